@@ -1,0 +1,57 @@
+"""Fixtures and rules for every test folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
+
+
+@pytest.fixture
+def fixtures_dir() -> Path:
+    return ROOT / "fixtures"
+
+
+@pytest.fixture(scope="session")
+def lab() -> None:
+    """The lab, its guest built before any test's own time limit starts to count; or a skip."""
+    for program in ("qemu-system-x86_64", "mmdebstrap", "mke2fs"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: run `make setup`")
+    subprocess.run([sys.executable, "-m", "rcp.lab", "setup"], check=True)
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn a skip into a failure that carries the skip's reason.
+
+    A skip is for a person at a machine which lacks something. A job that reports green must
+    have run everything, so it sets RCP_REQUIRE=1.
+    """
+    if os.environ.get("RCP_REQUIRE") != "1" or not report.skipped:
+        return
+    if hasattr(report, "wasxfail"):
+        return  # an expected failure ran; pytest only files it under "skipped"
+    where, reason = report.nodeid, report.longrepr
+    if isinstance(reason, tuple):
+        path, line, reason = reason
+        where = f"{path}:{line}"
+    report.outcome = "failed"
+    report.longrepr = f"RCP_REQUIRE=1 forbids skips. {where}: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):  # type: ignore[no-untyped-def]
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):  # type: ignore[no-untyped-def]
+    report = yield
+    _refuse_skip(report)
+    return report

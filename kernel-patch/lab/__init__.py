@@ -1,0 +1,1 @@
+"""The lab: a Linux machine in deterministic virtual time (QEMU)."""

@@ -1,0 +1,136 @@
+"""Built things kept outside the checkout, one folder per set of inputs.
+
+An entry is built under a temporary name and renamed when complete, so a folder with an entry's
+name is always whole. A lock file per entry makes a second builder wait instead of building again.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rcp.lab.errors import LabError
+
+# Part of every key: raise it when the layout of an entry changes.
+FORMAT = 1
+
+
+def root() -> Path:
+    """Return the lab's cache folder: below $RCP_CACHE, else $XDG_CACHE_HOME/rcp or ~/.cache/rcp."""
+    own = os.environ.get("RCP_CACHE")
+    if own:
+        return Path(own) / "lab"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "rcp" / "lab"
+
+
+def key(parts: Mapping[str, bytes]) -> str:
+    """Return 16 hex digits that change whenever a name or a content in *parts* changes."""
+    digest = hashlib.sha256(f"format {FORMAT}\n".encode())
+    for name in sorted(parts):
+        # The length keeps ("a", "bc") and ("ab", "c") apart.
+        digest.update(f"{name}\0{len(parts[name])}\0".encode())
+        digest.update(parts[name])
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def _lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    with path.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def find(name: str) -> Path | None:
+    """Return the finished entry called *name*, or None."""
+    path = root() / name
+    return path if path.is_dir() else None
+
+
+def build_once(
+    name: str, build: Callable[[Path], None], waiting: Callable[[], None] = lambda: None
+) -> Path:
+    """Return the entry *name*, filling it with *build* when it is missing.
+
+    *build* receives an empty folder; when it raises, nothing is kept. *waiting* is called when
+    another process is building the same entry. Raises LabError when the disk is full.
+    """
+    found = find(name)
+    if found:
+        return found
+    try:
+        root().mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(
+            f"cache folder {root()}: {error.strerror}: set RCP_CACHE to a writable folder"
+        ) from error
+    with _lock(root() / f"{name}.lock", waiting):
+        found = find(name)
+        if found:
+            return found
+        temporary = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".tmp", dir=root()))
+        # mkdtemp makes 0700; mmdebstrap's own user must be able to pass through.
+        temporary.chmod(0o755)
+        try:
+            build(temporary)
+            temporary.rename(root() / name)
+        except OSError as error:
+            raise LabError(
+                f"cache folder {root()}: {error.strerror or error}: free some space or set "
+                "RCP_CACHE to a folder on another disk"
+            ) from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return root() / name
+
+
+def _size_bytes(path: Path) -> int:
+    files = [path] if path.is_file() else [p for p in path.rglob("*") if not p.is_symlink()]
+    return sum(p.lstat().st_blocks * 512 for p in files)
+
+
+def _is_busy(name: str) -> bool:
+    # A held lock means that somebody is building the entry at this moment.
+    path = root() / f"{name}.lock"
+    if not path.exists():
+        return False
+    with path.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _entry_name(path: Path) -> str:
+    # ".rootfs-1234.abcd.tmp" and "rootfs-1234.lock" both belong to entry "rootfs-1234".
+    return path.name.lstrip(".").split(".")[0]
+
+
+def remove(keep: frozenset[str]) -> list[tuple[str, int]]:
+    """Delete every entry and leftover not in *keep*; return (name, bytes freed) of each.
+
+    Entries being built by another process are left alone. A running machine keeps the files it
+    has open.
+    """
+    if not root().is_dir():
+        return []
+    freed = []
+    for path in sorted(root().iterdir()):
+        if _entry_name(path) in keep or _is_busy(_entry_name(path)):
+            continue
+        size = _size_bytes(path)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+        freed.append((path.name, size))
+    return freed

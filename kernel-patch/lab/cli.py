@@ -1,0 +1,251 @@
+"""The command line of the lab: rcp-lab."""
+
+import json
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from rcp.lab import cache, payload, request, rootfs, run, scenario, vm, wheel
+from rcp.lab.errors import LabError
+from rcp.lab.progress import Progress
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+class _Command(click.Command):
+    """A command that prints LabErrors as one line and keeps what follows -- in ctx.meta."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            cut = args.index("--")
+            ctx.meta["rcp.lab.after"] = args[cut + 1 :]
+            args = args[:cut]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LabError as error:
+            click.echo(f"rcp-lab: error: {error}", err=True)
+            ctx.exit(error.exit_status)
+        except KeyboardInterrupt:
+            # Not click's 1, which a guest's command may return as well.
+            click.echo("rcp-lab: interrupted", err=True)
+            ctx.exit(128 + signal.SIGINT)
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    # As an exception, so that QEMU and temporary files go the way they go on Ctrl-C.
+    sys.exit(128 + number)
+
+
+@click.group(context_settings=_CONTEXT, short_help="Run things on a real kernel.")
+@click.version_option(package_name="rcp", prog_name="rcp-lab")
+def main() -> None:
+    """Run commands and scenarios on a real Linux kernel in an emulated machine.
+
+    With --timing the machine's clock counts instructions, so latencies come out the same on a
+    noisy laptop as on a quiet server. No KVM, no root and no kernel build is needed.
+
+    \b
+    Examples:
+      rcp-lab setup
+      rcp-lab run --timing wal-vs-checkpoint
+      rcp-lab run --functional -- 'uname -r; nproc'
+    """
+    signal.signal(signal.SIGTERM, _terminated)
+
+
+_checkout_option = click.option(
+    "--checkout",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Source tree of rcp to test.  [default: the one around the working folder]",
+)
+_memory_option = click.option(
+    "--memory", "memory_mb", type=click.IntRange(min=512), help="Guest memory in MiB."
+)
+_quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
+
+
+_scenarios_option = click.option(
+    "--scenarios",
+    "scenarios_dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of scenarios.  [default: fixtures/scenarios of the checkout]",
+)
+
+
+@main.command(cls=_Command, short_help="Build the guest now.")
+@_checkout_option
+@_quiet_option
+def setup(checkout: Path | None, quiet: bool) -> None:
+    """Build the guest now, so that later runs start at once.
+
+    The result is cached below $RCP_CACHE, $XDG_CACHE_HOME/rcp or ~/.cache/rcp and rebuilt only
+    when its inputs change. Works as root and as an ordinary user.
+
+    \b
+    Examples:
+      rcp-lab setup
+      RCP_CACHE=/var/cache/rcp rcp-lab setup
+    """
+    progress = Progress(quiet=quiet)
+    vm.require()
+    root = rootfs.ensure(progress)
+    wheel.ensure(wheel.find_checkout(checkout), progress)
+    click.echo(f"kernel {root.release}\nrootfs {root.image}")
+
+
+@main.command("run", cls=_Command, short_help="Run a scenario or a command.")
+@click.argument("name", required=False, metavar="[SCENARIO] [-- CMD ARGS...]")
+@click.option("--timing", "mode", flag_value="timing", help="One CPU in virtual time.")
+@click.option("--functional", "mode", flag_value="functional", help="Two CPUs, the host's time.")
+@click.option("-e", "--env", "env", multiple=True, metavar="KEY=VALUE", help="Set in the guest.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="File or folder to put into $RCP_LAB_IN/inputs.",
+)
+@click.option("--module", "modules", multiple=True, help="Kernel module to load first.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for the results; an earlier run there is replaced.  "
+    "[default: build/lab/NAME-TIME]",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Wall-clock limit in seconds.  [default: the scenario's, else 600]",
+)
+@_memory_option
+@click.option("--output-mb", default=512, show_default=True, help="Room for artefacts in MiB.")
+@click.option(
+    "--accel",
+    type=click.Choice(["tcg", "kvm"]),
+    default="tcg",
+    show_default=True,
+    help="kvm is faster where it works, has no virtual time, and is not covered by rcp's tests.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the QEMU command and stop.")
+@_checkout_option
+@_scenarios_option
+@_quiet_option
+@click.pass_context
+def run_command(ctx: click.Context, /, **options: Any) -> None:
+    """Run a scenario, or the shell command after --, in a fresh guest.
+
+    The exit status is the command's own; 124 means that the wall-clock limit was reached, 125
+    that the machine was lost (never a pass). What the command writes to $RCP_LAB_OUT comes back
+    to the output folder, beside stdout.txt, stderr.txt, console.log and result.json.
+
+    \b
+    Examples:
+      rcp-lab run --timing wal-vs-checkpoint
+      rcp-lab run wal-vs-checkpoint -e SECONDS=20 --out build/lab/wal
+      rcp-lab run --timing -- fio --version
+      rcp-lab run --functional -- 'dmesg > $RCP_LAB_OUT/dmesg.txt'
+    """
+    progress = Progress(quiet=options["quiet"])
+    wanted = request.from_options(options, ctx.meta.get("rcp.lab.after"), progress)
+    if options["dry_run"]:
+        files = vm.Files(Path("INPUT.tar"), Path("OUTPUT.img"), wanted.out.resolve())
+        click.echo(shlex.join(vm.command(wanted.machine, files)))
+        return
+    run.prepare_out(wanted.out)
+    report = run.execute(wanted, progress)
+    virtual = "virtual time" if wanted.machine.virtual_time else "host time"
+    progress.stage(f"exit status {report.exit_status} ({virtual}), results in {wanted.out}")
+    ctx.exit(report.exit_status)
+
+
+@main.command(cls=_Command, short_help="Open a root shell in a guest.")
+@_checkout_option
+@_memory_option
+@click.option("--timeout", "timeout_s", default=14400.0, show_default=True, help="Wall seconds.")
+def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> None:
+    """Open a root shell in a fresh guest, with rcp installed (functional mode).
+
+    Leave it with exit or Ctrl-D. Its files go with it: use rcp-lab run to bring some back.
+
+    \b
+    Examples:
+      rcp-lab shell
+      rcp-lab shell --memory 4096
+    """
+    if not sys.stdin.isatty():
+        raise click.UsageError("rcp-lab shell needs a terminal: use rcp-lab run -- CMD instead")
+    progress = Progress()
+    vm.require()
+    machine = vm.Machine("functional", rootfs.ensure(progress), memory_mb=memory_mb or 2048)
+    columns, rows = shutil.get_terminal_size()
+    env = {"RCP_LAB_VIRTUAL_TIME": "0", "RCP_LAB_ROWS": str(rows), "RCP_LAB_COLS": str(columns)}
+    job = payload.Job(
+        "", wheel.ensure(wheel.find_checkout(checkout), progress), env=env, shell=True
+    )
+    with tempfile.TemporaryDirectory(prefix="rcp-lab-shell-") as out:
+        wanted = run.Request("shell", job, machine, Path(out), timeout_s, output_mb=64)
+        progress.stage("booting (exit or Ctrl-D ends the machine)")
+        with run.disks(wanted) as files:
+            vm.run_interactive(vm.command(machine, files, interactive=True), timeout_s)
+
+
+@main.command(cls=_Command, short_help="List the scenarios.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people or for programs.",
+)
+@_checkout_option
+@_scenarios_option
+def scenarios(form: str, checkout: Path | None, scenarios_dir: Path | None) -> None:
+    """List the scenarios that rcp-lab run knows.
+
+    \b
+    Examples:
+      rcp-lab scenarios
+      rcp-lab scenarios --format json
+    """
+    found = scenario.load_all(request.scenarios_root(checkout, scenarios_dir))
+    if form == "json":
+        rows = [{**vars(item), "path": str(item.path)} for item in found]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for item in found:
+        click.echo(f"{item.name}  ({item.mode}, about {item.typical_wall_s} s)  {item.title}")
+        if item.description:
+            click.echo(click.wrap_text(item.description.strip(), 96, "    ", "    "))
+
+
+@main.command(cls=_Command, short_help="Delete cached guests and wheels.")
+@click.option("--all", "everything", is_flag=True, help="Also what the next run would use.")
+@_checkout_option
+def clean(everything: bool, checkout: Path | None) -> None:
+    """Delete cached guests and wheels that no longer match this checkout.
+
+    \b
+    Examples:
+      rcp-lab clean
+      rcp-lab clean --all
+    """
+    keep: frozenset[str] = frozenset()
+    if not everything:
+        current = wheel.cache_name(wheel.find_checkout(checkout))
+        keep = frozenset({rootfs.cache_name(), current})
+    freed = cache.remove(keep)
+    for name, size in freed:
+        if not name.endswith(".lock"):
+            click.echo(f"removed {name} ({size / 1e6:.1f} MB)")
+    click.echo(f"freed {sum(size for _, size in freed)} bytes in {cache.root()}")

@@ -1,0 +1,24 @@
+"""Stage lines with elapsed seconds, on stderr so that stdout stays the guest's."""
+
+import sys
+import time
+from typing import TextIO
+
+
+class Progress:
+    """Prints what the lab is doing and how many wall-clock seconds have passed."""
+
+    def __init__(self, stream: TextIO | None = None, quiet: bool = False) -> None:
+        """Write to *stream* (default: the present stderr) unless *quiet*."""
+        self._stream = stream if stream is not None else sys.stderr
+        self._quiet = quiet
+        self._start = time.monotonic()
+
+    def elapsed_s(self) -> float:
+        """Return seconds of wall time since the start."""
+        return time.monotonic() - self._start
+
+    def stage(self, text: str) -> None:
+        """Print one line: elapsed seconds and *text*."""
+        if not self._quiet:
+            print(f"rcp-lab: [{self.elapsed_s():5.1f} s] {text}", file=self._stream, flush=True)

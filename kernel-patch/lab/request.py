@@ -1,0 +1,109 @@
+"""From the words after `rcp-lab run` to one run.Request."""
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rcp.lab import payload, rootfs, run, scenario, vm, wheel
+from rcp.lab.progress import Progress
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def scenarios_root(checkout: Path | None, scenarios: Path | None) -> Path:
+    """Return the folder *scenarios*, else the one of the *checkout* (default: around here)."""
+    return scenarios or wheel.find_checkout(checkout) / "fixtures" / "scenarios"
+
+
+def _environment(pairs: tuple[str, ...]) -> dict[str, str]:
+    env = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="-e")
+        env[name] = value
+    return env
+
+
+def _inputs(paths: tuple[Path, ...]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for path in paths:
+        name = f"inputs/{path.name}"
+        if name in files:
+            raise click.BadParameter(f"two inputs are called {path.name!r}", param_hint="--input")
+        files[name] = path
+    return files
+
+
+def _what_to_run(
+    name: str | None, after: list[str] | None, root: Callable[[], Path]
+) -> tuple[scenario.Scenario | None, str]:
+    # A scenario (what follows -- are its arguments) or else the words after --.
+    if name is not None:
+        found = scenario.find(root(), name)
+        script = f"chmod +x run.sh; exec ./run.sh {shlex.join(after or [])}"
+        return found, script.rstrip()
+    if not after:
+        raise click.UsageError("name a scenario, or put a command after --")
+    # One word is shell text, several are an exact argument list.
+    return None, after[0] if len(after) == 1 else shlex.join(after)
+
+
+def _machine(
+    options: dict[str, Any], found: scenario.Scenario | None, progress: Progress
+) -> vm.Machine:
+    mode = options["mode"] or (found.mode if found else "timing")
+    if options["accel"] == "kvm" and mode == "timing":
+        raise click.UsageError("--timing needs --accel tcg: KVM has no virtual time")
+    if options["accel"] == "kvm" and not vm.kvm_usable():
+        raise click.UsageError("--accel kvm: /dev/kvm cannot be opened: leave --accel out")
+    return vm.Machine(
+        mode=mode,
+        rootfs=rootfs.ensure(progress),
+        accel=options["accel"],
+        memory_mb=options["memory_mb"] or (found.memory_mb if found else 2048),
+    )
+
+
+def from_options(
+    options: dict[str, Any], after: list[str] | None, progress: Progress
+) -> run.Request:
+    """Return what *options* of rcp-lab run and the words *after* -- ask for.
+
+    Builds the guest and the wheel when they are missing. Raises click's usage errors for wrong
+    combinations and LabError for everything outside the command line.
+    """
+    vm.require()
+    checkout = options["checkout"]
+    found, command = _what_to_run(
+        options["name"], after, lambda: scenarios_root(checkout, options["scenarios_dir"])
+    )
+    # Checked before a missing guest is built.
+    env, files = _environment(options["env"]), _inputs(options["inputs"])
+    machine = _machine(options, found, progress)
+    env["RCP_LAB_VIRTUAL_TIME"] = "1" if machine.virtual_time else "0"
+    env["RCP_LAB_ICOUNT_SHIFT"] = str(vm.ICOUNT_SHIFT) if machine.virtual_time else ""
+    job = payload.Job(
+        command=command,
+        wheel=wheel.ensure(wheel.find_checkout(checkout), progress),
+        cwd=f"{payload.GUEST_IN}/scenarios/{found.name}" if found else "/root",
+        env=env,
+        # All scenarios: they share helpers that lie beside them.
+        files=files | ({"scenarios": found.path.parent} if found else {}),
+        modules=[*(found.modules if found else []), *options["modules"]],
+    )
+    if found:
+        progress.stage(f"{found.name}: {found.title} (usually {found.typical_wall_s} s)")
+    name = found.name if found else "command"
+    return run.Request(
+        name=name,
+        job=job,
+        machine=machine,
+        out=options["out"] or run.default_out(name),
+        timeout_s=options["timeout_s"] or (found.timeout_s if found else 600),
+        output_mb=options["output_mb"],
+    )

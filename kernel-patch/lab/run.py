@@ -1,0 +1,188 @@
+"""One run from start to end: input disk, machine, artefacts, result.json."""
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rcp.lab import payload, vm
+from rcp.lab.errors import LabError, LostVMError, OutputDirError, RunTimeoutError
+from rcp.lab.progress import Progress
+
+_STAGE = re.compile(rb"rcp-lab: stage (\w+) ([0-9.]+)")
+_CONSOLE_LINES_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run where: *name* for the reader, limits in seconds of wall time and MiB."""
+
+    name: str
+    job: payload.Job
+    machine: vm.Machine
+    out: Path
+    timeout_s: float
+    output_mb: int
+
+
+def prepare_out(out: Path) -> None:
+    """Make the empty folder *out*; an earlier run's results in it are removed.
+
+    Raises OutputDirError when it holds anything else.
+    """
+    if out.is_dir() and any(out.iterdir()):
+        if not (out / "result.json").is_file():
+            raise OutputDirError(
+                f"{out} is not empty and not from an earlier run: pass another folder with --out"
+            )
+        shutil.rmtree(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputDirError(f"{out}: {error.strerror}: pass another folder with --out") from error
+
+
+def default_out(name: str) -> Path:
+    """Return build/lab/NAME-TIME below the working folder, not yet taken."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    base = Path("build") / "lab" / f"{name}-{stamp}"
+    path, number = base, 2
+    while path.exists():
+        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return path
+
+
+@contextmanager
+def disks(request: Request) -> Iterator[vm.Files]:
+    """Yield the machine's files, with the input disk written and an empty output disk."""
+    with tempfile.TemporaryDirectory(prefix="rcp-lab-") as scratch:
+        files = vm.Files(
+            input=Path(scratch) / "input.tar",
+            output=Path(scratch) / "output.img",
+            out=request.out.resolve(),
+        )
+        payload.write_input(files.input, request.job)
+        with files.output.open("wb") as disk:
+            disk.truncate(request.output_mb << 20)
+        yield files
+
+
+class _Stages:
+    """Turns the stage lines of the console into progress."""
+
+    def __init__(self, name: str, progress: Progress) -> None:
+        self._texts = {
+            b"up": "guest up",
+            b"running": f"running {name}",
+            b"finished": f"{name} finished",
+        }
+        self._progress = progress
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            match = _STAGE.search(line)
+            if match and match[1] in self._texts:
+                guest_s = match[2].decode()
+                self._progress.stage(f"{self._texts[match[1]]} (guest clock {guest_s} s)")
+
+
+def _to_stream(stream_name: str) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        # Looked up late, so that a redirected stream is honoured.
+        stream = getattr(sys, stream_name)
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+
+    return write
+
+
+def execute(request: Request, progress: Progress) -> payload.GuestReport:
+    """Run *request*, leave artefacts, logs and result.json in its folder, return the report.
+
+    Raises RunTimeoutError or LostVMError (with the end of the console); result.json then says so
+    and holds no exit status.
+    """
+    facts = _facts(request)
+    begin = time.monotonic()
+    try:
+        with disks(request) as files:
+            report = _boot(request, files, progress)
+    except LabError as error:
+        outcome = "timeout" if isinstance(error, RunTimeoutError) else "lost"
+        facts |= {"outcome": outcome, "error": str(error), "exit_status": None}
+        raise
+    else:
+        facts |= {
+            "outcome": "exited",
+            "exit_status": report.exit_status,
+            "kernel": report.kernel,
+            "guest_command_s": round(report.command_end_s - report.command_start_s, 3),
+            "guest_uptime_s": report.command_end_s,
+        }
+    finally:
+        facts["wall_s"] = round(time.monotonic() - begin, 3)
+        (request.out / "result.json").write_text(json.dumps(facts, indent=2) + "\n")
+    return report
+
+
+def _facts(request: Request) -> dict[str, object]:
+    machine = request.machine
+    clock = (
+        f"virtual: one instruction is 2^{vm.ICOUNT_SHIFT} ns, idle time is skipped; "
+        "not the speed of any hardware"
+        if machine.virtual_time
+        else "the host's: includes the host's noise, no latency here is a measurement"
+        if machine.accel == "tcg"
+        else "the host's"
+    )
+    return {
+        "scenario": request.name,
+        "command": request.job.command,
+        "mode": machine.mode,
+        "outcome": "interrupted",
+        "exit_status": None,
+        "accel": machine.accel,
+        "virtual_time": machine.virtual_time,
+        "icount_shift": vm.ICOUNT_SHIFT if machine.virtual_time else None,
+        "clock": clock,
+        "cpus": machine.cpus,
+        "memory_mb": machine.memory_mb,
+        "qemu": vm.version(),
+        "kernel": machine.rootfs.release,
+        "rootfs": machine.rootfs.key,
+        "wheel": request.job.wheel.name,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _boot(request: Request, files: vm.Files, progress: Progress) -> payload.GuestReport:
+    progress.stage(f"booting ({request.machine.mode} mode, {request.machine.accel})")
+    sinks = {
+        files.console: _Stages(request.name, progress).feed,
+        files.stdout: _to_stream("stdout"),
+        files.stderr: _to_stream("stderr"),
+    }
+    try:
+        vm.run(vm.command(request.machine, files), files, request.timeout_s, sinks)
+        return payload.read_output(files.output, request.out)
+    except LostVMError as error:
+        raise type(error)(f"{error}; {_console_end(files.console)}") from error
+    except RunTimeoutError as error:
+        raise RunTimeoutError(f"{error}; {_console_end(files.console)}") from error
+
+
+def _console_end(console: Path) -> str:
+    text = console.read_text(errors="replace") if console.exists() else ""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    shown = "".join(f"\n  | {line}" for line in lines[-_CONSOLE_LINES_SHOWN:])
+    return f"the console is in {console}" + (f", its last lines:{shown}" if shown else " (empty)")

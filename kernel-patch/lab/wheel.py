@@ -1,0 +1,126 @@
+"""The project under test as a wheel, built from the checkout once per state of its sources."""
+
+import configparser
+import importlib.metadata
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rcp.lab import cache
+from rcp.lab.errors import CheckoutError
+from rcp.lab.progress import Progress
+
+_FILES = ("pyproject.toml", "setup.cfg", "README.md", "LICENSE")
+# Never part of a wheel: package_data lists what is.
+_SKIPPED = ("__pycache__", "tests", "recordings", "build")
+
+
+def find_checkout(start: Path | None = None) -> Path:
+    """Return the source tree around *start* (default: here), else the one this module runs from.
+
+    Raises CheckoutError when neither is a checkout of rcp.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
+        if _is_checkout(folder):
+            return folder
+    raise CheckoutError(
+        f"no checkout of rcp at or above {here}: run rcp-lab inside one or pass --checkout DIR"
+    )
+
+
+def _is_checkout(folder: Path) -> bool:
+    config = configparser.ConfigParser()
+    try:
+        config.read(folder / "setup.cfg")
+    except configparser.Error:
+        return False
+    return config.get("metadata", "name", fallback="") == "rcp"
+
+
+def _sources(checkout: Path) -> Iterator[Path]:
+    # Paths relative to the checkout, in a fixed order.
+    config = configparser.ConfigParser()
+    config.read(checkout / "setup.cfg")
+    folders = [
+        line.partition("=")[2].strip()
+        for line in config.get("options", "package_dir").splitlines()
+        if "=" in line
+    ]
+    for name in _FILES:
+        if (checkout / name).is_file():
+            yield Path(name)
+    for folder in sorted(folders):
+        for path in sorted((checkout / folder).rglob("*")):
+            relative = path.relative_to(checkout)
+            if path.is_file() and not set(relative.parts) & set(_SKIPPED):
+                yield relative
+
+
+def cache_name(checkout: Path) -> str:
+    """Return the name of the cache entry for the sources in *checkout*.
+
+    Raises CheckoutError when a source cannot be read.
+    """
+    try:
+        contents = {str(path): (checkout / path).read_bytes() for path in _sources(checkout)}
+    except OSError as error:
+        raise CheckoutError(
+            f"{error.filename}: {error.strerror}: the checkout must be readable and at rest"
+        ) from error
+    return f"wheel-{cache.key(contents)}"
+
+
+def ensure(checkout: Path, progress: Progress) -> Path:
+    """Return the wheel of *checkout*, building it when its sources have changed.
+
+    Raises CheckoutError with pip's own words when the build fails.
+    """
+
+    def build(folder: Path) -> None:
+        progress.stage("building the wheel of this checkout")
+        _build(checkout, folder)
+
+    entry = cache.build_once(cache_name(checkout), build)
+    return next(entry.glob("*.whl"))
+
+
+def _can_build_here() -> bool:
+    # setuptools 70.1 brought its own bdist_wheel; older ones need the package wheel.
+    try:
+        version = importlib.metadata.version("setuptools").split(".")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return (int(version[0]), int(version[1])) >= (70, 1) or bool(importlib.util.find_spec("wheel"))
+
+
+def _build(checkout: Path, target: Path) -> None:
+    # From a copy: setuptools leaves build/ and *.egg-info behind, and what an earlier build left
+    # there would end up in the wheel.
+    with tempfile.TemporaryDirectory(prefix="rcp-lab-wheel-") as scratch:
+        for path in _sources(checkout):
+            copy = Path(scratch) / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(checkout / path, copy)
+        if _can_build_here():
+            # What pip would call, without the seconds pip needs to get there.
+            script = "import sys, setuptools.build_meta as b; b.build_wheel(sys.argv[1])"
+            command = [sys.executable, "-c", script, str(target)]
+        else:
+            command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+            command += ["--wheel-dir", str(target), scratch]
+        done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line.strip() for line in done.stderr.splitlines() if "rror" in line]
+        fault = lines[0] if lines else done.stderr.strip()[-200:]
+        remedy = (
+            "correct its sources"
+            if _can_build_here()
+            else "without a package index it needs setuptools 70.1 or newer "
+            "(pip install -U setuptools)"
+        )
+        raise CheckoutError(f"{checkout}: building the wheel failed ({fault}): {remedy}")

@@ -1,0 +1,147 @@
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rcp.lab import rootfs, vm
+from rcp.lab.errors import LostVMError, MissingToolError, RunTimeoutError
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> rootfs.Rootfs:
+    image = tmp_path / "rootfs.img"
+    with image.open("wb") as handle:
+        handle.truncate(256 << 20)
+    return rootfs.Rootfs(image, tmp_path / "vmlinuz", "6.12.1", "rootfs-0")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> vm.Files:
+    (tmp_path / "out").mkdir()
+    return vm.Files(tmp_path / "in,put", tmp_path / "output", tmp_path / "out")
+
+
+def _fake_qemu(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = folder / "bin" / vm.QEMU
+    script.parent.mkdir()
+    script.write_text(f"#!{sys.executable}\nimport os, sys, time\n{body}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+
+
+def _pairs(argv: list[str], option: str) -> list[str]:
+    return [argv[i + 1] for i, word in enumerate(argv) if word == option]
+
+
+def test_timing_mode_counts_instructions_on_one_cpu(root, files):
+    argv = vm.command(vm.Machine("timing", root), files)
+    assert _pairs(argv, "-accel") == ["tcg,thread=single"]
+    assert _pairs(argv, "-icount") == ["shift=0,sleep=off"]
+    assert _pairs(argv, "-smp") == ["1"]
+
+
+def test_functional_mode_has_two_cpus_and_the_hosts_clock(root, files):
+    machine = vm.Machine("functional", root)
+    argv = vm.command(machine, files)
+    assert _pairs(argv, "-accel") == ["tcg,thread=multi"]
+    assert _pairs(argv, "-smp") == ["2"]
+    assert "-icount" not in argv
+    assert not machine.virtual_time
+
+
+def test_kvm_never_claims_virtual_time(root, files):
+    machine = vm.Machine("timing", root, accel="kvm")
+    assert not machine.virtual_time
+    assert "-icount" not in vm.command(machine, files)
+
+
+def test_machine_has_no_network_no_reboot_and_ends_on_panic(root, files):
+    argv = vm.command(vm.Machine("timing", root), files)
+    assert {"-nodefaults", "-no-user-config", "-no-reboot"} <= set(argv)
+    assert not {"-net", "-netdev", "-nic"} & set(argv)
+    devices = _pairs(argv, "-device")
+    assert [device.split(",")[0] for device in devices] == ["nvdimm", "nvme", "nvme", "nvme"]
+    (cmdline,) = _pairs(argv, "-append")
+    assert "panic=-1" in cmdline
+    assert f"root=PARTUUID={rootfs.PARTUUID}" in cmdline
+
+
+def test_disks_keep_the_cached_image_clean_and_commas_whole(root, files):
+    root_disk, in_disk, out_disk = _pairs(vm.command(vm.Machine("timing", root), files), "-drive")
+    assert "snapshot=on" in root_disk
+    assert "in,,put" in in_disk
+    assert "snapshot" not in out_disk
+
+
+def test_image_is_an_mbr_disk_with_one_aligned_ext4_partition(tmp_path):
+    if shutil.which("mke2fs") is None:
+        pytest.skip("mke2fs is not installed: run `make setup`")
+    tree = tmp_path / "tree"
+    (tree / "etc").mkdir(parents=True)
+    (tree / "etc" / "hostname").write_text("rcp-lab\n")
+    rootfs.make_image(tree, tmp_path / "disk")
+    disk = (tmp_path / "disk").read_bytes()
+    assert len(disk) % (128 << 20) == 0
+    assert disk[510:512] == b"\x55\xaa"
+    assert int.from_bytes(disk[440:444], "little") == rootfs.DISK_ID
+    start, sectors = (int.from_bytes(disk[i : i + 4], "little") for i in (454, 458))
+    assert (start + sectors) * 512 == len(disk)
+    # The ext4 superblock's magic, 1080 bytes into the partition.
+    assert disk[start * 512 + 1080 : start * 512 + 1082] == b"\x53\xef"
+
+
+def test_missing_qemu_names_the_package(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingToolError, match="install package qemu-system-x86 "):
+        vm.require()
+
+
+def test_what_the_machine_says_is_passed_on_while_it_runs(root, files, tmp_path, monkeypatch):
+    body = (
+        f"path = {str(files.stdout)!r}\n"
+        "open(path, 'a').write('one\\n'); time.sleep(0.5); open(path, 'a').write('two\\n')"
+    )
+    _fake_qemu(tmp_path, body, monkeypatch)
+    heard: list[tuple[float, bytes]] = []
+    sink = {files.stdout: lambda data: heard.append((time.monotonic(), data))}
+    vm.run(vm.command(vm.Machine("timing", root), files), files, 30, sink)
+    assert [data for _, data in heard] == [b"one\n", b"two\n"]
+    assert heard[1][0] - heard[0][0] > 0.2
+
+
+def test_run_past_its_limit_is_killed(root, files, tmp_path, monkeypatch):
+    pid_file = tmp_path / "pid"
+    body = f"open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    _fake_qemu(tmp_path, body, monkeypatch)
+    with pytest.raises(RunTimeoutError, match=r"longer than 1\.5 s of wall time") as caught:
+        vm.run(vm.command(vm.Machine("timing", root), files), files, 1.5, {})
+    assert caught.value.exit_status == 124
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
+
+
+def test_qemu_is_killed_when_the_run_is_interrupted(root, files, tmp_path, monkeypatch):
+    pid_file = tmp_path / "pid"
+    body = (
+        f"open({str(pid_file)!r}, 'w').write(str(os.getpid()))\n"
+        f"open({str(files.stdout)!r}, 'w').write('up')\ntime.sleep(600)"
+    )
+    _fake_qemu(tmp_path, body, monkeypatch)
+
+    def interrupt(data: bytes) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        argv = vm.command(vm.Machine("timing", root), files)
+        vm.run(argv, files, 30, {files.stdout: interrupt})
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
+
+
+def test_qemus_own_failure_is_a_lost_machine_with_its_words(root, files, tmp_path, monkeypatch):
+    _fake_qemu(tmp_path, "sys.exit('cannot set up guest memory')", monkeypatch)
+    with pytest.raises(LostVMError, match="QEMU failed \\(cannot set up guest memory\\)"):
+        vm.run(vm.command(vm.Machine("timing", root), files), files, 30, {})
