@@ -1,0 +1,1 @@
+"""The recorder: BPF probes, ring buffer drain, spool; nothing here knows DuckDB."""

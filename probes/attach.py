@@ -1,0 +1,129 @@
+"""Compile, load and attach the probes: the only module that imports bcc.
+
+Everything is attached through file descriptors that the kernel closes with the process, so
+a recorder that is killed leaves no probe behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from rcp.probes.events import RECORDS, Record
+from rcp.probes.features import Features, RecordError
+from rcp.probes.probe import SYSCALLS_WITHOUT_ARGUMENTS
+from rcp.probes.program import DEFAULT_RING_BYTES, Options, cflags, compile_globs, source_text
+from rcp.probes.ring import Ring
+
+_COUNTERS = ("written", "lost", "excluded")
+
+
+def import_bcc() -> Any:
+    """Return the bcc module, or raise RecordError that names the package to install."""
+    try:
+        import bcc
+    except ImportError:
+        raise RecordError(
+            "Python cannot import bcc: run `apt-get install python3-bpfcc`, and inside a virtual "
+            "environment make it with `python3 -m venv --system-site-packages`."
+        ) from None
+    return bcc
+
+
+def load_program(text: str, cflags: list[str]) -> Any:
+    """Compile one BPF program and return bcc's object; raise RecordError when it fails."""
+    bcc = import_bcc()
+    try:
+        return bcc.BPF(text=text, cflags=cflags, debug=0)
+    except Exception as error:  # bcc raises bare Exception for every failure
+        raise RecordError(f"the probes did not load: {error}") from error
+
+
+class Probes:
+    """The probes, attached; use as a context manager so that they are detached again."""
+
+    def __init__(self, options: Options, features: Features, self_pid: int) -> None:
+        """Compile, load and attach everything; raise RecordError with the compiler's reason."""
+        self._bpf = load_program(source_text(), cflags(options, features, self_pid))
+        try:
+            self._choose_targets(options)
+            for syscall in options.syscalls:
+                self._attach_syscall(syscall)
+        except Exception as error:  # as above
+            raise RecordError(f"the probes did not attach: {error}") from error
+        # The first lookup reads all of /proc/kallsyms, 0.3 s of CPU in the lab: not later, when
+        # it would disturb what is recorded.
+        self._bpf.ksym(0)
+        self._rings = {
+            record.name: Ring(
+                self._bpf[f"{record.name}_ring"].map_fd, record, DEFAULT_RING_BYTES[record.name]
+            )
+            for record in RECORDS
+        }
+
+    def __enter__(self) -> Probes:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Detach every probe and free the maps."""
+        self._bpf.cleanup()
+
+    def _attach_syscall(self, name: str) -> None:
+        bare = name in SYSCALLS_WITHOUT_ARGUMENTS
+        enter = "request_enter_without_arguments" if bare else "request_enter"
+        self._bpf.attach_tracepoint(tp=f"syscalls:sys_enter_{name}", fn_name=enter)
+        self._bpf.attach_tracepoint(tp=f"syscalls:sys_exit_{name}", fn_name="request_exit")
+
+    def _choose_targets(self, options: Options) -> None:
+        table = self._bpf["glob_step"]
+        for code, mask in enumerate(compile_globs(options.target.comms).step):
+            if mask:
+                table[ctypes.c_int(code)] = ctypes.c_uint64(mask)
+        for pid in options.target.pids:
+            self._bpf["target_pids"][ctypes.c_uint32(pid)] = ctypes.c_uint8(1)
+        # The probes run since they were loaded: tasks seen before the choice are judged again.
+        self._bpf["tasks"].clear()
+
+    def drain(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
+        """Take all finished records of one type off its ring."""
+        return self._rings[record.name].drain()
+
+    @property
+    def fill(self) -> float:
+        """How full the fullest ring is, 0 to 1."""
+        return max(ring.fill for ring in self._rings.values())
+
+    def counters(self) -> dict[str, dict[str, list[int]]]:
+        """Return written, lost and excluded records per record type and CPU, and lost stacks."""
+        counts: dict[str, dict[str, list[int]]] = {
+            name: {
+                record.name: [int(n) for n in self._bpf[name].getvalue(ctypes.c_int(index))]
+                for index, record in enumerate(RECORDS)
+            }
+            for name in _COUNTERS
+        }
+        stacks_lost = self._bpf["stacks_lost"].getvalue(ctypes.c_int(0))
+        counts["lost"]["stack"] = [int(n) for n in stacks_lost]
+        return counts
+
+    def stacks(self, ids: Iterable[int]) -> Iterator[tuple[int, list[str]]]:
+        """Yield each kernel stack as function names, innermost first."""
+        table = self._bpf["stacks"]
+        for stack_id in ids:
+            frames = [
+                self._bpf.ksym(address).decode(errors="replace") for address in table.walk(stack_id)
+            ]
+            yield stack_id, frames
+
+    def unfinished_requests(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
+        """Return the requests under way now, with ``end_ns`` 0."""
+        rows = [
+            (state.request_ts, 0, 0, state.request_arg0, tid.value, state.request_nr)
+            for tid, state in self._bpf["tasks"].items()
+            if state.request_ts
+        ]
+        return np.array(rows, record.dtype)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every probe shares: filters, rings, counters, and the state kept per task.
+ *
+ * The probes are compiled as one unit (program.py joins the files in the order of its list),
+ * so that they share these maps.
+ *
+ * Filters come in as macros (program.py:cflags):
+ *   RCP_SELF_PID        the recorder, never recorded
+ *   RCP_TARGET_ALL      1: every user process is a target
+ *   RCP_TARGET_CGROUP   cgroup v2 id whose tasks are targets, 0: none
+ *   RCP_TARGET_LEVEL    depth of that cgroup below the root
+ *   RCP_GLOB_START, RCP_GLOB_LOOP, RCP_GLOB_ACCEPT   see comm_matches()
+ *   RCP_*_PAGES         ring sizes in pages, powers of two
+ */
+#include <uapi/linux/ptrace.h>
+#include <linux/blk-mq.h> /* first: struct request is incomplete without it */
+#include <linux/blkdev.h>
+#include <linux/cgroup.h>
+#include <linux/jbd2.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
+#include "events.h"
+
+/* Index of a record type in the counters; program.py reads them by the same order. */
+enum rcp_record { REC_TASK, REC_SLEEP, REC_IO, REC_REQUEST, REC_LOCK_WAIT, REC_JOURNAL_COMMIT };
+
+#define REC_COUNT 6
+
+BPF_RINGBUF_OUTPUT(task_ring, RCP_TASK_PAGES);
+BPF_RINGBUF_OUTPUT(sleep_ring, RCP_SLEEP_PAGES);
+BPF_RINGBUF_OUTPUT(io_ring, RCP_IO_PAGES);
+BPF_RINGBUF_OUTPUT(request_ring, RCP_REQUEST_PAGES);
+BPF_RINGBUF_OUTPUT(lock_wait_ring, RCP_LOCK_WAIT_PAGES);
+BPF_RINGBUF_OUTPUT(journal_commit_ring, RCP_JOURNAL_COMMIT_PAGES);
+
+BPF_PERCPU_ARRAY(written, u64, REC_COUNT);
+BPF_PERCPU_ARRAY(lost, u64, REC_COUNT);
+BPF_PERCPU_ARRAY(excluded, u64, REC_COUNT);
+BPF_PERCPU_ARRAY(stacks_lost, u64, 1);
+
+/* 16384 distinct stacks: the demo has under 300; a collision counts as a lost stack. */
+BPF_STACK_TRACE(stacks, 16384);
+
+/* The recorder drains on a timer; a wake-up per event would cost 3 us each. */
+#define RCP_NO_WAKEUP 1 /* BPF_RB_NO_WAKEUP */
+
+static inline void count_output(int failed, u32 record)
+{
+	if (failed)
+		lost.increment(record);
+	else
+		written.increment(record);
+}
+
+/* What a task waits for, set by an annotator before it sleeps. */
+struct wait_note {
+	u64 object;
+	u32 owner_tid;
+	u16 reason;
+	u16 unused;
+};
+
+struct task_state {
+	/* the off-CPU interval under way; sleep_ts is 0 while the task runs */
+	u64 sleep_ts;
+	u64 woken_ns;
+	u64 waker_io;
+	u32 waker_tid;
+	s32 stack_id;
+	struct wait_note sleep_note;
+	u16 sleep_flags;
+	u16 wake_flags;
+	/* who it is */
+	u32 flags; /* RCP_TASK_IS_* */
+	/* what it is doing */
+	struct wait_note note;
+	u64 lock_ts;
+	u64 lock;
+	u32 lock_owner_tid;
+	u32 lock_type;
+	u64 request_ts;
+	u64 request_arg0;
+	u32 request_nr;
+	s32 lock_stack_id;
+};
+
+/* 65536 tasks alive at once; more are not recorded and counted as lost. */
+BPF_HASH(tasks, u32, struct task_state, 65536);
+BPF_HASH(target_pids, u32, u8, 65536);
+
+static inline s32 stack_of(void *ctx)
+{
+	int id = stacks.get_stackid(ctx, 0);
+
+	if (id < 0)
+		stacks_lost.increment(0);
+	return id;
+}

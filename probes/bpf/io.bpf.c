@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One record per finished block request, with btt's stages: Q queued, G got a request,
+ * I inserted in the scheduler, D issued to the driver, C completed. While a completion runs,
+ * its io's id stands in completing_io, so that the wake-ups it causes can name it.
+ */
+
+struct bio_state {
+	u64 queued_ns;
+	u64 got_ns;
+	u32 tid;
+	u32 flags;
+};
+
+/* LRU: bios of drivers without requests (dm, md) never finish here. */
+BPF_TABLE("lru_hash", u64, struct bio_state, bios, 65536);
+BPF_HASH(ios, u64, struct io_record, 65536);
+BPF_PERCPU_ARRAY(io_count, u64, 1);
+
+/* More merged bios than this are not looked at: 64 * 4 KiB is a common request limit. */
+#define MAX_BIOS 64
+
+RAW_TRACEPOINT_PROBE(block_bio_queue)
+{
+	u64 bio = ctx->args[0];
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct bio_state state = {};
+
+	state.queued_ns = bpf_ktime_get_ns();
+	state.tid = (u32)pid_tgid;
+	if (pid_tgid >> 32 == RCP_SELF_PID)
+		state.flags = RCP_IO_RECORDER;
+	bios.update(&bio, &state);
+	return 0;
+}
+
+/*
+ * A bio larger than the device takes is cut: the front part is a new bio, chained to the rest
+ * by bi_private (block/bio.c:bio_chain), and was queued when the whole was.
+ */
+RAW_TRACEPOINT_PROBE(block_split)
+{
+	struct bio *front = (struct bio *)ctx->args[0];
+	u64 key = (u64)front, rest = (u64)front->bi_private;
+	struct bio_state *whole = bios.lookup(&rest);
+	struct bio_state part;
+
+	if (!whole)
+		return 0;
+	part = *whole;
+	part.got_ns = 0;
+	bios.update(&key, &part);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(block_getrq)
+{
+	u64 bio = ctx->args[0];
+	struct bio_state *state = bios.lookup(&bio);
+
+	if (state)
+		state->got_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static inline struct io_record *io_of(struct request *rq)
+{
+	u64 key = (u64)rq;
+	struct io_record *io = ios.lookup(&key);
+	struct io_record fresh = {};
+	int zero = 0;
+	u64 *count;
+
+	if (io)
+		return io;
+	count = io_count.lookup(&zero);
+	if (!count)
+		return NULL;
+	*count += 1;
+	fresh.id = ((u64)bpf_get_smp_processor_id() + 1) << 48 | *count;
+	ios.update(&key, &fresh);
+	io = ios.lookup(&key);
+	if (!io)
+		lost.increment(REC_IO);
+	return io;
+}
+
+/* Times and submitter from the oldest of the request's bios, which is not always the first. */
+static inline void describe_bios(struct io_record *io, struct request *rq)
+{
+	struct bio *bio = rq->bio;
+	u32 n_bios = 0;
+
+	for (int i = 0; i < MAX_BIOS && bio; i++) {
+		u64 key = (u64)bio;
+		struct bio_state *state = bios.lookup(&key);
+
+		n_bios++;
+		if (state) {
+			if (!io->queued_ns || state->queued_ns < io->queued_ns) {
+				io->queued_ns = state->queued_ns;
+				io->submitter_tid = state->tid;
+				io->flags |= state->flags;
+			}
+			if (state->got_ns && (!io->got_ns || state->got_ns < io->got_ns))
+				io->got_ns = state->got_ns;
+			bios.delete(&key);
+		}
+		bio = bio->bi_next;
+	}
+	io->n_bios = n_bios;
+	if (!io->queued_ns) {
+		io->queued_ns = rq->start_time_ns ?: io->issued_ns;
+		io->submitter_tid = (u32)bpf_get_current_pid_tgid();
+		io->flags |= RCP_IO_FROM_RQ;
+	}
+	if (!io->got_ns)
+		io->got_ns = io->queued_ns;
+}
+
+RAW_TRACEPOINT_PROBE(block_rq_insert)
+{
+	struct io_record *io = io_of((struct request *)ctx->args[0]);
+
+	if (io && !io->inserted_ns)
+		io->inserted_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* The second request of a merge ends here; its bios now belong to the first. */
+RAW_TRACEPOINT_PROBE(block_rq_merge)
+{
+	u64 key = ctx->args[0];
+
+	ios.delete(&key);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(block_rq_issue)
+{
+	struct request *rq = (struct request *)ctx->args[0];
+	struct io_record *io = io_of(rq);
+	struct gendisk *disk;
+
+	if (!io)
+		return 0;
+	if (io->issued_ns) {
+		io->issued_ns = bpf_ktime_get_ns();
+		io->flags |= RCP_IO_REQUEUED;
+		return 0;
+	}
+	io->issued_ns = bpf_ktime_get_ns();
+	disk = rq->q->disk;
+	io->dev = disk ? disk->part0->bd_dev : 0;
+	io->sector = rq->__sector;
+	io->bytes = rq->__data_len;
+	io->cmd_flags = rq->cmd_flags;
+	describe_bios(io, rq);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(block_rq_complete)
+{
+	struct request *rq = (struct request *)ctx->args[0];
+	u64 key = (u64)rq;
+	struct io_record *io = ios.lookup(&key);
+	struct io_record event;
+	u32 done_bytes = ctx->args[2];
+
+	if (!io)
+		return 0;
+	set_completing_io(io->id);
+	if (done_bytes < rq->__data_len)
+		return 0; /* a part; the rest completes later */
+	event = *io;
+	event.completed_ns = bpf_ktime_get_ns();
+	event.error = (s32)ctx->args[1];
+	ios.delete(&key);
+	if (event.issued_ns)
+		count_output(io_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_IO);
+	return 0;
+}
+
+static inline int completion_ends(void)
+{
+	set_completing_io(0);
+	return 0;
+}
+
+/*
+ * After the bios have ended the tag is freed, which may wake a task that waits for one.
+ * Drivers that end requests by other ways (SCSI) leave the slot set; the next switch or the
+ * change of context voids it.
+ */
+KRETFUNC_PROBE(blk_mq_end_request)
+{
+	return completion_ends();
+}
+
+KRETFUNC_PROBE(blk_mq_end_request_batch)
+{
+	return completion_ends();
+}

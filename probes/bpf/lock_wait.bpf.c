@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who waited for which kernel lock, and who held it when the wait began. Spinning locks are
+ * left out: nobody sleeps on them.
+ */
+
+/* include/trace/events/lock.h */
+#define LCB_F_SPIN 1
+#define LCB_F_READ 2
+#define LCB_F_WRITE 4
+#define LCB_F_RT 8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX 32
+
+/* Low bits of mutex.owner and rw_semaphore.owner are flags (kernel/locking/mutex.h, rwsem.c). */
+#define OWNER_FLAGS 7UL
+
+static inline u32 lock_type_of(u32 flags)
+{
+	if (flags & LCB_F_MUTEX)
+		return RCP_LOCK_MUTEX;
+	if (flags & LCB_F_RT)
+		return RCP_LOCK_RTMUTEX;
+	if (flags & LCB_F_PERCPU)
+		return RCP_LOCK_PERCPU_RWSEM;
+	if (flags & LCB_F_WRITE)
+		return RCP_LOCK_RWSEM_WRITE;
+	if (flags & LCB_F_READ)
+		return RCP_LOCK_RWSEM_READ;
+	return RCP_LOCK_OTHER;
+}
+
+static inline u32 lock_owner(u64 lock, u32 type)
+{
+	u64 owner = 0;
+	u32 tid = 0;
+
+	if (type == RCP_LOCK_MUTEX)
+		bpf_probe_read_kernel(&owner, sizeof(owner), &((struct mutex *)lock)->owner);
+	else if (type == RCP_LOCK_RWSEM_READ || type == RCP_LOCK_RWSEM_WRITE)
+		bpf_probe_read_kernel(&owner, sizeof(owner), &((struct rw_semaphore *)lock)->owner);
+	owner &= ~OWNER_FLAGS;
+	if (owner)
+		bpf_probe_read_kernel(&tid, sizeof(tid), &((struct task_struct *)owner)->pid);
+	return tid;
+}
+
+RAW_TRACEPOINT_PROBE(contention_begin)
+{
+	u64 lock = ctx->args[0];
+	u32 flags = ctx->args[1];
+	struct task_state *state;
+	u32 type = lock_type_of(flags);
+
+	/* spinlock_t and rwlock_t; a mutex says SPIN too while its waiter spins first */
+	if (flags & LCB_F_SPIN && !(flags & LCB_F_MUTEX))
+		return 0;
+	if (!(u32)bpf_get_current_pid_tgid())
+		return 0;
+	state = current_state();
+	if (!state)
+		return 0;
+	if (state->flags & RCP_TASK_IS_RECORDER) {
+		excluded.increment(REC_LOCK_WAIT);
+		return 0;
+	}
+	state->lock_owner_tid = lock_owner(lock, type);
+	if (state->lock == lock)
+		return 0; /* a mutex begins twice: when it spins and when it gives up spinning */
+	state->lock = lock;
+	state->lock_type = type;
+	state->lock_ts = bpf_ktime_get_ns();
+	state->lock_stack_id = stack_of(ctx);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(contention_end)
+{
+	u64 lock = ctx->args[0];
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct task_state *state = tasks.lookup(&tid);
+	struct lock_wait_record event = {};
+
+	if (!state || !lock || state->lock != lock)
+		return 0;
+	event.ts = state->lock_ts;
+	event.end_ns = bpf_ktime_get_ns();
+	event.lock = lock;
+	event.tid = tid;
+	event.owner_tid = state->lock_owner_tid;
+	event.type = state->lock_type;
+	event.stack_id = state->lock_stack_id;
+	state->lock = 0;
+	count_output(lock_wait_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_LOCK_WAIT);
+	return 0;
+}

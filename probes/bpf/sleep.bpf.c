@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who slept, on what, and who or which io woke it: one record per finished off-CPU interval.
+ *
+ *      switch out          waking            switch in
+ *   ------|------------------|-------------------|------
+ *         ts   (asleep)   woken_ns  (runnable) run_ns
+ *
+ * A preempted task has woken_ns == ts.
+ */
+
+/*
+ * On SMP a wake-up may be traced after the task left its run queue but before sched_switch
+ * is: a wake-up this shortly before the sleep is taken as the one that ended it.
+ */
+#define WAKE_RACE_NS 20000
+
+static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_struct *prev,
+			       u32 tid, u64 now)
+{
+	u32 task_state = switched_out_state(ctx, prev);
+	struct task_state *state;
+
+	if (task_state & TASK_DEAD) {
+		tasks.delete(&tid);
+		return;
+	}
+	state = state_of(prev, tid);
+	if (!state || state->flags & RCP_TASK_IS_RECORDER)
+		return;
+	state->sleep_ts = now;
+	if (ctx->args[0] || task_state == TASK_RUNNING) {
+		state->sleep_flags = RCP_SLEEP_PREEMPTED;
+		return;
+	}
+	state->sleep_flags = task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0;
+	state->sleep_note = state->note;
+	if (state->lock) {
+		state->sleep_note.reason = RCP_WAIT_LOCK;
+		state->sleep_note.object = state->lock;
+		state->sleep_note.owner_tid = state->lock_owner_tid;
+	}
+	state->stack_id = stack_of(ctx);
+}
+
+static inline void describe_sleep(struct sleep_record *event, struct task_state *state)
+{
+	event->ts = state->sleep_ts;
+	event->flags = state->sleep_flags;
+	if (state->sleep_flags & RCP_SLEEP_PREEMPTED) {
+		event->woken_ns = event->ts;
+		return;
+	}
+	event->stack_id = state->stack_id;
+	event->object = state->sleep_note.object;
+	event->owner_tid = state->sleep_note.owner_tid;
+	event->reason = state->sleep_note.reason;
+	if (state->woken_ns + WAKE_RACE_NS < event->ts) {
+		event->woken_ns = event->run_ns; /* not seen: the waker stays unknown */
+		return;
+	}
+	event->woken_ns = state->woken_ns < event->ts ? event->ts : state->woken_ns;
+	event->waker_io = state->waker_io;
+	event->waker_tid = state->waker_tid;
+	event->flags |= state->wake_flags;
+}
+
+static inline void run_again(struct task_struct *next, u32 tid, u64 now)
+{
+	struct task_state *state = state_of(next, tid);
+	struct sleep_record event = {};
+
+	if (!state)
+		return;
+	if (state->flags & RCP_TASK_IS_RECORDER) {
+		excluded.increment(REC_SLEEP);
+		return;
+	}
+	event.run_ns = now;
+	event.tid = tid;
+	event.cpu = bpf_get_smp_processor_id();
+	event.stack_id = -1;
+	if (state->sleep_ts)
+		describe_sleep(&event, state);
+	else
+		event.flags = RCP_SLEEP_FIRST_SEEN;
+	state->sleep_ts = 0;
+	count_output(sleep_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_SLEEP);
+}
+
+RAW_TRACEPOINT_PROBE(sched_switch)
+{
+	struct task_struct *prev = (struct task_struct *)ctx->args[1];
+	struct task_struct *next = (struct task_struct *)ctx->args[2];
+	u32 prev_tid = prev->pid, next_tid = next->pid;
+	u64 now = bpf_ktime_get_ns();
+
+	set_completing_io(0); /* no completion spans a switch */
+	if (prev_tid)
+		fall_asleep(ctx, prev, prev_tid, now);
+	if (next_tid)
+		run_again(next, next_tid, now);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(sched_waking)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	u32 tid = task->pid, context;
+	struct task_state *state = tasks.lookup(&tid);
+
+	if (!state || state->flags & RCP_TASK_IS_RECORDER)
+		return 0;
+	context = this_context();
+	state->woken_ns = bpf_ktime_get_ns();
+	state->waker_tid = (u32)bpf_get_current_pid_tgid();
+	state->waker_io = completing_io_in(context);
+	state->wake_flags = context == CONTEXT_HARDIRQ ? RCP_SLEEP_WOKEN_BY_HARDIRQ :
+			    context == CONTEXT_SOFTIRQ ? RCP_SLEEP_WOKEN_BY_SOFTIRQ :
+							 0;
+	return 0;
+}

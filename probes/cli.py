@@ -1,0 +1,207 @@
+"""``rcp-trace record`` and ``rcp-trace doctor``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rcp.probes.attach import import_bcc
+from rcp.probes.doctor import as_text, diagnose
+from rcp.probes.features import RecordError, read_features, require
+from rcp.probes.probe import DEFAULT_SYSCALLS
+from rcp.probes.program import GlobError, Options, Target, compile_globs
+from rcp.probes.record import Ended, Plan, record
+from rcp.probes.roles import RuleError, cgroup_of, require_pid, resolve_rules, with_descendants
+from rcp.probes.spool import SpoolError
+from rcp.probes.syscalls import numbers
+
+SPOOL_SUFFIX = ".spool"
+
+Loader = Callable[[Path, Path], None]
+"""Loads a spool folder into a new store file."""
+
+_RECORD_HELP = """Record what holds up the requests of chosen tasks.
+
+Without -p, --comm, --cgroup or a command, every process is a target. A command is started
+once the probes are on; its exit status becomes rcp-trace's. Recording ends after -d seconds,
+when the command ends, or at Ctrl-C; then the spool is loaded into FILE. A FILE named
+NAME.spool is left as a spool, for `rcp-trace recover` on another machine.
+
+\b
+Examples:
+  sudo rcp-trace record -p $(pgrep -o postgres) -d 30 -o slow.duckdb
+  sudo rcp-trace record --comm 'redis-*' --background comm:rsync -d 10 -o redis.duckdb
+  sudo rcp-trace record -o build.duckdb -- make -j8
+"""
+
+
+def _say(text: str) -> None:
+    click.echo(f"rcp-trace: {text}", err=True)
+
+
+def _show_progress(n_records: int, n_bytes: int) -> None:
+    """Keep one line up to date for somebody who watches; a log would fill with it."""
+    if sys.stderr.isatty():
+        text = f"rcp-trace: {n_records:,} events, {n_bytes / (1 << 20):.1f} MiB"
+        click.echo(f"\r{text}  ", nl=False, err=True)
+
+
+def _fail(message: str, code: int = 2) -> None:
+    click.echo(f"rcp-trace: error: {message}", err=True)
+    sys.exit(code)
+
+
+def _plan(options: dict[str, Any], spool: Path) -> Plan:
+    """Check everything that can be checked before anything is started."""
+    features = read_features()
+    require(features)
+    import_bcc()
+    assert features.tracefs is not None  # require() made sure
+    target = Target(
+        pids=with_descendants(require_pid(pid) for pid in options["pid"]),
+        comms=tuple(options["comm"]),
+        cgroup=cgroup_of(options["cgroup"]) if options["cgroup"] else None,
+        command=bool(options["command"]),
+    )
+    compile_globs(target.comms)
+    syscalls = numbers(options["request"] or DEFAULT_SYSCALLS, features.tracefs)
+    return Plan(
+        spool=spool,
+        options=Options(target, tuple(syscalls.values())),
+        features=features,
+        roles=resolve_rules(options["foreground"], options["background"]),
+        syscalls=syscalls,
+        duration_s=options["duration"],
+        command=list(options["command"]),
+        max_bytes=options["max_spool"] << 20,
+        progress=_show_progress,
+    )
+
+
+def _spool_path(output: Path, force: bool) -> Path:
+    """Where the spool goes; refuses to touch what is there already unless ``force``."""
+    spool = output if output.suffix == SPOOL_SUFFIX else output.with_name(output.name + ".spool")
+    for path in {output, spool}:
+        if not path.exists():
+            continue
+        if not force:
+            remedy = "load it with `rcp-trace recover`" if path == spool else "name another file"
+            raise SpoolError(f"{path} already exists: {remedy}, or use --force to replace it.")
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    if not output.parent.is_dir():
+        raise SpoolError(f"{output.parent} is not a folder: make it first.")
+    return spool
+
+
+def _finish(ended: Ended, output: Path, spool: Path, load: Loader) -> None:
+    lost = f", {ended.n_lost} lost" if ended.n_lost else ", none lost"
+    if sys.stderr.isatty():
+        click.echo(err=True)
+    _say(f"ended ({ended.why}: {ended.detail}); {ended.n_records} events{lost}.")
+    if ended.why == "disk":
+        _fail(
+            f"{ended.detail}; what was recorded is in {spool}: free some space, then run "
+            f"`rcp-trace recover {spool}`.",
+            code=1,
+        )
+    if output != spool:
+        _say(f"loading into {output}…")
+        load(spool, output)
+        shutil.rmtree(spool)
+    _say(f"see it with `rcp-trace report {output}`.")
+    sys.exit(ended.status)
+
+
+def record_command(load: Loader) -> click.Command:
+    """Return ``rcp-trace record``; ``load`` turns the finished spool into the store."""
+
+    @click.command("record", help=_RECORD_HELP, short_help="Record what holds up requests.")
+    @click.option("-p", "--pid", type=int, multiple=True, help="Target process, with children.")
+    @click.option("--comm", multiple=True, metavar="GLOB", help="Target threads by name.")
+    @click.option("--cgroup", metavar="PATH", help="Target cgroup (v2), with its children.")
+    @click.option(
+        "-d",
+        "--duration",
+        type=click.FloatRange(min=0.0, min_open=True),
+        metavar="SECS",
+        help="Stop after this many seconds.",
+    )
+    @click.option(
+        "--foreground",
+        multiple=True,
+        metavar="RULE",
+        help="comm:GLOB, pid:N, cgroup:PATH or cmdline:REGEX; default: the targets.",
+    )
+    @click.option(
+        "--background", multiple=True, metavar="RULE", help="The same for work nobody waits for."
+    )
+    @click.option(
+        "--request",
+        multiple=True,
+        metavar="SYSCALL",
+        help=f"Syscalls that count as requests.  [default: {' '.join(DEFAULT_SYSCALLS)}]",
+    )
+    @click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        default="rcp.duckdb",
+        metavar="FILE",
+        show_default=True,
+        help="Where the recording goes; ends in .spool: is left as a spool.",
+    )
+    @click.option(
+        "--max-spool",
+        type=click.IntRange(min=1),
+        default=2048,
+        metavar="MIB",
+        show_default=True,
+        help="Stop once the spool has grown to this.",
+    )
+    @click.option("--force", is_flag=True, help="Replace FILE when it exists.")
+    @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD [ARG]…]")
+    def command(output: Path, force: bool, **options: Any) -> None:
+        try:
+            plan = _plan(options, spool=output)
+            plan.spool = _spool_path(output, force)
+            ended = record(plan, _say)
+        except (RecordError, RuleError, GlobError, SpoolError) as error:
+            _fail(str(error))
+        else:
+            _finish(ended, output, plan.spool, load)
+
+    return command
+
+
+@click.command("doctor", short_help="Tell whether this machine can record.")
+@click.option("--no-load", is_flag=True, help="Only look; do not compile and attach the probes.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people or for programs.",
+)
+def doctor(no_load: bool, form: str) -> None:
+    """Tell whether this machine can record, and what each probe lacks here.
+
+    Exit status 0 when recording is possible, 1 when it is not.
+
+    \b
+    Examples:
+      sudo rcp-trace doctor
+      rcp-trace doctor --no-load --format json
+    """
+    diagnosis = diagnose(load=not no_load)
+    click.echo(json.dumps(diagnosis.as_dict(), indent=1) if form == "json" else as_text(diagnosis))
+    sys.exit(1 if diagnosis.obstacle else 0)

@@ -1,0 +1,255 @@
+"""The recording contract: one fixed-size record type per event.
+
+Each record type is declared once, here. From it come the numpy dtype that reads the ring
+buffer and the spool (``Record.dtype``) and the C struct the probes fill
+(``c_header`` writes ``bpf/events.h``; a test checks that the file is current).
+
+Times are nanoseconds of CLOCK_MONOTONIC (``bpf_ktime_get_ns``), 0 where unknown.
+Thread and process ids are the user's words: ``tid`` is a thread (kernel: pid), ``pid`` a
+process (kernel: tgid).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+SCHEMA_VERSION = 1
+
+TASK_COMM_LEN = 16  # include/linux/sched.h
+
+
+class WaitReason(enum.IntEnum):
+    """What a sleep waited for, as far as an annotating probe knew.
+
+    Only waits whose object or owner the kernel stack cannot tell have an annotator; the
+    analyzer names the others from the stack.
+    """
+
+    NONE = 0
+    LOCK = 1
+    JOURNAL_COMMIT = 2
+    JOURNAL_HANDLE = 3
+    JOURNAL_SPACE = 4
+
+
+class SleepFlag(enum.IntFlag):
+    """Bits of ``sleep.flags``."""
+
+    UNINTERRUPTIBLE = 1  # TASK_UNINTERRUPTIBLE: the D state
+    PREEMPTED = 2  # did not sleep: left the CPU runnable (ts == woken_ns)
+    FIRST_SEEN = 4  # the task's first record: what it did before run_ns is not known
+    WOKEN_BY_HARDIRQ = 8  # the waker was a hard interrupt, not the task it interrupted
+    WOKEN_BY_SOFTIRQ = 16
+
+
+class IoFlag(enum.IntFlag):
+    """Bits of ``io.flags``."""
+
+    RECORDER = 1  # submitted by the recorder itself
+    REQUEUED = 2  # the driver gave it back at least once
+    FROM_RQ = 4  # its bio was not seen queued: queued_ns is the request's allocation time
+
+
+class TaskFlag(enum.IntFlag):
+    """Bits of ``task.flags``."""
+
+    KTHREAD = 1
+    TARGET = 2  # chosen on the command line: its syscalls are recorded as requests
+    RECORDER = 4
+    EXITED = 8
+
+
+class LockType(enum.IntEnum):
+    """Kind of lock of a ``lock_wait`` (include/trace/events/lock.h, LCB_F_*)."""
+
+    OTHER = 0  # semaphore, or a kind the flags do not tell
+    MUTEX = 1
+    RWSEM_READ = 2
+    RWSEM_WRITE = 3
+    PERCPU_RWSEM = 4
+    RTMUTEX = 5
+
+
+@dataclass(frozen=True)
+class Field:
+    """One member of a record: numpy type code, and what it means."""
+
+    name: str
+    type: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One kind of fixed-size record; ``name`` is also its spool file and BPF ring."""
+
+    name: str
+    doc: str
+    fields: tuple[Field, ...]
+
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """Packed little-endian layout; the C struct has no padding either (see ``c_struct``)."""
+        return np.dtype([(f.name, f.type) for f in self.fields])
+
+    @property
+    def has_stack(self) -> bool:
+        """Tell whether its records name a kernel stack."""
+        return any(f.name == "stack_id" for f in self.fields)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of one record, a multiple of 8 so that ring buffer entries stay aligned."""
+        return int(self.dtype.itemsize)
+
+
+TASK = Record(
+    "task",
+    "a thread, written when first seen and again when its name changes or it exits",
+    (
+        Field("ts", "<u8", "when this was true"),
+        Field("start_ns", "<u8", "when the thread was created"),
+        Field("cgroup_id", "<u8", "cgroup v2 id"),
+        Field("tid", "<u4", "thread id"),
+        Field("pid", "<u4", "process id"),
+        Field("ppid", "<u4", "process id of the parent"),
+        Field("flags", "<u4", "TaskFlag bits"),
+        Field("comm", "S16", "thread name"),
+    ),
+)
+
+SLEEP = Record(
+    "sleep",
+    "one finished off-CPU interval: [ts, woken_ns) asleep, [woken_ns, run_ns) runnable",
+    (
+        Field("ts", "<u8", "left the CPU; 0 when FIRST_SEEN"),
+        Field("woken_ns", "<u8", "made runnable; equals ts when PREEMPTED"),
+        Field("run_ns", "<u8", "on a CPU again"),
+        Field("waker_io", "<u8", "io whose completion woke it, else 0"),
+        Field("object", "<u8", "address waited on: lock or journal, else 0"),
+        Field("tid", "<u4", "the sleeper"),
+        Field("waker_tid", "<u4", "task on the waking CPU; the waker unless woken by interrupt"),
+        Field("owner_tid", "<u4", "lock owner or journal thread when the wait began, else 0"),
+        Field("stack_id", "<i4", "kernel stack it slept in, negative when none"),
+        Field("cpu", "<u4", "CPU it ran on afterwards"),
+        Field("flags", "<u2", "SleepFlag bits"),
+        Field("reason", "<u2", "WaitReason set by an annotating probe"),
+    ),
+)
+
+IO = Record(
+    "io",
+    "one finished block request, with btt's stages",
+    (
+        Field("id", "<u8", "unique in the recording, never 0"),
+        Field("queued_ns", "<u8", "Q: first bio queued"),
+        Field("got_ns", "<u8", "G: request allocated"),
+        Field("inserted_ns", "<u8", "I: inserted in the scheduler, 0 when issued directly"),
+        Field("issued_ns", "<u8", "D: issued to the driver (last time, when requeued)"),
+        Field("completed_ns", "<u8", "C: completed"),
+        Field("sector", "<u8", "first sector (512 B)"),
+        Field("bytes", "<u4", "length of data"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("submitter_tid", "<u4", "task that queued the first bio"),
+        Field("cmd_flags", "<u4", "request flags, REQ_OP_* in the low 8 bits"),
+        Field("n_bios", "<u2", "bios served, more than one after merges; 64 means 64 or more"),
+        Field("flags", "<u2", "IoFlag bits"),
+        Field("error", "<i4", "blk_status_t of the completion (blk_types.h), 0 when well"),
+    ),
+)
+
+REQUEST = Record(
+    "request",
+    "one syscall of a chosen task",
+    (
+        Field("ts", "<u8", "syscall entered"),
+        Field("end_ns", "<u8", "syscall returned; 0 when unfinished at the end of the recording"),
+        Field("ret", "<i8", "return value"),
+        Field("arg0", "<u8", "first argument: the file descriptor"),
+        Field("tid", "<u4", "caller"),
+        Field("nr", "<u4", "syscall number"),
+    ),
+)
+
+LOCK_WAIT = Record(
+    "lock_wait",
+    "one contended lock acquisition (it may have spun without sleeping)",
+    (
+        Field("ts", "<u8", "contention began"),
+        Field("end_ns", "<u8", "lock acquired, or given up"),
+        Field("lock", "<u8", "address of the lock"),
+        Field("tid", "<u4", "waiter"),
+        Field("owner_tid", "<u4", "owner when contention began, 0 when unknown"),
+        Field("type", "<u4", "LockType"),
+        Field("stack_id", "<i4", "kernel stack of the waiter, negative when none"),
+    ),
+)
+
+JOURNAL_COMMIT = Record(
+    "journal_commit",
+    "one jbd2 commit with its phases (fs/jbd2/commit.c)",
+    (
+        Field("ts", "<u8", "commit began"),
+        Field("locking_ns", "<u8", "waiting for open handles"),
+        Field("flushing_ns", "<u8", "writing out ordered data"),
+        Field("logging_ns", "<u8", "writing metadata to the journal"),
+        Field("end_ns", "<u8", "transaction committed"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("transaction", "<u4", "jbd2 transaction id"),
+        Field("tid", "<u4", "journal thread"),
+        Field("n_handles", "<u4", "handles that joined the transaction"),
+        Field("n_blocks", "<u4", "metadata buffers in the transaction"),
+        Field("n_blocks_logged", "<u4", "blocks written to the journal"),
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (TASK, SLEEP, IO, REQUEST, LOCK_WAIT, JOURNAL_COMMIT)
+BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}
+
+_C_TYPES = {
+    "<u8": "__u64",
+    "<i8": "__s64",
+    "<u4": "__u32",
+    "<i4": "__s32",
+    "<u2": "__u16",
+    "S16": "char",
+}
+
+
+def _c_struct(record: Record) -> Iterator[str]:
+    yield f"/* {record.doc} */"
+    yield f"struct {record.name}_record {{"
+    for field in record.fields:
+        suffix = f"[{TASK_COMM_LEN}]" if field.type == "S16" else ""
+        yield f"\t{_C_TYPES[field.type]} {field.name}{suffix}; /* {field.doc} */"
+    yield "};"
+    yield (
+        f"_Static_assert(sizeof(struct {record.name}_record) == {record.size_bytes}, "
+        f'"probes/events.py and the compiler disagree");'
+    )
+
+
+def c_header() -> str:
+    """Return the C header with every record struct and flag, for ``bpf/events.h``."""
+    lines = [
+        "/* SPDX-License-Identifier: Apache-2.0 */",
+        "/* Generated by `make fixtures` from probes/events.py; edit that. */",
+        "#pragma once",
+        "",
+    ]
+    for enumeration, prefix in (
+        (WaitReason, "WAIT"),
+        (SleepFlag, "SLEEP"),
+        (IoFlag, "IO"),
+        (TaskFlag, "TASK_IS"),
+        (LockType, "LOCK"),
+    ):
+        lines += [f"#define RCP_{prefix}_{m.name} {m.value}" for m in enumeration]
+        lines.append("")
+    for record in RECORDS:
+        lines += [*_c_struct(record), ""]
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,135 @@
+"""Options to BPF program: which sources, which macros, which glob table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rcp.probes.events import RECORDS, TASK_COMM_LEN
+from rcp.probes.features import Features
+from rcp.probes.probe import DEFAULT_SYSCALLS, PROBES
+
+BPF_DIR = Path(__file__).parent / "bpf"
+PAGE_BYTES = 4096
+
+# Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.
+DEFAULT_RING_BYTES = {
+    "task": 1 << 20,
+    "sleep": 1 << 24,
+    "io": 1 << 23,
+    "request": 1 << 22,
+    "lock_wait": 1 << 22,
+    "journal_commit": 1 << 20,
+}
+
+
+@dataclass(frozen=True)
+class Cgroup:
+    """A cgroup v2 directory as the kernel knows it."""
+
+    path: str
+    id: int
+    level: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """Whose syscalls are requests. With nothing chosen, every user process is a target."""
+
+    pids: tuple[int, ...] = ()
+    comms: tuple[str, ...] = ()
+    """Thread name globs: ``*`` and ``?``."""
+    cgroup: Cgroup | None = None
+    command: bool = False
+    """The command that the recorder starts, and its children."""
+
+    @property
+    def is_everyone(self) -> bool:
+        """Tell whether nothing was chosen."""
+        return not (self.pids or self.comms or self.cgroup or self.command)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to record."""
+
+    target: Target = field(default_factory=Target)
+    syscalls: tuple[str, ...] = DEFAULT_SYSCALLS
+
+    def with_pid(self, pid: int) -> Options:
+        """Return the same options with one more target process."""
+        return replace(self, target=replace(self.target, pids=(*self.target.pids, pid)))
+
+
+@dataclass(frozen=True)
+class GlobTable:
+    """Several comm globs as one bit-parallel automaton of up to 64 states (task.bpf.c)."""
+
+    start: int
+    loop: int
+    accept: int
+    step: tuple[int, ...]
+    """256 masks: which states advance on this byte."""
+
+
+class GlobError(Exception):
+    """The globs together are too long for the kernel side."""
+
+
+def compile_globs(patterns: Sequence[str]) -> GlobTable:
+    """Compile ``*``/``?`` globs; a pattern of n literal characters takes n + 1 states."""
+    start = loop = accept = 0
+    step = [0] * 256
+    base = 0
+    for pattern in patterns:
+        start |= 1 << base
+        state = base
+        for byte in pattern.encode():
+            if byte == ord("*"):
+                loop |= 1 << state
+                continue
+            accepted = range(1, 256) if byte == ord("?") else (byte,)
+            for code in accepted:
+                step[code] |= 1 << state
+            state += 1
+        accept |= 1 << state
+        base = state + 1
+    if base > 64:
+        raise GlobError(
+            f"the --comm patterns are too long together ({base} of 64 characters): give fewer; "
+            f"thread names have at most {TASK_COMM_LEN - 1} characters."
+        )
+    return GlobTable(start, loop, accept, tuple(step))
+
+
+def source_text() -> str:
+    """Return all probes as one C unit (bcc rewrites functions of the main file only)."""
+    names = ["common.h", "compat.h", "context.h", *(probe.source for probe in PROBES)]
+    # #line keeps compiler messages pointing at the real file.
+    return "\n".join(f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}' for name in names)
+
+
+def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
+    """Return the compiler flags that carry options and kernel features into the probes."""
+    globs = compile_globs(options.target.comms)
+    cgroup = options.target.cgroup
+    macros = {
+        "RCP_SELF_PID": self_pid,
+        "RCP_TARGET_ALL": int(options.target.is_everyone),
+        "RCP_TARGET_CGROUP": cgroup.id if cgroup else 0,
+        "RCP_TARGET_LEVEL": cgroup.level if cgroup else 0,
+        "RCP_GLOB_START": f"{globs.start:#x}ULL",
+        "RCP_GLOB_LOOP": f"{globs.loop:#x}ULL",
+        "RCP_GLOB_ACCEPT": f"{globs.accept:#x}ULL",
+        "RCP_PREEMPT_COUNT_ADDR": f"{features.preempt_count_addr:#x}ULL",
+        "RCP_PER_CPU_OFFSET_ADDR": f"{features.per_cpu_offset_addr:#x}ULL",
+    }
+    for record in RECORDS:
+        pages = DEFAULT_RING_BYTES[record.name] // PAGE_BYTES
+        macros[f"RCP_{record.name.upper()}_PAGES"] = pages
+    for probe in PROBES:
+        for name in probe.optional_functions:
+            if name not in features.missing_functions:
+                macros[f"RCP_HAVE_{name}"] = 1
+    return [f"-I{BPF_DIR}", *(f"-D{name}={value}" for name, value in macros.items())]

@@ -1,0 +1,61 @@
+"""Bulk drain of a BPF ring buffer: the mapped ring is read as one numpy array, no callbacks.
+
+Layout (kernel/bpf/ringbuf.c): page 0 holds the consumer position, page 1 the producer
+position, then the data follows, mapped twice in a row so that a record never wraps. Each
+record is an 8-byte header (length, with a busy and a discard bit) and its payload, padded
+to 8. With one record size per ring the whole backlog is one strided view.
+
+Positions are read and written as aligned 64-bit words, which x86 keeps in order.
+"""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.probes.events import Record
+
+_HEADER_BYTES = 8
+
+
+class Ring:
+    """Consumer side of one ring whose records all are ``record``."""
+
+    def __init__(self, map_fd: int, record: Record, size_bytes: int) -> None:
+        """Map the ring; raises OSError when the kernel refuses."""
+        page = mmap.PAGESIZE
+        self.record = record
+        self._size = size_bytes
+        self._entry = np.dtype([("length", "<u4"), ("page", "<u4"), ("payload", record.dtype)])
+        self._none = np.empty(0, record.dtype)
+        self._consumer = mmap.mmap(map_fd, page, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        self._producer = mmap.mmap(
+            map_fd, page + 2 * size_bytes, mmap.MAP_SHARED, mmap.PROT_READ, offset=page
+        )
+        self._consumer_position = np.frombuffer(self._consumer, "<u8", 1)
+        self._producer_position = np.frombuffer(self._producer, "<u8", 1)
+        self._data = np.frombuffer(self._producer, "u1", 2 * size_bytes, page)
+
+    @property
+    def fill(self) -> float:
+        """Share of the ring that waits to be drained, 0 to 1."""
+        backlog = int(self._producer_position[0]) - int(self._consumer_position[0])
+        return backlog / self._size
+
+    def drain(self) -> npt.NDArray[np.void]:
+        """Take every finished record off the ring; returns a copy (dtype ``record.dtype``)."""
+        start = int(self._consumer_position[0])
+        count = (int(self._producer_position[0]) - start) // self._entry.itemsize
+        if not count:
+            return self._none
+        offset = start % self._size
+        view = self._data[offset : offset + count * self._entry.itemsize].view(self._entry)
+        # The busy bit makes the length unequal: stop before a record still being written.
+        unfinished = np.flatnonzero(view["length"] != self.record.size_bytes)
+        if len(unfinished):
+            view = view[: unfinished[0]]
+        rows: npt.NDArray[np.void] = view["payload"].copy()
+        self._consumer_position[0] = start + len(view) * self._entry.itemsize
+        return rows

@@ -1,0 +1,57 @@
+"""Syscall names to numbers, as tracefs tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rcp.probes.features import RecordError
+
+# arch/x86/entry/syscalls/syscall_64.tbl; tracefs names syscalls but does not number them.
+_X86_64 = {
+    "read": 0,
+    "write": 1,
+    "open": 2,
+    "close": 3,
+    "pread64": 17,
+    "pwrite64": 18,
+    "readv": 19,
+    "writev": 20,
+    "msync": 26,
+    "fsync": 74,
+    "fdatasync": 75,
+    "truncate": 76,
+    "ftruncate": 77,
+    "rename": 82,
+    "mkdir": 83,
+    "rmdir": 84,
+    "creat": 85,
+    "link": 86,
+    "unlink": 87,
+    "sync": 162,
+    "io_submit": 209,
+    "io_getevents": 208,
+    "openat": 257,
+    "unlinkat": 263,
+    "renameat": 264,
+    "sync_file_range": 277,
+    "fallocate": 285,
+    "preadv": 295,
+    "pwritev": 296,
+    "syncfs": 306,
+    "renameat2": 316,
+    "preadv2": 327,
+    "pwritev2": 328,
+    "io_uring_enter": 426,
+}
+
+
+def numbers(names: Iterable[str], tracefs: Path) -> dict[int, str]:
+    """Return syscall number to name for ``names``; raise RecordError for one it cannot trace."""
+    found = {}
+    for name in names:
+        if name not in _X86_64 or not (tracefs / f"events/syscalls/sys_enter_{name}").is_dir():
+            known = ", ".join(sorted(_X86_64))
+            raise RecordError(f"cannot record the syscall {name!r}: choose from {known}.")
+        found[_X86_64[name]] = name
+    return found

@@ -1,0 +1,230 @@
+"""Runs in the lab's guest, as root: makes the recorder fail in every way and tells what it did.
+
+Prints one JSON object: name of the check to what was seen. test_lab_recorder.py judges it.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rcp.probes.events import LOCK_WAIT, REQUEST, SLEEP, TASK
+from rcp.probes.spool import SpoolError, open_spool
+
+WORK = Path("/tmp/recorder")
+OUT = Path(os.environ["RCP_LAB_OUT"])
+SYNC_FOREVER = "while :; do echo x >>/tmp/recorder/file; sync /tmp/recorder/file; sleep 0.01; done"
+
+
+def bpf_programs() -> int:
+    """Number of BPF programs in the kernel, by BPF_PROG_GET_NEXT_ID."""
+    libc, count, last = ctypes.CDLL(None, use_errno=True), 0, 0
+    while True:
+        attributes = ctypes.create_string_buffer(struct.pack("<III", last, 0, 0))
+        if libc.syscall(321, 11, attributes, ctypes.c_size_t(12)) != 0:
+            return count
+        last = struct.unpack("<III", attributes.raw[:12])[1]
+        count += 1
+
+
+def trace(*arguments: str, env: dict[str, str] | None = None, wrap: tuple[str, ...] = ()) -> Any:
+    """Run rcp-trace to its end."""
+    done = subprocess.run(
+        [*wrap, "rcp-trace", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **(env or {})},
+    )
+    return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
+
+
+def spool_facts(path: Path) -> dict[str, Any]:
+    """What can be read back of a spool."""
+    try:
+        spool = open_spool(path)
+    except SpoolError as error:
+        return {"error": str(error)}
+    return {
+        "n_sleeps": len(spool.records(SLEEP)),
+        "n_requests": len(spool.records(REQUEST)),
+        "n_stacks": len(spool.stacks()),
+        "n_unfinished": int((spool.records(REQUEST)["end_ns"] == 0).sum()),
+        "lost": spool.counters.get("lost"),
+        "excluded": spool.counters.get("excluded"),
+        "end": spool.end,
+        "torn_bytes": spool.torn_bytes,
+    }
+
+
+def interrupted(name: str, number: int) -> dict[str, Any]:
+    """Signal a recorder once it has spooled something; tell what is left of it."""
+    before = bpf_programs()
+    path = WORK / f"{name}.spool"
+    recorder = subprocess.Popen(
+        ["rcp-trace", "record", "-o", str(path), "--", "sh", "-c", SYNC_FOREVER],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    spooled = path / "sleep.bin"
+    while not spooled.exists() or spooled.stat().st_size < 100 * SLEEP.size_bytes:
+        time.sleep(0.05)
+    while number == signal.SIGKILL and not (path / "counters.json").exists():
+        time.sleep(0.05)
+    during = bpf_programs()
+    recorder.send_signal(number)
+    recorder.wait()
+    # A killed recorder leaves its command running, which holds the other end of the pipe.
+    subprocess.run(["pkill", "-f", "recorder/file"], check=False)
+    _, stderr = recorder.communicate()
+    return {
+        "status": recorder.returncode,
+        "stderr": stderr,
+        "programs": [before, during, bpf_programs()],
+        "spool": spool_facts(path),
+    }
+
+
+def full_disk() -> dict[str, Any]:
+    """Record onto a file system that fills up."""
+    disk = Path("/tmp/small")
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(disk)], check=True)
+    before = bpf_programs()
+    done = trace("record", "-o", f"{disk}/a.spool", "--", "sh", "-c", SYNC_FOREVER)
+    return {
+        **done,
+        "spool": spool_facts(disk / "a.spool"),
+        "programs": [before, bpf_programs()],
+    }
+
+
+def signal_while_compiling() -> dict[str, Any]:
+    """SIGINT before the probes are on."""
+    recorder = subprocess.Popen(
+        ["rcp-trace", "record", "-o", str(WORK / "early.spool")], stderr=subprocess.PIPE, text=True
+    )
+    assert recorder.stderr
+    first = recorder.stderr.readline()
+    recorder.send_signal(signal.SIGINT)
+    _, rest = recorder.communicate()
+    return {"status": recorder.returncode, "stderr": first + rest, "programs": bpf_programs()}
+
+
+def chosen_targets() -> dict[str, Any]:
+    """One recording with a pid, a comm glob and a cgroup as targets, and a bystander."""
+    group = Path("/sys/fs/cgroup/rcp-test")
+    (group / "below").mkdir(parents=True)
+    syncers = {}
+    for name in ("by-pid", "by-comm", "by-cgroup", "bystander"):
+        (WORK / name).symlink_to("/usr/bin/sync")
+        # seldom: on the lab's one CPU they compete with the compiler
+        loop = f"while :; do {WORK}/{name} {WORK}; sleep 0.2; done"
+        if name == "by-pid":  # the loop is a child that runs already when its parent is chosen
+            loop = f"({loop}) & wait"
+        syncers[name] = subprocess.Popen(["sh", "-c", loop])
+    (group / "below/cgroup.procs").write_text(str(syncers["by-cgroup"].pid))
+    path = WORK / "chosen.spool"
+    done = trace(
+        *("record", "-o", str(path), "-d", "1", "-p", str(syncers["by-pid"].pid)),
+        *("--comm", "?y-comm*", "--cgroup", "/rcp-test"),
+    )
+    subprocess.run(["pkill", "-f", str(WORK / "by")], check=False)
+    if done["status"] != 0:
+        return {**done}
+    spool = open_spool(path)
+    names = {int(task["tid"]): task["comm"].decode() for task in spool.records(TASK)}
+    requested = {names[int(tid)] for tid in spool.records(REQUEST)["tid"]}
+    return {**done, "seen": sorted(set(names.values())), "requested": sorted(requested)}
+
+
+DISK = """
+set -e
+mkdir /sys/kernel/config/nullb/nullb0 /mnt/lock
+cd /sys/kernel/config/nullb/nullb0
+echo 1 >memory_backed; echo 64 >size; echo 4096 >blocksize
+echo 2 >irqmode; echo 5000000 >completion_nsec; echo 1 >power
+mke2fs -q -t ext4 /dev/nullb0
+mount /dev/nullb0 /mnt/lock
+ln -s /usr/bin/dd /tmp/recorder/holder
+ln -s /usr/bin/dd /tmp/recorder/waiter
+"""
+# A direct write that extends a file holds the inode's rwsem until the disk has answered.
+FIGHT = """
+cd /tmp/recorder
+./holder if=/dev/zero of=/mnt/lock/file bs=64k count=40 oflag=direct,append conv=notrunc &
+./waiter if=/dev/zero of=/mnt/lock/file bs=64k count=40 oflag=direct,append conv=notrunc
+wait
+"""
+
+
+def lock_owner() -> dict[str, Any]:
+    """Two processes append to one file with O_DIRECT: each waits for the other's lock."""
+    subprocess.run(["modprobe", "null_blk", "nr_devices=0"], check=True)
+    subprocess.run(["sh", "-c", DISK], check=True)
+    path = WORK / "lock.spool"
+    done = trace("record", "-o", str(path), "--", "sh", "-c", FIGHT)
+    spool = open_spool(path)
+    names = {int(task["tid"]): task["comm"].decode() for task in spool.records(TASK)}
+    waits = [
+        [names.get(int(w["tid"])), names.get(int(w["owner_tid"])), int(w["type"])]
+        for w in spool.records(LOCK_WAIT)
+    ]
+    return {**done, "waits": waits}
+
+
+CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
+    "doctor": lambda: trace("doctor", "--format", "json"),
+    "unknown_pid": lambda: trace("record", "-p", "4194305", "-o", "/tmp/recorder/a.spool"),
+    "no_root": lambda: trace(
+        "record", wrap=("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all")
+    ),
+    "no_headers": lambda: trace("record", env={"BCC_KERNEL_SOURCE": "/nowhere"}),
+    "no_tracefs": lambda: trace(
+        "record",
+        wrap=(
+            *("unshare", "-m", "sh", "-c"),
+            'umount -R /sys/kernel/tracing; umount -R /sys/kernel/debug; exec "$@"',
+            "sh",
+        ),
+    ),
+    "command_fails": lambda: {
+        **trace("record", "-o", "/tmp/recorder/fails.spool", "--", "sh", "-c", "sync; exit 23"),
+        "spool": spool_facts(WORK / "fails.spool"),
+    },
+    "command_not_found": lambda: trace(
+        "record", "-o", "/tmp/recorder/nf.spool", "--", "/no/such/command"
+    ),
+    "sigint": lambda: interrupted("sigint", signal.SIGINT),
+    "sigterm": lambda: interrupted("sigterm", signal.SIGTERM),
+    "sigkill": lambda: interrupted("sigkill", signal.SIGKILL),
+    "sigint_while_compiling": signal_while_compiling,
+    "full_disk": full_disk,
+    "chosen_targets": chosen_targets,
+    "lock_owner": lock_owner,
+    "spool_limit": lambda: trace(
+        *("record", "-o", "/tmp/recorder/limit.spool", "--max-spool", "1", "--"),
+        *("sh", "-c", "while :; do sleep 0; done"),
+    ),
+}
+
+
+def main() -> None:
+    """Run the checks named on the command line, or all."""
+    WORK.mkdir()
+    seen = {}
+    for name in sys.argv[1:] or CHECKS:
+        print(f"{time.monotonic():.1f} s: checking {name}", flush=True)
+        seen[name] = CHECKS[name]()
+    (OUT / "recorder.json").write_text(json.dumps(seen, indent=1))
+
+
+if __name__ == "__main__":
+    main()

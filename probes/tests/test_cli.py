@@ -1,0 +1,144 @@
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rcp.probes import cli
+from rcp.probes.features import Features
+from rcp.probes.record import Ended, Plan
+
+
+@pytest.fixture
+def recorder(
+    monkeypatch: pytest.MonkeyPatch, features: Features, tmp_path: Path
+) -> SimpleNamespace:
+    """A machine that could record, whose recording ends at once as ``ended`` says."""
+    state = SimpleNamespace(
+        features=replace(features, tracefs=tmp_path),
+        ended=Ended("duration", "1 s", status=0, n_records=23, n_lost=0),
+        plan=None,
+        loaded=[],
+    )
+    for name in ("fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"):
+        (tmp_path / f"events/syscalls/sys_enter_{name}").mkdir(parents=True)
+
+    def record(plan: Plan, _say: object) -> Ended:
+        state.plan = plan
+        plan.spool.mkdir()
+        ended: Ended = state.ended
+        return ended
+
+    monkeypatch.setattr(cli, "read_features", lambda: state.features)
+    monkeypatch.setattr(cli, "import_bcc", lambda: None)
+    monkeypatch.setattr(cli, "record", record)
+    return state
+
+
+def run(recorder: SimpleNamespace, *arguments: str) -> Result:
+    def load(spool: Path, output: Path) -> None:
+        recorder.loaded.append((spool, output))
+        output.touch()
+
+    return CliRunner().invoke(cli.record_command(load), arguments)
+
+
+def test_a_finished_recording_is_loaded_and_its_spool_removed(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    output = tmp_path / "slow.duckdb"
+    result = run(recorder, "-d", "1", "-o", str(output))
+    assert result.exit_code == 0
+    assert recorder.loaded == [(tmp_path / "slow.duckdb.spool", output)]
+    assert not (tmp_path / "slow.duckdb.spool").exists()
+    assert result.stderr == (
+        "rcp-trace: ended (duration: 1 s); 23 events, none lost.\n"
+        f"rcp-trace: loading into {output}…\n"
+        f"rcp-trace: see it with `rcp-trace report {output}`.\n"
+    )
+
+
+def test_an_output_that_ends_in_spool_stays_one(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    result = run(recorder, "-o", str(tmp_path / "a.spool"))
+    assert (result.exit_code, recorder.loaded) == (0, [])
+    assert (tmp_path / "a.spool").is_dir()
+
+
+def test_the_commands_exit_status_is_passed_on(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    recorder.ended = replace(recorder.ended, why="command", status=7)
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"), "--", "sh", "-c", "exit 7")
+    assert result.exit_code == 7
+    assert recorder.plan.command == ["sh", "-c", "exit 7"]
+    assert (tmp_path / "a.duckdb").exists()
+
+
+def test_a_full_disk_keeps_the_spool_and_says_how_to_go_on(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    fault = "cannot write the spool: No space left on device"
+    recorder.ended = replace(recorder.ended, why="disk", detail=fault)
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"))
+    spool = tmp_path / "a.duckdb.spool"
+    assert (result.exit_code, spool.exists()) == (1, True)
+    assert result.stderr.splitlines()[-1] == (
+        f"rcp-trace: error: {fault}; what was recorded is in {spool}: free some space, then run "
+        f"`rcp-trace recover {spool}`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-p", "4194305"], "no process 4194305: `pgrep -a NAME` finds one."),
+        (["--background", "pid:x"], "bad background rule 'pid:x': a pid is a number."),
+        (
+            ["--comm", "a" * 70],
+            "the --comm patterns are too long together (71 of 64 characters): give fewer; thread "
+            "names have at most 15 characters.",
+        ),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_status_2(
+    recorder: SimpleNamespace, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"), *arguments)
+    assert (result.exit_code, result.stderr) == (2, f"rcp-trace: error: {message}\n")
+    assert recorder.plan is None
+
+
+def test_an_unknown_syscall_lists_the_known(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"), "--request", "fsink")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(
+        "rcp-trace: error: cannot record the syscall 'fsink': choose from close, creat, "
+    )
+
+
+def test_without_root_nothing_is_started(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    recorder.features = replace(recorder.features, may_load_bpf=False)
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"))
+    assert (result.exit_code, recorder.plan) == (2, None)
+    assert result.stderr == (
+        "rcp-trace: error: recording needs root, or CAP_BPF and CAP_PERFMON: run it with sudo.\n"
+    )
+
+
+def test_an_existing_file_is_kept_unless_forced(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    output = tmp_path / "a.duckdb"
+    output.write_text("precious")
+    result = run(recorder, "-o", str(output))
+    assert (result.exit_code, output.read_text()) == (2, "precious")
+    assert result.stderr == (
+        f"rcp-trace: error: {output} already exists: name another file, or use --force to "
+        "replace it.\n"
+    )
+    assert run(recorder, "--force", "-o", str(output)).exit_code == 0
+
+
+def test_a_missing_folder_is_named(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    result = run(recorder, "-o", str(tmp_path / "no" / "a.duckdb"))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"rcp-trace: error: {tmp_path / 'no'} is not a folder: make it first.\n",
+    )

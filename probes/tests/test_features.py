@@ -1,0 +1,82 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rcp.probes.doctor import Diagnosis, as_text, health_of
+from rcp.probes.features import Features, RecordError, read_features, require
+from rcp.probes.probe import PROBES
+
+
+@pytest.mark.parametrize(
+    ("lack", "message"),
+    [
+        (
+            {"may_load_bpf": False},
+            "recording needs root, or CAP_BPF and CAP_PERFMON: run it with sudo.",
+        ),
+        (
+            {"machine": "aarch64"},
+            "recording on aarch64 is not supported: the ring buffer is read with x86 memory "
+            "ordering.",
+        ),
+        (
+            {"tracefs": None},
+            "tracefs is not mounted: run `mount -t tracefs tracefs /sys/kernel/tracing`.",
+        ),
+        (
+            {"has_btf": False},
+            "this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one built with "
+            "CONFIG_DEBUG_INFO_BTF, as Debian's are.",
+        ),
+        (
+            {"headers": None},
+            "the headers of exactly this kernel (6.12.0-test) are not installed: "
+            "run `apt-get install linux-headers-6.12.0-test`.",
+        ),
+        (
+            {"missing_tracepoints": ("jbd2:jbd2_run_stats",)},
+            "this kernel lacks the tracepoints jbd2:jbd2_run_stats: is the module (jbd2 comes "
+            "with ext4) loaded? `rcp-trace doctor` lists what each probe needs.",
+        ),
+        (
+            {"missing_functions": ("jbd2_log_wait_commit",)},
+            "this kernel lacks the functions jbd2_log_wait_commit: `rcp-trace doctor` lists "
+            "what each probe needs.",
+        ),
+    ],
+)
+def test_what_recording_lacks_is_named_with_its_remedy(
+    features: Features, lack: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RecordError) as error:
+        require(replace(features, **lack))
+    assert str(error.value) == message
+
+
+def test_a_complete_kernel_and_embedded_headers_are_enough(features: Features) -> None:
+    require(features)
+    require(replace(features, headers=None, kernel_headers_embedded=True))
+    require(replace(features, missing_functions=("wait_transaction_locked",)))
+
+
+def test_this_machine_can_be_looked_at_without_any_rights() -> None:
+    assert read_features().release
+
+
+def test_doctor_says_what_a_missing_piece_costs(features: Features) -> None:
+    journal = next(p for p in PROBES if p.name == "journal_commit")
+    partly = health_of(journal, replace(features, missing_functions=("wait_transaction_locked",)))
+    assert (partly.state, partly.missing) == ("partly", ("wait_transaction_locked",))
+    missing = health_of(journal, replace(features, missing_tracepoints=("jbd2:jbd2_run_stats",)))
+    assert (missing.state, missing.cost) == ("missing", "no recording")
+    text = as_text(Diagnosis("6.12", "", loaded=True, interrupts_told_apart=True, probes=(partly,)))
+    assert text == (
+        "kernel 6.12\n"
+        "\n"
+        "partly   journal_commit  what jbd2 did when, and who waited for it\n"
+        "                         lacks wait_transaction_locked: waits in it are named from the "
+        "stack, without the journal\n"
+        "\n"
+        "Ready: every probe was loaded and attached, and detached again."
+    )

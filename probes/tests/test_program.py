@@ -1,0 +1,99 @@
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rcp.probes.features import Features
+from rcp.probes.probe import PROBES
+from rcp.probes.program import (
+    BPF_DIR,
+    Cgroup,
+    GlobError,
+    GlobTable,
+    Options,
+    Target,
+    cflags,
+    compile_globs,
+    source_text,
+)
+
+
+def matches(table: GlobTable, comm: str) -> bool:
+    """What task.bpf.c:comm_matches does, one byte at a time."""
+    state = table.start
+    for byte in comm.encode():
+        state = (state & table.step[byte]) << 1 | state & table.loop
+    return bool(state & table.accept)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "comm", "expected"),
+    [
+        ("postgres", "postgres", True),
+        ("postgres", "postgresql", False),
+        ("redis-*", "redis-server", True),
+        ("*flush*", "kworker/u8:flush-259", True),
+        ("kworker/?:*", "kworker/3:1H", True),
+        ("kworker/?:*", "kworker/u4:1", False),
+        ("*", "", True),
+    ],
+)
+def test_globs_match_as_written(pattern: str, comm: str, expected: bool) -> None:
+    assert matches(compile_globs([pattern]), comm) is expected
+
+
+patterns = st.text("ab*?", max_size=10)
+
+
+@given(st.lists(patterns, min_size=1, max_size=4), st.text("ab", max_size=15))
+def test_globs_agree_with_fnmatch(globs: list[str], comm: str) -> None:
+    assert matches(compile_globs(globs), comm) == any(fnmatchcase(comm, g) for g in globs)
+
+
+def test_globs_too_long_for_the_kernel_are_refused() -> None:
+    with pytest.raises(GlobError) as error:
+        compile_globs(["a" * 40, "b" * 40])
+    assert str(error.value) == (
+        "the --comm patterns are too long together (82 of 64 characters): give fewer; "
+        "thread names have at most 15 characters."
+    )
+
+
+def test_flags_carry_the_target_and_what_the_kernel_has(features: Features) -> None:
+    features = replace(features, missing_functions=("wait_transaction_locked",))
+    options = Options(target=Target(cgroup=Cgroup("/db", id=77, level=2)))
+    flags = cflags(options, features, self_pid=42)
+    assert {
+        "-DRCP_SELF_PID=42",
+        "-DRCP_TARGET_ALL=0",
+        "-DRCP_TARGET_CGROUP=77",
+        "-DRCP_TARGET_LEVEL=2",
+        "-DRCP_PREEMPT_COUNT_ADDR=0x35008ULL",
+        "-DRCP_SLEEP_PAGES=4096",
+        "-DRCP_HAVE_jbd2_journal_wait_updates=1",
+    } <= set(flags)
+    assert "-DRCP_HAVE_wait_transaction_locked=1" not in flags
+
+
+def test_nothing_chosen_means_everyone() -> None:
+    assert Target().is_everyone
+    assert not replace(Target(), command=True).is_everyone
+
+
+def test_every_probe_file_is_compiled_and_every_file_is_a_probe() -> None:
+    text = source_text()
+    for probe in PROBES:
+        assert f'#line 1 "{probe.source}"' in text
+    assert {p.name for p in BPF_DIR.glob("*.bpf.c")} == {p.source for p in PROBES}
+
+
+def test_the_hooks_a_probe_declares_are_those_in_its_source() -> None:
+    for probe in PROBES:
+        source = (BPF_DIR / probe.source).read_text()
+        for tracepoint in probe.tracepoints:
+            name = tracepoint.split(":")[1]
+            assert f"({name})" in source or f", {name})" in source, tracepoint
+        for function in (*probe.functions, *probe.optional_functions):
+            assert f"KRETFUNC_PROBE({function})" in source, function
