@@ -1,0 +1,1 @@
+"""The analyzer: spool to DuckDB, critical paths, inversions, reports."""

@@ -1,0 +1,143 @@
+"""What the analyzer costs: load rate, critical paths, inversions, memory.
+
+    python -m rcp.analyzer.bench [--rows N] [--large] [--json]
+
+``--rows`` is the number of sleeps and of ios; there is a request per ten (``bench_recording``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from rcp.analyzer.bench_recording import write_spool
+from rcp.analyzer.critical_path import critical_paths
+from rcp.analyzer.inversions import find_inversions
+from rcp.analyzer.load import (
+    insert_records,
+    insert_verdicts,
+    load_spool,
+    read_trace,
+    syscall_names,
+)
+from rcp.analyzer.store import Store
+from rcp.probes.spool import open_spool
+
+ROWS = 1_000_000
+
+
+def _median(runs: list[dict[str, float]]) -> dict[str, float]:
+    return {name: round(float(np.median([run[name] for run in runs])), 4) for name in runs[0]}
+
+
+def _measure(folder: Path, target: Path) -> dict[str, float]:
+    """Load step by step; return seconds and counts."""
+    clock = [time.perf_counter()]
+
+    def lap() -> float:
+        clock.append(time.perf_counter())
+        return clock[-1] - clock[-2]
+
+    target.unlink(missing_ok=True)
+    spool = open_spool(folder)
+    names = syscall_names(spool.meta)
+    with Store.create(target) as store:
+        lap()
+        trace = read_trace(spool)
+        map_s = lap()
+        n_recorded = insert_records(store, spool, trace)
+        insert_s = lap()
+        paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
+        paths_s = lap()
+        inversions = find_inversions(trace, paths, names)
+        inversions_s = lap()
+        n_derived = insert_verdicts(store, trace, paths, inversions, names)
+        derived_s = lap()
+    return {
+        "recorded_rows": n_recorded,
+        "derived_rows": n_derived,
+        "requests": len(trace.requests),
+        "segments": len(paths.segments),
+        "edges": len(paths.edges),
+        "inversions": len(inversions),
+        "map_s": map_s,
+        "insert_s": insert_s,
+        "critical_paths_s": paths_s,
+        "inversions_s": inversions_s,
+        "insert_verdicts_s": derived_s,
+        "load_rows_per_s": n_recorded / (map_s + insert_s),
+        "derived_rows_per_s": n_derived / derived_s,
+    }
+
+
+def measure(rows: int, runs: int) -> dict[str, Any]:
+    """Return the median of ``runs`` loads of a recording with ``rows`` sleeps and ios."""
+    with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:
+        spool = write_spool(Path(folder) / "bench.spool", rows)
+        target = Path(folder) / "bench.duckdb"
+        result: dict[str, Any] = {"rows": rows, "runs": runs}
+        result |= _median([_measure(spool, target) for _ in range(runs)])
+        begin = time.perf_counter()
+        load_spool(spool, target)
+        result["load_all_s"] = round(time.perf_counter() - begin, 3)
+        result["store_bytes"] = target.stat().st_size
+    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result["peak_rss_mib"] = peak_kib // 1024
+    return result
+
+
+def _text(results: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(
+        f"{result['rows']:>11,} sleeps and ios, {result['requests']:,.0f} requests: load "
+        f"{result['load_rows_per_s'] / 1e6:.1f} M rows/s, critical paths "
+        f"{result['critical_paths_s']:.2f} s, inversions {result['inversions_s']:.2f} s, "
+        f"everything {result['load_all_s']:.1f} s, peak {result['peak_rss_mib']} MiB"
+        for result in results
+    )
+
+
+@click.command()
+@click.option(
+    "--rows",
+    type=click.IntRange(1000),
+    default=ROWS,
+    show_default=True,
+    help="Sleeps, and ios, of the synthetic recording.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Loads to take the median of.",
+)
+@click.option("--large", is_flag=True, help="Measure ten times the rows too, once.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def main(rows: int, runs: int, large: bool, as_json: bool) -> None:
+    """Measure loading, critical paths and inversions on a synthetic recording."""
+    results = [measure(rows, runs)]
+    if large:
+        results.append(measure(rows * 10, 1))
+    machine = {
+        "n_cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+    click.echo(
+        json.dumps({"host": machine, "results": results}, indent=1) if as_json else _text(results)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Chains as text: the edges from a request down to what it waited for.
+
+    fsync → journal_commit (jbd2/nullb1-8) → page_writeback → io by checkpointer
+
+Chains are told once per distinct shape, however many edges have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.critical_path import Edges
+from rcp.analyzer.reasons import REASONS
+from rcp.analyzer.trace import Times
+
+ARROW = " → "
+
+# A digit run, but not the 2 of "jbd2".
+_NUMBER = re.compile(r"(?<!\bjbd)\d+")
+
+
+def syscall_name(nr: int, names: Mapping[int, str]) -> str:
+    """Return the name of a syscall, its number when the recording does not name it."""
+    return names.get(nr, f"syscall_{nr}")
+
+
+def generic_name(comm: str) -> str:
+    """Return a thread name without the numbers that differ between alike threads."""
+    return _NUMBER.sub("*", comm)
+
+
+def _step(reason: int, is_io: bool, comm: str | None) -> str:
+    who = comm or "?"
+    return f"{REASONS[reason]}{ARROW}io by {who}" if is_io else f"{REASONS[reason]} ({who})"
+
+
+class Chains:
+    """The shape of every edge's chain, as a number with a text."""
+
+    def __init__(
+        self, edges: Edges, request_nr: Times, comms: Sequence[str], names: Mapping[int, str]
+    ) -> None:
+        """Number the chains of all edges, level by level (``request_nr``: by request)."""
+        labels = sorted(set(comms))
+        code = {label: position for position, label in enumerate(labels)}
+        # Threads with one name share a shape; -1 (unknown) takes the last place.
+        of_utid = np.array([*(code[comm] for comm in comms), len(labels)], np.int64)
+        numbers, root = np.unique(request_nr, return_inverse=True)
+        self.text = [syscall_name(int(nr), names) for nr in numbers]
+        self.root = root.astype(np.int64)
+        """Shape of each request alone."""
+        self.of_edge = np.zeros(len(edges), np.int64)
+        for depth in range(int(edges.depth.max(initial=-1)) + 1):
+            at = np.flatnonzero(edges.depth == depth)
+            parent = self.root[edges.request[at]] if depth == 0 else self.of_edge[edges.parent[at]]
+            step = (edges.reason[at] * np.int64(2) + (edges.io[at] >= 0)) * (len(labels) + 1)
+            step += of_utid[edges.waker[at]]
+            n_steps = 2 * len(REASONS) * (len(labels) + 1)
+            shapes, inverse = np.unique(parent * n_steps + step, return_inverse=True)
+            self.of_edge[at] = len(self.text) + inverse
+            self.text += [self._tell(int(shape), n_steps, labels) for shape in shapes]
+
+    def _tell(self, shape: int, n_steps: int, labels: Sequence[str]) -> str:
+        parent, step = divmod(shape, n_steps)
+        kind, label = divmod(step, len(labels) + 1)
+        reason, is_io = divmod(kind, 2)
+        comm = labels[label] if label < len(labels) else None
+        return self.text[parent] + ARROW + _step(reason, bool(is_io), comm)
+
+    def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Times:
+        """Return the shape at each (request, edge), edge -1 being the request itself."""
+        shapes: Times = self.root[request]
+        if len(self.of_edge):
+            shapes = np.where(edge >= 0, self.of_edge[edge], shapes)
+        return shapes

@@ -1,0 +1,181 @@
+"""Loading: a spool becomes a store, with critical paths and inversions computed on the way.
+
+A store appears under its name only when it is complete, and the spool is never touched, so a
+load that fails (a full disk, a signal) loses nothing and can be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer import tables
+from rcp.analyzer.critical_path import Paths, critical_paths
+from rcp.analyzer.inversions import Inversions, find_inversions
+from rcp.analyzer.roles import RoleError, RoleRule, parse_rules
+from rcp.analyzer.store import STORE_VERSION, Store, StoreError
+from rcp.analyzer.trace import Trace, build_trace
+from rcp.probes.events import RECORDS
+from rcp.probes.spool import Spool, open_spool
+
+
+def syscall_names(meta: Mapping[str, Any]) -> dict[int, str]:
+    """Return the names of the recorded syscalls by number."""
+    return {int(number): name for number, name in meta.get("request_syscalls", {}).items()}
+
+
+def _check(spool: Spool) -> None:
+    """Raise StoreError when ``meta.json`` or ``counters.json`` is not of the expected shape."""
+    shapes = {"roles": list, "request_syscalls": dict, "devices": dict, "host": dict, "clock": dict}
+    for key, shape in shapes.items():
+        if not isinstance(spool.meta.get(key, shape()), shape):
+            raise StoreError(
+                f"{spool.path / 'meta.json'} is damaged: {key!r} is no {shape.__name__}."
+            )
+    for key in ("request_syscalls", "devices"):
+        if not all(number.isdigit() for number in spool.meta.get(key, {})):
+            raise StoreError(f"{spool.path / 'meta.json'} is damaged: {key!r} has no numbers.")
+    for kind, probes in spool.counters.items():
+        counts = probes.values() if isinstance(probes, dict) else [None]
+        if not all(isinstance(per_cpu, list) for per_cpu in counts):
+            raise StoreError(f"{spool.path / 'counters.json'} is damaged: {kind!r} has no counts.")
+
+
+def role_rules(spool: Spool) -> list[RoleRule]:
+    """Return the role rules of a spool; raise StoreError when they are damaged."""
+    try:
+        return parse_rules(spool.meta)
+    except RoleError as error:
+        raise StoreError(f"{spool.path / 'meta.json'} is damaged: {error}.") from error
+
+
+def recorded_share(counters: Mapping[str, Any]) -> float:
+    """Return the part of sleeps and ios that was not lost, 0 to 1: what verdicts rest on."""
+    share = 1.0
+    for probe in ("sleep", "io"):
+        lost = sum(counters.get("lost", {}).get(probe, []))
+        written = sum(counters.get("written", {}).get(probe, []))
+        if lost:
+            share *= written / (written + lost)
+    return share
+
+
+def read_trace(spool: Spool) -> Trace:
+    """Return the records of a spool as columns."""
+    rows = {record.name: spool.records(record) for record in RECORDS}
+    return build_trace(rows, role_rules(spool), spool.stacks())
+
+
+def _extent(trace: Trace) -> tuple[int, int]:
+    """Return the first and last time an event tells of, (0, 0) without events."""
+    seen = ~trace.sleeps.first_seen
+    ends: list[npt.NDArray[np.int64]] = [
+        trace.sleeps.ts[seen],
+        trace.sleeps.run,
+        trace.ios.queued,
+        trace.ios.completed,
+        trace.requests.ts,
+        trace.requests.ts + np.maximum(trace.requests.dur, 0),
+    ]
+    ends = [times for times in ends if len(times)]
+    if not ends:
+        return 0, 0
+    return min(int(t.min()) for t in ends), max(int(t.max()) for t in ends)
+
+
+def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
+    first_ns, last_ns = _extent(trace)
+    return {
+        **spool.meta,
+        "store_version": STORE_VERSION,
+        "spool": spool.path.name,
+        "end": spool.end,
+        "torn_bytes": spool.torn_bytes,
+        "first_event_ns": first_ns,
+        "last_event_ns": last_ns,
+        "recorded_share": recorded_share(spool.counters),
+    }
+
+
+def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
+    """Insert what was recorded, but for requests; return the number of rows."""
+    rules = role_rules(spool)
+    return store.insert(
+        {
+            "sleep": tables.sleep(trace),
+            "io": tables.io(trace),
+            "meta": tables.meta(_facts(spool, trace)),
+            "task": tables.task(trace.tasks),
+            "role_rule": tables.role_rule(rules, trace.tasks),
+            "stack": tables.stack(spool.stacks()),
+            "device": tables.device(spool.meta.get("devices", {})),
+            "loss": tables.loss(spool.counters),
+            "lock_wait": tables.lock_wait(trace),
+            "journal_commit": tables.journal_commit(trace),
+        }
+    )
+
+
+def insert_verdicts(
+    store: Store, trace: Trace, paths: Paths, inversions: Inversions, names: Mapping[int, str]
+) -> int:
+    """Insert requests and what was computed about them; return the number of rows."""
+    return store.insert(
+        {
+            "segment": tables.segment(trace, paths),
+            "edge": tables.edge(trace, paths),
+            "request": tables.request(trace, paths, names),
+            "inversion": tables.inversion(trace, inversions),
+        }
+    )
+
+
+def fill(store: Store, spool: Spool) -> None:
+    """Load ``spool`` into a new, empty store."""
+    trace = read_trace(spool)
+    names = syscall_names(spool.meta)
+    insert_records(store, spool, trace)
+    paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
+    inversions = find_inversions(trace, paths, names, recorded_share(spool.counters))
+    insert_verdicts(store, trace, paths, inversions, names)
+
+
+def _open_checked(path: Path) -> Spool:
+    spool = open_spool(path)
+    _check(spool)
+    return spool
+
+
+def load_in_memory(spool_path: Path) -> Store:
+    """Return a store in memory of a spool; raise SpoolError when the spool cannot be used."""
+    store = Store.create(None)
+    try:
+        fill(store, _open_checked(spool_path))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def load_spool(spool_path: Path, target: Path) -> None:
+    """Load a spool into a store at ``target``, replacing one.
+
+    Raises SpoolError when the spool cannot be used and StoreError when the store cannot be
+    written; the spool and a store that was there are then as before.
+    """
+    spool = _open_checked(spool_path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with Store.create(temporary, str(target)) as store:
+            fill(store, spool)
+        temporary.replace(target)
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+        temporary.with_name(f"{temporary.name}.wal").unlink(missing_ok=True)

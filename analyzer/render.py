@@ -1,0 +1,267 @@
+"""Reports and rows as text, JSON or CSV. Pure: tuples in, text out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rcp.analyzer.report import Pattern, Report, Request
+from rcp.analyzer.story import StoryLine
+
+WIDTH = 100
+_SECTION_WIDTH = WIDTH - 3  # a section is indented by 2, and a line stays below WIDTH
+_CELL_MAX = 60  # characters of a text cell: a stack or a chain must not make a row unreadable
+
+
+def duration(ns: float | None) -> str:
+    """Return a duration with three or four digits and its unit; "-" for None."""
+    if ns is None:
+        return "-"
+    for limit, size, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if abs(ns) < limit:
+            return f"{ns:.0f} ns" if unit == "ns" else f"{_digits(ns / size)} {unit}"
+    return f"{_digits(ns / 1e9)} s"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share of 0 to 1 in percent; "-" for None."""
+    return "-" if share is None else f"{share * 100:.1f} %"
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
+    """Return lines of a table: ``left`` columns flush left, the others right."""
+    cells = [list(names), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(names))]
+    return [
+        "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV with a header line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def as_json(value: Any) -> str:
+    """Return ``value`` as indented JSON; what JSON lacks becomes text."""
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+def rows_as(kind: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return the rows of a query as ``text``, ``json`` or ``csv``."""
+    if kind == "json":
+        return as_json([dict(zip(names, row, strict=True)) for row in rows])
+    if kind == "csv":
+        return as_csv(names, rows)
+    numeric = [any(isinstance(row[at], int | float) for row in rows) for at in range(len(names))]
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max([len(n), *(len(row[at]) for row in cells)]) for at, n in enumerate(names)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in [list(names), *cells]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
+    return text if len(text) <= _CELL_MAX else text[: _CELL_MAX - 1] + "…"
+
+
+def _plain(value: Any) -> Any:
+    """Return NamedTuples as dictionaries, deeply."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(item) for name, item in value._asdict().items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def story_text(lines: Iterable[StoryLine]) -> list[str]:
+    """Return a story: offset, duration, and what happened, indented by depth."""
+    out = []
+    for line in lines:
+        head = f"{'+' + duration(line.offset_ns):>11} {duration(line.dur_ns):>9}  "
+        indent = "  " * min(line.depth, 12)
+        room = max(_SECTION_WIDTH - len(head) - len(indent), 30)
+        first, *rest = textwrap.wrap(line.text, room, break_on_hyphens=False) or [""]
+        out.append(head + indent + first)
+        out += [" " * len(head) + indent + "  " + part for part in rest]
+    return out
+
+
+def request_line(request: Request) -> str:
+    """Return one sentence on a request."""
+    held = ""
+    if request.inverted_ns and request.dur_ns:
+        held = (
+            f", {duration(request.inverted_ns)} "
+            f"({percent(request.inverted_ns / request.dur_ns)}) of it held up"
+        )
+    took = f"took {duration(request.dur_ns)}" if request.dur_ns is not None else "did not finish"
+    return (
+        f"request {request.request_id}: {request.name} by {request.comm} "
+        f"(tid {request.tid}, {request.role}) {took}{held}"
+    )
+
+
+def _header(report: Report) -> Iterator[str]:
+    header = report.header
+    yield f"host      {header.host}, kernel {header.kernel}, {header.clock}"
+    unfinished = f", {header.n_unfinished} unfinished" if header.n_unfinished else ""
+    yield (
+        f"recorded  {duration(header.dur_ns)}, {header.n_requests} foreground requests{unfinished}"
+    )
+    yield "ended by  " + textwrap.shorten(header.ended, WIDTH - 11, placeholder=" …")
+    for at, rule in enumerate(header.rules):
+        yield from _wrapped(rule, f"{'roles' if at == 0 else '':<10}", " " * 12)
+
+
+def _latencies(report: Report) -> Iterator[str]:
+    names = ("request", "role", "count", "avg", "p50", "p99", "p99.9", "max")
+    rows = [
+        (
+            r.name,
+            r.role,
+            str(r.n),
+            *map(duration, (r.avg_ns, r.p50_ns, r.p99_ns, r.p999_ns, r.max_ns)),
+        )
+        for r in report.latencies
+    ]
+    yield from table(names, rows, left=2) if rows else ["none finished"]
+
+
+def _waits(report: Report) -> Iterator[str]:
+    names = ("reason", "paper's name", "count", "avg", "p99", "max", "total", "share")
+    rows = [
+        (
+            w.reason,
+            w.paper_name,
+            str(w.n),
+            *map(duration, (w.avg_ns, w.p99_ns, w.max_ns, w.total_ns)),
+            percent(w.share),
+        )
+        for w in report.waits
+    ]
+    yield from table(names, rows, left=2) if rows else ["nothing recorded"]
+
+
+def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, _SECTION_WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+
+
+def _pattern(pattern: Pattern) -> Iterator[str]:
+    yield from _wrapped(
+        f"#{pattern.rank} {pattern.kind} by {pattern.culprit} "
+        f"({pattern.role}: {pattern.role_rule}), confidence {pattern.confidence:.2f}",
+        rest="   ",
+    )
+    were = "request" if pattern.n_requests == 1 else "requests"
+    yield from _wrapped(
+        f"{pattern.n_requests} {were}, {duration(pattern.total_ns)} in all, "
+        f"{percent(pattern.slow_share)} of the slowest 1 %'s time; "
+        f"worst {duration(pattern.max_ns)} (request {pattern.worst_request_id})",
+        "   ",
+        "   ",
+    )
+    yield from _wrapped(pattern.chain, "   ", "     ")
+
+
+_PATTERNS_MAX = 12  # patterns in the text report; the rest cost little and are in the store
+
+
+def _patterns(report: Report) -> Iterator[str]:
+    for pattern in report.patterns[:_PATTERNS_MAX]:
+        yield from _pattern(pattern)
+    rest = report.patterns[_PATTERNS_MAX:]
+    if rest:
+        yield (
+            f"… {len(rest)} more patterns, {duration(sum(p.total_ns for p in rest))} in all: "
+            "`rcp-trace sql FILE 'FROM inversion_pattern'`"
+        )
+    if not report.patterns:
+        yield "none found"
+
+
+def _worst(report: Report) -> Iterator[str]:
+    if report.worst is None:
+        yield "no request was recorded"
+        return
+    yield from _wrapped(request_line(report.worst), rest="  ")
+    yield from story_text(report.story)
+
+
+def _losses(report: Report) -> Iterator[str]:
+    lossy = [loss for loss in report.losses if loss.lost]
+    for loss in lossy:
+        yield f"{loss.probe}: {loss.lost} lost of {loss.lost + loss.written}"
+    if not lossy:
+        yield "none"
+    excluded = sum(loss.excluded for loss in report.losses)
+    if excluded:
+        yield f"{excluded} events of the recorder itself were left out"
+    yield from report.notes
+
+
+_SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
+    "Requests": _latencies,
+    "Where foreground requests waited": _waits,
+    "Inversions": _patterns,
+    "Worst request": _worst,
+    "Losses": _losses,
+}
+
+
+def report_text(report: Report) -> str:
+    """Return a report as text, under 100 columns; its first line is the answer."""
+    lines = [*textwrap.wrap(report.answer.sentence, WIDTH - 1), "", *_header(report)]
+    for title, section in _SECTIONS.items():
+        lines += ["", title, *(f"  {line}" for line in section(report))]
+    return "\n".join(lines) + "\n"
+
+
+def _named(rows: Sequence[NamedTuple]) -> tuple[tuple[str, ...], Sequence[NamedTuple]]:
+    return (rows[0]._fields if rows else ()), rows
+
+
+def report_csv(report: Report) -> str:
+    """Return a report's tables as CSV blocks, each after a line ``# name``."""
+    blocks: dict[str, Sequence[NamedTuple]] = {
+        "answer": [report.answer],
+        "requests": report.latencies,
+        "waits": report.waits,
+        "inversions": report.patterns,
+        "story": report.story,
+        "losses": report.losses,
+    }
+    return "\n".join(f"# {name}\n{as_csv(*_named(rows))}" for name, rows in blocks.items() if rows)
+
+
+def report_as(kind: str, report: Report) -> str:
+    """Return a report as ``text``, ``json`` or ``csv``."""
+    if kind == "json":
+        return as_json(_plain(report))
+    return report_csv(report) if kind == "csv" else report_text(report)

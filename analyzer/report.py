@@ -1,0 +1,289 @@
+"""What a report says, as plain tuples: queries only, no drawing (see ``render``)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from rcp.analyzer.reasons import paper_name
+from rcp.analyzer.store import Store
+from rcp.analyzer.story import StoryLine, tell
+
+
+class Header(NamedTuple):
+    """Where, when and of whom the recording was made."""
+
+    host: str
+    kernel: str
+    clock: str
+    ended: str
+    dur_ns: int
+    n_requests: int
+    n_unfinished: int
+    rules: list[str]
+
+
+class Answer(NamedTuple):
+    """The verdict in numbers; ``sentence`` says it."""
+
+    n_foreground: int
+    n_held_up: int
+    share: float
+    """Part of the held-up requests' time, 0 to 1."""
+    sentence: str
+
+
+class Latency(NamedTuple):
+    """Latency of finished requests of one name and role, in ns."""
+
+    name: str
+    role: str
+    n: int
+    avg_ns: float
+    p50_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+
+
+class Wait(NamedTuple):
+    """Where foreground requests spent their time, by reason."""
+
+    reason: str
+    paper_name: str
+    n: int
+    avg_ns: float
+    p99_ns: int
+    max_ns: int
+    total_ns: int
+    share: float
+
+
+class Pattern(NamedTuple):
+    """Inversions of one kind, culprit name and chain shape."""
+
+    rank: int
+    kind: str
+    culprit: str
+    role: str
+    role_rule: str
+    n_requests: int
+    total_ns: int
+    max_ns: int
+    slow_share: float | None
+    confidence: float
+    worst_request_id: int
+    chain: str
+
+
+class Request(NamedTuple):
+    """One request."""
+
+    request_id: int
+    name: str
+    comm: str
+    tid: int
+    role: str
+    ts: int
+    dur_ns: int | None
+    inverted_ns: int
+
+
+class Loss(NamedTuple):
+    """What one probe counted, all CPUs together."""
+
+    probe: str
+    written: int
+    lost: int
+    excluded: int
+
+
+class Report(NamedTuple):
+    """Everything a report shows."""
+
+    answer: Answer
+    header: Header
+    latencies: list[Latency]
+    waits: list[Wait]
+    patterns: list[Pattern]
+    worst: Request | None
+    story: list[StoryLine]
+    losses: list[Loss]
+    notes: list[str]
+    """What else makes the recording incomplete."""
+
+
+def facts(store: Store) -> dict[str, Any]:
+    """Return the ``meta`` table as a dictionary."""
+    return {key: json.loads(value) for key, value in store.query("SELECT key, value FROM meta")}
+
+
+def _header(store: Store, meta: dict[str, Any]) -> Header:
+    host, clock, end = meta.get("host", {}), meta.get("clock", {}), meta.get("end")
+    shift = clock.get("icount_shift")
+    clock_text = "hardware clock"
+    if clock.get("virtual"):
+        clock_text = "virtual time" + (f" (icount shift {shift})" if shift is not None else "")
+    ((n_requests, n_unfinished),) = store.query(
+        "SELECT count(dur), count(*) - count(dur) FROM request JOIN task USING (utid)"
+        " WHERE role = 'foreground'"
+    )
+    rules = store.query(
+        "SELECT role || ' ' || role_rule || ' (' || count(*)"
+        " || if(count(*) = 1, ' thread)', ' threads)') FROM task"
+        " WHERE role IN ('foreground', 'background') GROUP BY role, role_rule"
+        " ORDER BY role DESC, role_rule"
+    )
+    return Header(
+        host=str(host.get("name", "?")),
+        kernel=str(host.get("kernel", "?")),
+        clock=clock_text,
+        ended=f"{end.get('why', '?')}: {end.get('detail', '')}" if end else "recorder was killed",
+        dur_ns=_recorded_ns(meta),
+        n_requests=n_requests,
+        n_unfinished=n_unfinished,
+        rules=[rule for (rule,) in rules],
+    )
+
+
+def _recorded_ns(meta: dict[str, Any]) -> int:
+    """Return how long was recorded: the recorder's clock, the events' where it was killed."""
+    started = meta.get("clock", {}).get("started_monotonic_ns")
+    ended = (meta.get("end") or {}).get("ended_monotonic_ns")
+    if started and ended:
+        return int(ended - started)
+    return int(meta.get("last_event_ns", 0) - meta.get("first_event_ns", 0))
+
+
+def _via(pattern: Pattern) -> str:
+    """Return the helper the culprit reaches the request through, "" when there is none."""
+    helpers = [
+        name for name in re.findall(r"\(([^)]+)\)", pattern.chain) if name != pattern.culprit
+    ]
+    return f" through {helpers[0].partition('/')[0]}" if helpers else ""
+
+
+def _answer(store: Store, header: Header, patterns: list[Pattern]) -> Answer:
+    names = store.query(
+        "SELECT DISTINCT name FROM request JOIN task USING (utid) WHERE role = 'foreground'"
+    )
+    what = f"foreground {names[0][0]} requests" if len(names) == 1 else "foreground requests"
+    if not header.n_requests:
+        return Answer(0, 0, 0.0, "No foreground request was finished: there is nothing to judge.")
+    ((n_held_up, inverted, total),) = store.query(
+        "SELECT count(*), coalesce(sum(inverted), 0)::BIGINT, coalesce(sum(request.dur), 0)::BIGINT"
+        " FROM (SELECT request_id, sum(dur) AS inverted FROM inversion GROUP BY request_id)"
+        " JOIN request USING (request_id)"
+    )
+    if not n_held_up:
+        return Answer(
+            header.n_requests,
+            0,
+            0.0,
+            f"No inversion found: none of {header.n_requests} {what} waited for background work.",
+        )
+    share = inverted / total if total else 0.0
+    first = patterns[0]
+    whose = "background work" if first.role == "background" else "work that no role rule names"
+    were, their = ("was", "its") if n_held_up == 1 else ("were", "their")
+    return Answer(
+        header.n_requests,
+        n_held_up,
+        share,
+        f"{n_held_up} of {header.n_requests} {what} {were} held up by {whose}, "
+        f"{share * 100:.0f} % of {their} time; mostly {first.culprit} ({first.kind}{_via(first)}).",
+    )
+
+
+def waits(store: Store) -> list[Wait]:
+    """Return where foreground requests spent their time, the costliest reason first."""
+    rows = store.query(
+        "SELECT reason, n, avg_dur, p99_dur, max_dur, dur, share FROM wait_by_reason"
+        " ORDER BY dur DESC, reason"
+    )
+    return [Wait(reason, paper_name(reason), *rest) for reason, *rest in rows]
+
+
+def patterns(store: Store) -> list[Pattern]:
+    """Return the inversions by pattern, the costliest first."""
+    return store.rows(
+        Pattern,
+        "SELECT rank, kind, culprit, role, role_rule, n_requests, dur, max_dur, slow_share,"
+        " confidence, worst_request_id, pattern FROM inversion_pattern ORDER BY rank",
+    )
+
+
+def request(store: Store, request_id: int) -> Request | None:
+    """Return one request, None when there is no such."""
+    found = store.rows(
+        Request,
+        "SELECT request_id, name, comm, tid, role, ts, request.dur,"
+        " (SELECT coalesce(sum(dur), 0)::BIGINT FROM inversion WHERE request_id = $1)"
+        " FROM request JOIN task USING (utid) WHERE request_id = $1",
+        [request_id],
+    )
+    return found[0] if found else None
+
+
+def request_range(store: Store) -> tuple[int, int]:
+    """Return the first and the last request id, (0, 0) without requests."""
+    ((first, last),) = store.query("SELECT min(request_id), max(request_id) FROM request")
+    return (first or 0, last or 0)
+
+
+def _worst(store: Store) -> Request | None:
+    """Return the request held up longest, else the slowest foreground one."""
+    for sql in (
+        "SELECT request_id FROM inversion GROUP BY request_id"
+        " ORDER BY sum(dur) DESC, request_id LIMIT 1",
+        "SELECT request_id FROM request JOIN task USING (utid)"
+        " WHERE role = 'foreground' AND dur IS NOT NULL ORDER BY dur DESC, request_id LIMIT 1",
+    ):
+        found = store.query(sql)
+        if found:
+            return request(store, found[0][0])
+    return None
+
+
+def _notes(meta: dict[str, Any], header: Header) -> list[str]:
+    notes = []
+    if meta.get("end") is None:
+        notes.append("the recorder was killed: this is what it had written by then")
+    if meta.get("torn_bytes"):
+        notes.append(f"{meta['torn_bytes']} bytes of torn last records were left out")
+    for name in meta.get("missing_functions", []):
+        notes.append(f"the kernel has no {name} to probe: waits in it are named from the stack")
+    if header.n_unfinished:
+        notes.append(f"{header.n_unfinished} foreground requests were unfinished: not judged")
+    share = meta.get("recorded_share", 1.0)
+    if share < 1:
+        notes.append(f"lost sleeps and ios lower every confidence to {share:.3f} of what it was")
+    return notes
+
+
+def report(store: Store) -> Report:
+    """Return the whole report of a store."""
+    meta = facts(store)
+    header = _header(store, meta)
+    found = patterns(store)
+    worst = _worst(store)
+    return Report(
+        answer=_answer(store, header, found),
+        header=header,
+        latencies=store.rows(
+            Latency,
+            "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur"
+            " FROM request_latency ORDER BY dur DESC, name, role",
+        ),
+        waits=waits(store),
+        patterns=found,
+        worst=worst,
+        story=tell(store, worst.request_id) if worst else [],
+        losses=store.rows(
+            Loss,
+            "SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT"
+            " FROM loss GROUP BY probe ORDER BY probe",
+        ),
+        notes=_notes(meta, header),
+    )

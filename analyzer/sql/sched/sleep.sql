@@ -1,0 +1,38 @@
+CREATE TABLE sleep (
+    sleep_id INTEGER,
+    utid INTEGER,
+    ts BIGINT,
+    dur BIGINT,
+    woken_ns BIGINT,
+    run_ns BIGINT,
+    reason VARCHAR,
+    object UBIGINT,
+    owner_utid INTEGER,
+    waker_utid INTEGER,
+    waker_io UBIGINT,
+    waker_context VARCHAR,
+    stack_id INTEGER,
+    cpu INTEGER,
+    is_uninterruptible BOOLEAN,
+    is_preempted BOOLEAN,
+    is_first_seen BOOLEAN
+);
+
+COMMENT ON TABLE sleep IS 'finished off-CPU intervals of threads: asleep in [ts, ts + dur), then runnable until run_ns';
+COMMENT ON COLUMN sleep.sleep_id IS 'key, in recorded order, from 1';
+COMMENT ON COLUMN sleep.utid IS 'the sleeper';
+COMMENT ON COLUMN sleep.ts IS 'left the CPU, NULL for the first record of a thread';
+COMMENT ON COLUMN sleep.dur IS 'ns asleep, 0 when preempted, NULL for the first record of a thread';
+COMMENT ON COLUMN sleep.woken_ns IS 'made runnable';
+COMMENT ON COLUMN sleep.run_ns IS 'on a CPU again';
+COMMENT ON COLUMN sleep.reason IS 'what it waited for, from the annotating probe or the kernel stack';
+COMMENT ON COLUMN sleep.object IS 'address of the lock or journal waited for, NULL when not known';
+COMMENT ON COLUMN sleep.owner_utid IS 'lock owner or journal thread when the wait began';
+COMMENT ON COLUMN sleep.waker_utid IS 'thread that made it runnable, NULL when an interrupt did';
+COMMENT ON COLUMN sleep.waker_io IS 'io whose completion made it runnable';
+COMMENT ON COLUMN sleep.waker_context IS 'where the wake-up came from: task, hardirq or softirq';
+COMMENT ON COLUMN sleep.stack_id IS 'kernel stack it slept in';
+COMMENT ON COLUMN sleep.cpu IS 'CPU it ran on afterwards';
+COMMENT ON COLUMN sleep.is_uninterruptible IS 'slept in the D state';
+COMMENT ON COLUMN sleep.is_preempted IS 'did not sleep, only lost the CPU';
+COMMENT ON COLUMN sleep.is_first_seen IS 'first record of the thread: what it did before run_ns is not known';

@@ -1,0 +1,56 @@
+-- Ten thousand slow requests of one cause are one line: kind, culprit and chain shape.
+-- A request is slow when it is among the slowest 1 % of finished foreground ones of its name.
+-- depends: verdict.inversion
+-- depends: verdict.request_latency
+-- depends: base.request
+-- depends: base.task
+
+CREATE VIEW inversion_pattern AS
+WITH slow_limit AS (
+    SELECT name, p99_dur
+    FROM request_latency
+    WHERE role = 'foreground'
+), slow AS (
+    SELECT request.request_id, request.dur
+    FROM request
+    JOIN task USING (utid)
+    JOIN slow_limit USING (name)
+    WHERE task.role = 'foreground'
+      AND request.dur >= slow_limit.p99_dur
+), grouped AS (
+    SELECT
+        inversion.kind,
+        inversion.culprit,
+        inversion.role,
+        inversion.role_rule,
+        inversion.pattern,
+        count(DISTINCT inversion.request_id) AS n_requests,
+        sum(inversion.dur)::BIGINT AS dur,
+        max(inversion.dur) AS max_dur,
+        coalesce(sum(inversion.dur) FILTER (slow.request_id IS NOT NULL), 0)::DOUBLE
+            / nullif((SELECT sum(dur) FROM slow), 0) AS slow_share,
+        sum(inversion.confidence * inversion.dur) / nullif(sum(inversion.dur), 0) AS confidence,
+        arg_max(inversion.request_id, inversion.dur) AS worst_request_id
+    FROM inversion
+    LEFT JOIN slow ON slow.request_id = inversion.request_id
+    GROUP BY ALL
+)
+SELECT
+    row_number() OVER (ORDER BY dur DESC, pattern) AS rank,
+    kind, culprit, role, role_rule, pattern, n_requests, dur, max_dur, slow_share, confidence,
+    worst_request_id
+FROM grouped;
+
+COMMENT ON VIEW inversion_pattern IS 'inversions grouped by pattern, the costliest first';
+COMMENT ON COLUMN inversion_pattern.rank IS 'place by total time, from 1';
+COMMENT ON COLUMN inversion_pattern.kind IS 'lock, condition, io_dependency, queue or device';
+COMMENT ON COLUMN inversion_pattern.culprit IS 'name of the culprits, without numbers';
+COMMENT ON COLUMN inversion_pattern.role IS 'their role';
+COMMENT ON COLUMN inversion_pattern.role_rule IS 'rule that gave the role';
+COMMENT ON COLUMN inversion_pattern.pattern IS 'shape of the chain';
+COMMENT ON COLUMN inversion_pattern.n_requests IS 'requests held up';
+COMMENT ON COLUMN inversion_pattern.dur IS 'ns in all';
+COMMENT ON COLUMN inversion_pattern.max_dur IS 'ns at worst in one request';
+COMMENT ON COLUMN inversion_pattern.slow_share IS 'part of the time of the slowest 1 % of requests';
+COMMENT ON COLUMN inversion_pattern.confidence IS 'mean, by time';
+COMMENT ON COLUMN inversion_pattern.worst_request_id IS 'request it held up longest';

@@ -1,0 +1,30 @@
+-- depends: base.request
+-- depends: base.task
+
+CREATE VIEW request_latency AS
+SELECT
+    request.name,
+    task.role,
+    count(*) AS n,
+    avg(request.dur) AS avg_dur,
+    quantile_disc(request.dur, 0.5) AS p50_dur,
+    quantile_disc(request.dur, 0.99) AS p99_dur,
+    quantile_disc(request.dur, 0.999) AS p999_dur,
+    max(request.dur) AS max_dur,
+    sum(request.dur)::BIGINT AS dur
+FROM request
+JOIN task USING (utid)
+WHERE request.dur IS NOT NULL
+GROUP BY request.name, task.role
+ORDER BY sum(request.dur) DESC, request.name, task.role;
+
+COMMENT ON VIEW request_latency IS 'latency of finished requests by name and role';
+COMMENT ON COLUMN request_latency.name IS 'syscall';
+COMMENT ON COLUMN request_latency.role IS 'role of the thread that made them';
+COMMENT ON COLUMN request_latency.n IS 'requests';
+COMMENT ON COLUMN request_latency.avg_dur IS 'mean ns';
+COMMENT ON COLUMN request_latency.p50_dur IS 'median in ns';
+COMMENT ON COLUMN request_latency.p99_dur IS '99th percentile in ns';
+COMMENT ON COLUMN request_latency.p999_dur IS '99.9th percentile in ns';
+COMMENT ON COLUMN request_latency.max_dur IS 'longest in ns';
+COMMENT ON COLUMN request_latency.dur IS 'ns in all';

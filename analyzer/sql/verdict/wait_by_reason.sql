@@ -1,0 +1,29 @@
+-- What LatencyTOP shows, for foreground requests: every nanosecond of theirs is in one line.
+-- depends: path.request_wait
+-- depends: base.request
+-- depends: base.task
+
+CREATE VIEW wait_by_reason AS
+SELECT
+    request_wait.reason,
+    count(*) AS n,
+    avg(request_wait.dur) AS avg_dur,
+    quantile_disc(request_wait.dur, 0.99) AS p99_dur,
+    max(request_wait.dur) AS max_dur,
+    sum(request_wait.dur)::BIGINT AS dur,
+    sum(request_wait.dur) / sum(sum(request_wait.dur)) OVER () AS share
+FROM request_wait
+JOIN request USING (request_id)
+JOIN task USING (utid)
+WHERE task.role = 'foreground'
+GROUP BY request_wait.reason
+ORDER BY sum(request_wait.dur) DESC, request_wait.reason;
+
+COMMENT ON VIEW wait_by_reason IS 'where finished foreground requests spent their time, the costliest first';
+COMMENT ON COLUMN wait_by_reason.reason IS 'cpu, runqueue, or what sleeps waited for';
+COMMENT ON COLUMN wait_by_reason.n IS 'times';
+COMMENT ON COLUMN wait_by_reason.avg_dur IS 'mean ns';
+COMMENT ON COLUMN wait_by_reason.p99_dur IS '99th percentile in ns';
+COMMENT ON COLUMN wait_by_reason.max_dur IS 'longest in ns';
+COMMENT ON COLUMN wait_by_reason.dur IS 'ns in all';
+COMMENT ON COLUMN wait_by_reason.share IS 'part of all foreground requests'' time, 0 to 1';

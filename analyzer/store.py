@@ -1,0 +1,232 @@
+"""The store: one DuckDB file per recording. The only module that imports duckdb and pyarrow.
+
+A store is written once, by loading a spool, and afterwards opened read-only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rcp.analyzer.modules import read_modules
+
+STORE_VERSION = 1
+"""Raised when a table or column changes its meaning or goes away."""
+
+BATCH_ROWS = 500_000
+"""Rows per Arrow batch: above some 100,000, DuckDB writes row groups past its log; batches
+of 65,536 rows load at two thirds of the speed."""
+
+_N_INSERTERS = 2
+"""Tables filled at a time; more would hold more copies in memory than they gain."""
+
+_READING = frozenset(("SELECT", "EXPLAIN"))
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+class StoreError(Exception):
+    """A store cannot be made, opened or asked; the message names the thing and the remedy."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A text column with few values: ``labels[codes]``, NULL where the code is negative."""
+
+    codes: npt.NDArray[np.integer]
+    labels: Sequence[str]
+
+
+Column = npt.NDArray[Any] | np.ma.MaskedArray[Any, Any] | Coded | Sequence[Any]
+"""A column to insert; a masked array's masked values become NULL."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows of a query with the names of their columns."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def _arrow(column: Column) -> pa.Array:
+    if isinstance(column, Coded):
+        codes = np.ascontiguousarray(column.codes, np.int32)
+        missing = codes < 0
+        indices = pa.array(codes, mask=missing if missing.any() else None)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(column.labels, pa.string()))
+    if isinstance(column, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(column)
+        data = np.ascontiguousarray(column.data)
+        return pa.array(data, mask=mask if mask.any() else None)
+    if isinstance(column, np.ndarray):
+        return pa.array(np.ascontiguousarray(column))
+    return pa.array(column)
+
+
+def _one_line(error: Exception) -> str:
+    """Return DuckDB's message without its kind, caret drawing and line breaks."""
+    text = re.sub(r"\n+LINE \d+:.*", "", str(error), flags=re.DOTALL)
+    text = re.sub(r"^[\w ]+ Error: ", "", text)
+    return re.sub(r"\s+", " ", text).strip().rstrip(".")
+
+
+class Store:
+    """An open store."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Wrap a connection; use ``create`` or ``open_store``."""
+        self._connection = connection
+        self.name = name
+
+    @classmethod
+    def create(cls, path: Path | None, name: str = "") -> Store:
+        """Make a store with its schema at ``path``, in memory without one.
+
+        Errors call it ``name``, which is for a path the user did not choose.
+        """
+        name = name or str(path or "the store in memory")
+        try:
+            connection = duckdb.connect(
+                str(path) if path else ":memory:", config={"autoinstall_known_extensions": "false"}
+            )
+        except duckdb.Error as error:
+            raise StoreError(f"{name} cannot be written: {_one_line(error)}.") from error
+        # Below this the log is checkpointed while loading, which stalls inserts.
+        connection.execute("SET checkpoint_threshold = '1GB'")
+        store = cls(connection, name)
+        for module in read_modules():
+            connection.execute(module.text)
+        return store
+
+    def __enter__(self) -> Store:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Write everything to disk and close; raises StoreError when the disk is full."""
+        try:
+            self._connection.close()
+        except duckdb.Error as error:
+            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+
+    def insert(self, tables: Mapping[str, Mapping[str, Column]]) -> int:
+        """Append rows to tables, given by column; return how many.
+
+        DuckDB compresses an insert on one core, so tables are filled side by side.
+        """
+        with ThreadPoolExecutor(_N_INSERTERS) as pool:
+            return sum(pool.map(self._insert, tables.keys(), tables.values()))
+
+    def _insert(self, table: str, columns: Mapping[str, Column]) -> int:
+        incoming = pa.table({name: _arrow(column) for name, column in columns.items()})
+        if incoming.num_rows == 0:
+            return 0
+        batches = incoming.to_batches(max_chunksize=BATCH_ROWS)
+        names = ", ".join(f'"{name}"' for name in columns)
+        cursor = self._connection.cursor()  # a connection serves one thread
+        cursor.register("_incoming", pa.Table.from_batches(batches))
+        try:
+            cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM _incoming")
+        except duckdb.Error as error:
+            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+        finally:
+            cursor.close()
+        return int(incoming.num_rows)
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of one of rcp's own queries."""
+        return self._connection.execute(sql, list(parameters)).fetchall()
+
+    def rows(self, kind: type[Row], sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Return the rows of one of rcp's own queries as ``kind``, a NamedTuple."""
+        return [kind(*row) for row in self.query(sql, parameters)]
+
+    def ask(self, sql: str) -> Result:
+        """Run a user's query: one statement that only reads, of this store and no file."""
+        try:
+            statements = self._connection.extract_statements(sql)
+        except duckdb.Error as error:
+            raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+        if len(statements) != 1:
+            raise StoreError(f"expected one SQL statement, got {len(statements)}: ask one by one.")
+        kind = statements[0].type.name
+        if kind not in _READING:
+            raise StoreError(
+                f"a recording is only read, {kind} would change it: "
+                "copy the file and use the duckdb shell to change the copy."
+            )
+        try:
+            self._connection.execute("SET enable_external_access = false")
+            self._connection.execute("SET lock_configuration = true")
+        except duckdb.InvalidInputException:
+            pass  # locked by an earlier question
+        try:
+            cursor = self._connection.execute(sql)
+            names = [column[0] for column in cursor.description or ()]
+            return Result(names, cursor.fetchall())
+        except duckdb.Error as error:
+            raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+
+
+def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+    try:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'store_version'").fetchone()
+    except duckdb.Error:
+        row = None
+    if row is None:
+        raise StoreError(
+            f"{path} is a DuckDB file but not a recording of rcp: "
+            "load one with `rcp-trace recover SPOOL -o FILE`."
+        )
+    return int(row[0])
+
+
+def open_store(path: Path) -> Store:
+    """Open a store read-only; raise StoreError when it is none, or of a newer rcp."""
+    if not path.exists():
+        raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
+    try:
+        connection = duckdb.connect(
+            str(path), read_only=True, config={"autoinstall_known_extensions": "false"}
+        )
+    except duckdb.Error as error:
+        message = _one_line(error)
+        if "lock" in message.lower():
+            raise StoreError(f"{path} is being written by another process: try again.") from error
+        if "not a valid DuckDB" in message:
+            raise StoreError(
+                f"{path} is not a recording: neither a DuckDB file nor a spool; "
+                "`rcp-trace record` makes one."
+            ) from error
+        raise StoreError(f"{path} cannot be opened, it may be damaged: {message}.") from error
+    try:
+        found = _version(connection, path)
+        if found > STORE_VERSION:
+            raise StoreError(
+                f"{path} has store version {found}, newer than this rcp's {STORE_VERSION}: "
+                "update rcp."
+            )
+    except StoreError:
+        connection.close()
+        raise
+    return Store(connection, str(path))
