@@ -1,0 +1,95 @@
+# The whole interface to a checkout; `make` alone lists it. Everything generated goes to build/,
+# but for the files `make docs` and `make fixtures` keep under version control.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BIN := .venv/bin
+SCENARIO := wal-vs-checkpoint
+# Benchmarks that need a booted kernel: scenarios that leave NAME.json in $RCP_LAB_OUT.
+LAB_BENCHES := ring-drain
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast test-lab test-bare lint format typecheck bench docs \
+	fixtures clean
+
+help: ## list the targets
+	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.installed ## install what rcp needs: Debian packages, then .venv
+
+build/.system-packages: .ci/system-packages
+	@.ci/system-packages
+	@mkdir -p $(@D) && touch $@
+
+.venv/.installed: setup.cfg pyproject.toml | build/.system-packages
+	@echo "==> making .venv with pip, usually about a minute"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: setup ## boot the lab, record a slow fsync, say what was in its way
+	@echo "==> the lab's machine: a Debian guest, usually 1-2 minutes, then cached"
+	@$(BIN)/rcp-lab setup
+	@echo "==> recording $(SCENARIO) in virtual time, usually 2-3 minutes"
+	@rm -rf build/demo
+	@$(BIN)/rcp-lab run --timing --out build/demo $(SCENARIO)
+	@echo "==> loading the recording into DuckDB, usually a few seconds"
+	@$(BIN)/rcp-trace recover build/demo/with-background.spool \
+		-o build/demo/$(SCENARIO).duckdb --force
+	@echo "==> the report; yours to query in build/demo/$(SCENARIO).duckdb"
+	@$(BIN)/rcp-trace report build/demo/$(SCENARIO).duckdb
+
+test: lint typecheck ## everything: lint, types, unit, property and lab tests
+	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
+	@$(BIN)/pytest -ra $(PYTEST_ARGS)
+
+test-fast: setup ## the tests that boot nothing: seconds
+	@$(BIN)/pytest -ra -m 'not lab' $(PYTEST_ARGS)
+
+test-lab: setup ## only the tests that boot the lab
+	@$(BIN)/pytest -ra -m lab $(PYTEST_ARGS)
+
+test-bare: ## prove `make demo` and `make test` in a fresh Debian 12 (as root)
+	@.ci/test-bare
+
+lint: setup ## ruff, shellcheck, clang-format, and the house rules
+	@.ci/lint
+
+format: setup ## rewrite Python and BPF C in the house style
+	@.ci/format
+
+# mypy does not follow an editable install, hence a tree of links which looks like the package.
+typecheck: setup ## mypy, strict
+	@rm -rf build/typecheck && mkdir -p build/typecheck/rcp
+	@for folder in probes analyzer tuner ui fixtures kernel-patch/lab; do \
+		ln -s "$(CURDIR)/$$folder" build/typecheck/rcp/; done
+	@ln -s "$(CURDIR)/conftest.py" build/typecheck/
+	@ln -s "$(CURDIR)/.ci/tests" build/typecheck/ci_tests
+	@MYPYPATH=build/typecheck $(BIN)/mypy -p rcp -m conftest -p ci_tests
+
+bench: setup ## what recording and analysing cost, as build/bench/*.json
+	@mkdir -p build/bench
+	@echo "==> analysis, usually about a minute"
+	@$(BIN)/python -m rcp.analyzer.bench --json > build/bench/analyzer.json
+	@for bench in $(LAB_BENCHES); do \
+		echo "==> $$bench in the lab, usually some minutes"; \
+		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
+		cp build/lab/$$bench/$$bench.json build/bench/ || exit; done
+	@head -n 100 build/bench/*.json
+
+docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
+	@.ci/docs
+
+fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings anew
+	@$(BIN)/python -c 'from rcp.probes.events import c_header; print(c_header(), end="")' \
+		> build/events.h && mv build/events.h probes/bpf/events.h
+	@$(BIN)/rcp-lab run --timing --out build/recording -e RUNS=with-background \
+		-e REQUESTS=4000 $(SCENARIO)
+	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
+		pack(*map(pathlib.Path, sys.argv[1:]))' build/recording/with-background.spool \
+		fixtures/recordings/$(SCENARIO).spool.tar.xz
+
+clean: ## remove build/, caches and .venv (the lab's cache outside the checkout stays)
+	rm -rf build dist .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
