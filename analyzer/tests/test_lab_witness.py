@@ -195,7 +195,7 @@ def test_two_runs_agree_within_1_percent(
     )
     first, second = (
         rows(
-            run_scenario(tmp_path_factory.mktemp("again"), RUNS="with-background")
+            run_scenario(tmp_path_factory.mktemp("again"), RUNS="with-background", REQUESTS="2000")
             / "with-background.duckdb",
             query,
         )[0]

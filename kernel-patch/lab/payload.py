@@ -101,7 +101,6 @@ def write_input(disk: Path, job: Job) -> None:
     }
     lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(env.items())]
     lines += [f"{name}={shlex.quote(value)}" for name, value in own.items()]
-    # tarfile pads to 10 KiB, so the disk is whole sectors.
     with tarfile.open(disk, "w") as tar:
         _add_text(tar, "lab.env", ("\n".join(lines) + "\n").encode())
         _add_text(tar, "init.sh", guest_file("init.sh"))

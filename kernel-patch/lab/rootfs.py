@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import struct
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,16 +14,11 @@ from rcp.lab.errors import MissingToolError, RootfsError
 from rcp.lab.progress import Progress
 
 SUITE = "trixie"
-# Names the root partition on the kernel's command line: NVMe controllers are probed
-# asynchronously, so /dev/nvme0n1 may be any of the guest's disks.
-DISK_ID = 0x52435031
-PARTUUID = f"{DISK_ID:08x}-01"
+# An NVDIMM's size must be a multiple of the 128 MiB that Linux plugs memory in.
+NVDIMM_ALIGN_BYTES = 128 << 20
 
 _TYPICAL_S = 45
 _MIB = 1 << 20
-_PARTITION_START_BYTES = _MIB
-# An NVDIMM's size must be a multiple of the 128 MiB that Linux plugs memory in.
-_IMAGE_ALIGN_BYTES = 128 * _MIB
 _MMDEBSTRAP_OPTIONS = (
     "--variant=minbase",
     "--architectures=amd64",
@@ -41,10 +35,11 @@ _FS_UUID = "72637000-6c61-4062-8000-000000000001"
 
 @dataclass(frozen=True)
 class Rootfs:
-    """A finished root: disk *image*, *kernel* to boot and its *release*, cache *key*."""
+    """A finished root: disk *image*, *kernel* and *initramfs* to boot, *release*, cache *key*."""
 
     image: Path
     kernel: Path
+    initramfs: Path
     release: str
     key: str
 
@@ -68,7 +63,7 @@ def cache_name() -> str:
         "options": " ".join(_MMDEBSTRAP_OPTIONS).encode(),
         "bootstrap": guest_file("bootstrap.sh"),
         "customize": guest_file("customize.sh"),
-        "image": f"{PARTUUID} {_FS_UUID} {_IMAGE_ALIGN_BYTES}".encode(),
+        "image": f"{_FS_UUID} {NVDIMM_ALIGN_BYTES}".encode(),
     }
     return f"rootfs-{cache.key(parts)}"
 
@@ -95,6 +90,7 @@ def ensure(progress: Progress) -> Rootfs:
     return Rootfs(
         image=entry / "rootfs.img",
         kernel=entry / "vmlinuz",
+        initramfs=entry / "initramfs.img",
         release=(entry / "release").read_text().strip(),
         key=name,
     )
@@ -108,6 +104,7 @@ def _build(folder: Path, progress: Progress) -> None:
         raise RootfsError(f"guest root: expected one kernel in /boot, found {len(kernels)}")
     release = kernels[0].name.removeprefix("vmlinuz-")
     shutil.copy(kernels[0], folder / "vmlinuz")
+    shutil.copy(tree / "boot" / "initramfs.img", folder / "initramfs.img")
     shutil.copy(tree / "boot" / f"config-{release}", folder / "config")
     (folder / "release").write_text(f"{release}\n")
     progress.stage("writing the root disk")
@@ -180,8 +177,13 @@ def _logged(commands: Sequence[list[str]], log_path: str, progress: Progress) ->
     return next((code for code in codes if code), 0)
 
 
+def nvdimm_bytes(wanted_bytes: int) -> int:
+    """Return the smallest size of an NVDIMM that holds *wanted_bytes*."""
+    return max(1, -(-wanted_bytes // NVDIMM_ALIGN_BYTES)) * NVDIMM_ALIGN_BYTES
+
+
 def make_image(tree: Path, image: Path) -> None:
-    """Write *tree* as ext4 into the only partition of the disk *image*.
+    """Write *tree* as an ext4 file system filling *image*, of a size an NVDIMM may have.
 
     Raises RootfsError with mke2fs's own words when it fails.
     """
@@ -190,30 +192,12 @@ def make_image(tree: Path, image: Path) -> None:
         files += 1
         used += -(-path.lstat().st_size // 4096) * 4096
     # Inode tables, bitmaps and indirect blocks take well below a tenth of this tree.
-    wanted = _PARTITION_START_BYTES + used + used // 10 + 32 * _MIB
-    size = -(-wanted // _IMAGE_ALIGN_BYTES) * _IMAGE_ALIGN_BYTES
-    blocks_kib = (size - _PARTITION_START_BYTES) // 1024
+    size = nvdimm_bytes(used + used // 10 + 32 * _MIB)
     # No journal: the guest mounts it read-only.
     command = ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-b", "4096"]
     command += ["-N", str(files + files // 8 + 1024), "-U", _FS_UUID]
-    options = f"root_owner=0:0,hash_seed={_FS_UUID},offset={_PARTITION_START_BYTES}"
-    command += ["-E", options, "-d", str(tree), str(image), f"{blocks_kib}k"]
+    options = f"root_owner=0:0,hash_seed={_FS_UUID}"
+    command += ["-E", options, "-d", str(tree), str(image), f"{size // 1024}k"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RootfsError(f"mke2fs failed: {done.stderr.strip()}")
-    with image.open("r+b") as disk:
-        disk.truncate(size)
-        disk.write(_partition_table(size // 512))
-
-
-def _partition_table(sectors: int) -> bytes:
-    # An MBR with one Linux partition; the kernel forms the PARTUUID from the disk's id.
-    table = bytearray(512)
-    start = _PARTITION_START_BYTES // 512
-    struct.pack_into("<I", table, 440, DISK_ID)
-    # 0xff in all CHS bytes says: use the LBA fields.
-    struct.pack_into(
-        "<BBBBBBBBII", table, 446, 0, 255, 255, 255, 0x83, 255, 255, 255, start, sectors - start
-    )
-    table[510:] = b"\x55\xaa"
-    return bytes(table)

@@ -15,6 +15,7 @@ from pathlib import Path
 from rcp.lab import payload, vm
 from rcp.lab.errors import LabError, LostVMError, OutputDirError, RunTimeoutError
 from rcp.lab.progress import Progress
+from rcp.lab.rootfs import nvdimm_bytes
 
 _STAGE = re.compile(rb"rcp-lab: stage (\w+) ([0-9.]+)")
 _CONSOLE_LINES_SHOWN = 8
@@ -69,8 +70,12 @@ def disks(request: Request) -> Iterator[vm.Files]:
             out=request.out.resolve(),
         )
         payload.write_input(files.input, request.job)
-        with files.output.open("wb") as disk:
-            disk.truncate(request.output_mb << 20)
+        for path, wanted in (
+            (files.input, files.input.stat().st_size),
+            (files.output, request.output_mb << 20),
+        ):
+            with path.open("ab") as disk:
+                disk.truncate(nvdimm_bytes(wanted))
         yield files
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rcp.lab.errors import LostVMError, MissingToolError, RunTimeoutError
-from rcp.lab.rootfs import PARTUUID, Rootfs
+from rcp.lab.rootfs import NVDIMM_ALIGN_BYTES, Rootfs
 
 QEMU = "qemu-system-x86_64"
 # One instruction takes 2**0 ns of virtual time: close to a 1 GHz in-order CPU.
@@ -46,7 +46,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Files:
-    """The host's side of a machine: disks *input* and *output*, serial logs in folder *out*."""
+    """The host's side of a machine: NVDIMMs *input* and *output*, serial logs in folder *out*."""
 
     input: Path
     output: Path
@@ -82,41 +82,41 @@ def _cpu_options(machine: Machine) -> list[str]:
     return ["-accel", "tcg,thread=multi", "-cpu", "max", *options]
 
 
-def _memory_options(machine: Machine) -> list[str]:
-    # The root disk again as an NVDIMM: bootstrap.sh says why. share=off keeps writes private.
-    size = machine.rootfs.image.stat().st_size
-    return [
-        "-machine",
-        "q35,nvdimm=on",
-        "-m",
-        f"{machine.memory_mb}M,slots=2,maxmem={machine.memory_mb + (size >> 20) + 1024}M",
-        "-object",
-        f"memory-backend-file,id=rootmem,share=off,mem-path={machine.rootfs.image},size={size}",
-        "-device",
-        "nvdimm,id=nv0,memdev=rootmem",
-    ]
-
-
-def _disk_options(machine: Machine, files: Files) -> list[str]:
-    disks = (
-        ("rcp-root", machine.rootfs.image, "snapshot=on"),
-        ("rcp-in", files.input, "snapshot=on"),
-        # Nothing survives a crash of the host anyway.
-        ("rcp-out", files.output, "cache=unsafe"),
+def _memory_options(machine: Machine, files: Files) -> list[str]:
+    # bootstrap.sh says why NVDIMMs. share=off keeps writes private; the output's reach the file.
+    modules = (
+        ("rcp-root", machine.rootfs.image, "off"),
+        ("rcp-in", files.input, "off"),
+        ("rcp-out", files.output, "on"),
     )
-    options = []
-    for serial, path, extra in disks:
+    # --dry-run has no files yet; it shows the smallest.
+    sizes = {
+        path: path.stat().st_size if path.exists() else NVDIMM_ALIGN_BYTES for _, path, _ in modules
+    }
+    total = sum(sizes.values())
+    options = ["-machine", "q35,nvdimm=on"]
+    # One NVDIMM more of address space, for aligning them.
+    options += [
+        "-m",
+        f"{machine.memory_mb}M,slots={len(modules)},"
+        f"maxmem={machine.memory_mb + ((total + NVDIMM_ALIGN_BYTES) >> 20)}M",
+    ]
+    for name, path, share in modules:
         # A comma ends an option for QEMU; two stand for one.
         escaped = str(path).replace(",", ",,")
-        options += ["-drive", f"id={serial},file={escaped},format=raw,if=none,{extra}"]
-        options += ["-device", f"nvme,serial={serial},drive={serial}"]
+        size = sizes[path]
+        options += [
+            "-object",
+            f"memory-backend-file,id={name},share={share},mem-path={escaped},size={size}",
+            "-device",
+            f"nvdimm,memdev={name}",
+        ]
     return options
 
 
 def command(machine: Machine, files: Files, interactive: bool = False) -> list[str]:
     """Return QEMU's argument list; *interactive* puts the console on this terminal."""
     cmdline = [
-        f"root=PARTUUID={PARTUUID} rootfstype=ext4 ro init=/usr/sbin/rcp-bootstrap",
         # With -no-reboot a panic ends QEMU, and no report means a lost machine.
         "console=ttyS0 loglevel=4 panic=-1 oops=panic",
         # The same addresses in every run, and a second less spent relocating.
@@ -137,13 +137,14 @@ def command(machine: Machine, files: Files, interactive: bool = False) -> list[s
         "-display",
         "none",
         "-no-reboot",
-        *_memory_options(machine),
+        *_memory_options(machine, files),
         *_cpu_options(machine),
         "-kernel",
         str(machine.rootfs.kernel),
+        "-initrd",
+        str(machine.rootfs.initramfs),
         "-append",
         " ".join(cmdline),
-        *_disk_options(machine, files),
         *serial,
     ]
 

@@ -26,7 +26,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     image = tmp_path / "rootfs.img"
     with image.open("wb") as handle:
         handle.truncate(128 << 20)
-    root = rootfs.Rootfs(image, tmp_path / "vmlinuz", "6.12.1", "rootfs-0")
+    root = rootfs.Rootfs(image, tmp_path / "vmlinuz", tmp_path / "initramfs", "6.12.1", "rootfs-0")
     monkeypatch.setattr(rootfs, "ensure", lambda progress: root)
     wheel_file = tmp_path / "rcp-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel_file, "w") as archive:
@@ -39,7 +39,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "import re, shutil, sys\n"
         "if sys.argv[1] == '--version': sys.exit(print('QEMU 0'))\n"
         "words = ' '.join(sys.argv)\n"
-        "disk = re.search(r'id=rcp-out,file=([^,]*)', words)[1]\n"
+        "disk = re.search(r'id=rcp-out,share=on,mem-path=([^,]*)', words)[1]\n"
         "console = re.search(r'id=console,path=([^ ]*)', words)[1]\n"
         "open(console, 'w').write('rcp-lab: stage up 2.40\\nKernel panic - not syncing\\n')\n"
         f"open(disk, 'r+b').write(open({str(tmp_path / 'disk.tar')!r}, 'rb').read())\n"

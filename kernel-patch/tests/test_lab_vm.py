@@ -15,12 +15,15 @@ def root(tmp_path: Path) -> rootfs.Rootfs:
     image = tmp_path / "rootfs.img"
     with image.open("wb") as handle:
         handle.truncate(256 << 20)
-    return rootfs.Rootfs(image, tmp_path / "vmlinuz", "6.12.1", "rootfs-0")
+    return rootfs.Rootfs(image, tmp_path / "vmlinuz", tmp_path / "initramfs", "6.12.1", "rootfs-0")
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> vm.Files:
     (tmp_path / "out").mkdir()
+    for name in ("in,put", "output"):
+        with (tmp_path / name).open("wb") as handle:
+            handle.truncate(128 << 20)
     return vm.Files(tmp_path / "in,put", tmp_path / "output", tmp_path / "out")
 
 
@@ -63,20 +66,33 @@ def test_machine_has_no_network_no_reboot_and_ends_on_panic(root, files):
     assert {"-nodefaults", "-no-user-config", "-no-reboot"} <= set(argv)
     assert not {"-net", "-netdev", "-nic"} & set(argv)
     devices = _pairs(argv, "-device")
-    assert [device.split(",")[0] for device in devices] == ["nvdimm", "nvme", "nvme", "nvme"]
+    assert [device.split(",")[0] for device in devices] == ["nvdimm"] * 3
     (cmdline,) = _pairs(argv, "-append")
     assert "panic=-1" in cmdline
-    assert f"root=PARTUUID={rootfs.PARTUUID}" in cmdline
+    assert _pairs(argv, "-initrd") == [str(root.initramfs)]
 
 
-def test_disks_keep_the_cached_image_clean_and_commas_whole(root, files):
-    root_disk, in_disk, out_disk = _pairs(vm.command(vm.Machine("timing", root), files), "-drive")
-    assert "snapshot=on" in root_disk
-    assert "in,,put" in in_disk
-    assert "snapshot" not in out_disk
+def test_only_the_output_is_written_to_and_commas_stay_whole(root, files):
+    of_root, of_input, of_output = _pairs(vm.command(vm.Machine("timing", root), files), "-object")
+    assert "share=off" in of_root
+    assert "share=off" in of_input
+    assert "in,,put" in of_input
+    assert "share=on" in of_output
 
 
-def test_image_is_an_mbr_disk_with_one_aligned_ext4_partition(tmp_path):
+def test_machine_has_no_disk_of_the_host_to_wait_for(root, files):
+    assert "-drive" not in vm.command(vm.Machine("timing", root), files)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "size"),
+    [(0, 128 << 20), (1, 128 << 20), (128 << 20, 128 << 20), ((128 << 20) + 1, 256 << 20)],
+)
+def test_nvdimms_are_whole_multiples_of_128_mib(wanted, size):
+    assert rootfs.nvdimm_bytes(wanted) == size
+
+
+def test_image_is_ext4_of_a_size_an_nvdimm_may_have(tmp_path):
     if shutil.which("mke2fs") is None:
         pytest.skip("mke2fs is not installed: run `make setup`")
     tree = tmp_path / "tree"
@@ -85,12 +101,8 @@ def test_image_is_an_mbr_disk_with_one_aligned_ext4_partition(tmp_path):
     rootfs.make_image(tree, tmp_path / "disk")
     disk = (tmp_path / "disk").read_bytes()
     assert len(disk) % (128 << 20) == 0
-    assert disk[510:512] == b"\x55\xaa"
-    assert int.from_bytes(disk[440:444], "little") == rootfs.DISK_ID
-    start, sectors = (int.from_bytes(disk[i : i + 4], "little") for i in (454, 458))
-    assert (start + sectors) * 512 == len(disk)
-    # The ext4 superblock's magic, 1080 bytes into the partition.
-    assert disk[start * 512 + 1080 : start * 512 + 1082] == b"\x53\xef"
+    # The ext4 superblock's magic.
+    assert disk[1080:1082] == b"\x53\xef"
 
 
 def test_missing_qemu_names_the_package(monkeypatch, tmp_path):

@@ -1,44 +1,56 @@
 #!/bin/sh
-# First program of the guest, baked into its root disk: moves the root file system into memory,
-# unpacks the input disk and hands over to the init.sh found there.
+# The guest's first program, /init of its initramfs, run by busybox: finds root, input and output
+# as NVDIMMs, unpacks the input and hands over to the init.sh found there.
 #
-# The kernel can only mount the NVMe disk by itself. Under -icount sleep=off the guest's clock
-# jumps while it idles for a disk of the host, so everything after this script must not wait for
-# one: the same image is attached as an NVDIMM, whose reads are plain memory copies.
-
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin
+# NVDIMMs, because reading one is a copy in memory. Under -icount sleep=off the guest's clock
+# jumps while it idles for a disk of the host, each time a little differently; without such a
+# disk two runs repeat to the nanosecond.
 
 fail() {
     echo "rcp-lab: bootstrap failed: $1"
-    sync
     echo 1 > /proc/sys/kernel/sysrq
     echo o > /proc/sysrq-trigger
     sleep 3600
 }
 
-mount -t proc proc /proc || exit 1
+mount -t devtmpfs devtmpfs /dev || exit 1
+exec < /dev/console > /dev/console 2>&1
+mount -t proc proc /proc || fail "mounting /proc"
 mount -t sysfs sysfs /sys || fail "mounting /sys"
-mount -t devtmpfs devtmpfs /dev || fail "mounting /dev"
 
-# Absent when the lab was started without an NVDIMM; the disk then stays the root.
-modprobe -q -a nfit nd_pmem
-if [ -b /dev/pmem0p1 ]; then
-    mount -t ext4 -o ro /dev/pmem0p1 /mnt || fail "mounting the NVDIMM"
-    for tree in proc sys dev; do
-        mount --move /$tree /mnt/$tree || fail "moving /$tree"
-    done
-    cd /mnt || fail "entering the NVDIMM"
-    pivot_root . mnt || fail "pivot_root"
-    # Lazily: this very shell still runs from the old root.
-    umount -l /mnt
+while read -r module; do
+    insmod "/modules/$module" || fail "loading $module"
+done < /modules/order
+
+# The kernel sets namespaces up in the background.
+tries=0
+until [ -b /dev/pmem0 ] && [ -b /dev/pmem1 ] && [ -b /dev/pmem2 ]; do
+    tries=$((tries + 1))
+    [ $tries -le 1000 ] || fail "waiting for the NVDIMMs"
+    sleep 0.01
+done
+
+# In which order QEMU lists NVDIMMs is its own affair: the input is the one with a tar's magic,
+# the root the one with ext4's, the output is empty.
+for disk in /dev/pmem0 /dev/pmem1 /dev/pmem2; do
+    if [ "$(dd if=$disk bs=1 skip=257 count=5 2> /dev/null)" = ustar ]; then
+        input=$disk
+    elif mount -t ext4 -o ro $disk /root 2> /dev/null; then
+        mounted=$disk
+    else
+        export RCP_LAB_OUTPUT_DISK=$disk
+    fi
+done
+if [ -z "$input" ] || [ -z "$mounted" ] || [ -z "$RCP_LAB_OUTPUT_DISK" ]; then
+    fail "telling the NVDIMMs apart"
 fi
 
-mount -t tmpfs -o mode=755 tmpfs /run || fail "mounting /run"
-mkdir -p /run/rcp/in /run/rcp/out
-
-for candidate in /sys/block/nvme*; do
-    read -r serial < "$candidate/device/serial"
-    [ "$serial" = rcp-in ] && tar -x -C /run/rcp/in -f "/dev/${candidate##*/}"
+mount -t tmpfs -o mode=755 tmpfs /root/run || fail "mounting /run"
+mkdir -p /root/run/rcp/in /root/run/rcp/out
+tar -x -C /root/run/rcp/in -f "$input" || fail "unpacking the input"
+[ -f /root/run/rcp/in/init.sh ] || fail "no init.sh in the input"
+for tree in proc sys dev; do
+    mount -o move /$tree /root/$tree || fail "moving /$tree"
 done
-[ -f /run/rcp/in/init.sh ] || fail "no input disk"
-exec /bin/sh /run/rcp/in/init.sh
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin
+exec /bin/switch_root /root /bin/sh /run/rcp/in/init.sh

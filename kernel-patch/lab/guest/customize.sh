@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Body of mmdebstrap's customize hook; $1 is the root of the guest. Installs the stock Debian
 # kernel and its headers by unpacking the very same packages instead of configuring them: the
-# guest boots without an initramfs and compiles no modules, so udev, initramfs-tools and gcc,
+# guest compiles no modules and has an initramfs of its own, so udev, initramfs-tools and gcc,
 # which the packages would pull in (300 MB), have nothing to do there.
 
 set -eu
@@ -24,4 +24,26 @@ chroot "$root" depmod "$release"
 
 echo rcp-lab > "$root/etc/hostname"
 echo '127.0.0.1 localhost rcp-lab' > "$root/etc/hosts"
-chmod 755 "$root/usr/sbin/rcp-bootstrap"
+
+# The initramfs: busybox, bootstrap.sh, and the modules without which there is no NVDIMM.
+# shellcheck disable=SC2016 # expanded by the shell inside the guest's root
+chroot "$root" sh -euc '
+    mkdir -p /tmp/initramfs/bin /tmp/initramfs/modules
+    cd /tmp/initramfs
+    mkdir dev proc sys root
+    cp /usr/bin/busybox bin
+    for name in dd sh mount mkdir insmod sleep tar switch_root; do ln -s busybox bin/$name; done
+    mv /usr/sbin/rcp-bootstrap init
+    chmod 755 init
+    modprobe -S "$1" -a --show-depends nfit nd_pmem | while read -r insmod path _; do
+        [ "$insmod" = insmod ] || continue
+        module=${path##*/}
+        module=${module%.xz}
+        [ ! -e "modules/$module" ] || continue
+        case $path in *.xz) xz -dc "$path" ;; *) cat "$path" ;; esac > "modules/$module"
+        echo "$module" >> modules/order
+    done
+    find . -exec touch -h -d @0 {} +
+    find . | LC_ALL=C sort | cpio -o -H newc --reproducible --quiet > /boot/initramfs.img
+    cd / && rm -r /tmp/initramfs
+' sh "$release"

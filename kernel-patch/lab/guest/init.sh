@@ -53,13 +53,6 @@ power_off() {
     sleep 3600
 }
 
-output_disk() {
-    for candidate in /sys/block/nvme*; do
-        read -r serial < "$candidate/device/serial"
-        [ "$serial" = rcp-out ] && echo "/dev/${candidate##*/}"
-    done
-}
-
 # The exit status is the last member: a tar cut short has none, and the host calls that lost.
 save() {
     status=/run/rcp/status
@@ -71,12 +64,11 @@ save() {
         echo "command_end_s $ended"
     } > $status/facts
     dmesg > $status/dmesg.txt
-    disk=$(output_disk)
     # 1: a file changed while it was read, which a daemon left running may cause.
-    tar -c -b 2048 -f "$disk" -C /run/rcp/out . -C $status dmesg.txt facts exit-status
+    tar -c -b 2048 -f "$RCP_LAB_OUTPUT_DISK" -C /run/rcp/out . -C $status dmesg.txt facts exit-status
     if [ $? -gt 1 ]; then
         : > $status/artefacts-lost
-        tar -c -f "$disk" -C $status dmesg.txt facts artefacts-lost exit-status
+        tar -c -f "$RCP_LAB_OUTPUT_DISK" -C $status dmesg.txt facts artefacts-lost exit-status
     fi
 }
 
@@ -89,8 +81,8 @@ drain() {
     kill "$1" "$2" 2> /dev/null
 }
 
-# Until now the machine waited for disks of the host, each time a little differently. In virtual
-# time the command starts at the same instant of every run: idling until then costs nothing.
+# In virtual time the command starts at the same instant of every run, however long the input
+# took to unpack: idling until then costs nothing.
 align_clock() {
     [ "$RCP_LAB_VIRTUAL_TIME" = 1 ] || return 0
     export PYTHONHASHSEED=0
