@@ -33,24 +33,24 @@ REASONS: tuple[str, ...] = (
     "buffer_lock",
     "buffer_shadow",
     "admission_tag",
+    "futex",
+    "dirty_throttle",
+    "sysv_sem",
     "timer",
     "cpu",
     "runqueue",
     "condition",
     "admission_slot",
-    "dirty_throttle",
     "queue",
     "device",
     "flush",
-    "futex",
-    "sysv_sem",
     "network",
     "pipe",
     "poll",
 )
 """Every reason and segment kind; the position is the code used in arrays (0: unknown).
 
-The first five stand where ``events.WaitReason`` has them, so recorded codes are these.
+The first thirteen stand where ``events.WaitReason`` has them, so recorded codes are these.
 """
 
 CODE: dict[str, int] = {name: code for code, name in enumerate(REASONS)}

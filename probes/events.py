@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TASK_COMM_LEN = 16  # include/linux/sched.h
 
@@ -34,6 +34,14 @@ class WaitReason(enum.IntEnum):
     JOURNAL_COMMIT = 2
     JOURNAL_HANDLE = 3
     JOURNAL_SPACE = 4
+    PAGE_LOCK = 5
+    PAGE_WRITEBACK = 6
+    BUFFER_LOCK = 7
+    BUFFER_SHADOW = 8
+    ADMISSION_TAG = 9
+    FUTEX = 10
+    DIRTY_THROTTLE = 11
+    SYSV_SEM = 12
 
 
 class SleepFlag(enum.IntFlag):
@@ -44,6 +52,7 @@ class SleepFlag(enum.IntFlag):
     FIRST_SEEN = 4  # the task's first record: what it did before run_ns is not known
     WOKEN_BY_HARDIRQ = 8  # the waker was a hard interrupt, not the task it interrupted
     WOKEN_BY_SOFTIRQ = 16
+    OWNER_GUESSED = 32  # owner_tid is a word of user memory that looked like glibc's lock owner
 
 
 class IoFlag(enum.IntFlag):
@@ -61,6 +70,13 @@ class TaskFlag(enum.IntFlag):
     TARGET = 2  # chosen on the command line: its syscalls are recorded as requests
     RECORDER = 4
     EXITED = 8
+
+
+class FileFlag(enum.IntFlag):
+    """Bits of ``file.flags``."""
+
+    DIRECTORY = 1
+    BLOCK_DEVICE = 2  # the device's own pages: file system metadata and the journal
 
 
 class LockType(enum.IntEnum):
@@ -130,7 +146,10 @@ SLEEP = Record(
         Field("woken_ns", "<u8", "made runnable; equals ts when PREEMPTED"),
         Field("run_ns", "<u8", "on a CPU again"),
         Field("waker_io", "<u8", "io whose completion woke it, else 0"),
-        Field("object", "<u8", "address waited on: lock or journal, else 0"),
+        Field("object", "<u8", "address waited on: lock, journal, page, buffer or futex, else 0"),
+        Field("ino", "<u8", "inode whose page was waited for, else 0"),
+        Field("dev", "<u4", "file system of that inode or of the journal, else 0"),
+        Field("ran_tid", "<u4", "task that left the CPU when this one got it: it ran instead"),
         Field("tid", "<u4", "the sleeper"),
         Field("waker_tid", "<u4", "task on the waking CPU; the waker unless woken by interrupt"),
         Field("owner_tid", "<u4", "lock owner or journal thread when the wait began, else 0"),
@@ -152,6 +171,8 @@ IO = Record(
         Field("issued_ns", "<u8", "D: issued to the driver (last time, when requeued)"),
         Field("completed_ns", "<u8", "C: completed"),
         Field("sector", "<u8", "first sector (512 B)"),
+        Field("ino", "<u8", "inode of the first page, 0 when it belongs to none"),
+        Field("cgroup_id", "<u8", "cgroup v2 id the first bio is charged to, 0 when none"),
         Field("bytes", "<u4", "length of data"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
         Field("submitter_tid", "<u4", "task that queued the first bio"),
@@ -162,16 +183,21 @@ IO = Record(
     ),
 )
 
+UPROBE_REQUEST_NR = 1 << 16
+"""``request.nr`` from here on counts the entries of ``meta["request_points"]``."""
+SOCKET_REQUEST_NR = 1 << 17
+"""``request.nr`` of a request that came in, and was answered, on a socket."""
+
 REQUEST = Record(
     "request",
-    "one syscall of a chosen task",
+    "one unit of work of a chosen task: a syscall, or what begins and ends at chosen points",
     (
-        Field("ts", "<u8", "syscall entered"),
-        Field("end_ns", "<u8", "syscall returned; 0 when unfinished at the end of the recording"),
+        Field("ts", "<u8", "syscall entered, or the point passed where it begins"),
+        Field("end_ns", "<u8", "its end; 0 when unfinished at the end of the recording"),
         Field("ret", "<i8", "return value"),
-        Field("arg0", "<u8", "first argument: the file descriptor"),
+        Field("arg0", "<u8", "first argument: the file descriptor of a syscall, the socket"),
         Field("tid", "<u4", "caller"),
-        Field("nr", "<u4", "syscall number"),
+        Field("nr", "<u4", "syscall number, or one of the *_REQUEST_NR"),
     ),
 )
 
@@ -207,7 +233,78 @@ JOURNAL_COMMIT = Record(
     ),
 )
 
-RECORDS: tuple[Record, ...] = (TASK, SLEEP, IO, REQUEST, LOCK_WAIT, JOURNAL_COMMIT)
+JOURNAL_HANDLE = Record(
+    "journal_handle",
+    "one task's handles in one jbd2 transaction, added up",
+    (
+        Field("ts", "<u8", "first handle started"),
+        Field("end_ns", "<u8", "last handle stopped"),
+        Field("held_ns", "<u8", "sum of the times they were open"),
+        Field("longest_ns", "<u8", "longest time one was open"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("transaction", "<u4", "jbd2 transaction id"),
+        Field("tid", "<u4", "who held them"),
+        Field("n_handles", "<u4", "how many"),
+    ),
+)
+
+FILE = Record(
+    "file",
+    "an inode, when an io, a wait or a dirtied page was first about it",
+    (
+        Field("ts", "<u8", "when first met"),
+        Field("ino", "<u8", "inode number"),
+        Field("dev", "<u4", "file system, major << 20 | minor"),
+        Field("flags", "<u4", "FileFlag bits"),
+        Field("name", "S32", "last part of its path, cut at 31 bytes; empty when it has none"),
+        Field("parent", "S32", "name of its folder"),
+    ),
+)
+
+IO_CAUSE = Record(
+    "io_cause",
+    "a task whose dirtied pages an io writes (inode granularity)",
+    (
+        Field("io", "<u8", "id of the io"),
+        Field("ino", "<u8", "inode"),
+        Field("dev", "<u4", "file system of the inode"),
+        Field("tid", "<u4", "who dirtied pages of the inode since the last io that wrote it"),
+        Field("n_pages", "<u4", "how many that task dirtied"),
+        Field("n_causes", "<u4", "tasks known for this inode, this one included"),
+    ),
+)
+
+THROTTLE = Record(
+    "throttle",
+    "one decision of balance_dirty_pages to pause a writer (mm/page-writeback.c)",
+    (
+        Field("ts", "<u8", "when it was decided"),
+        Field("cgroup_id", "<u8", "cgroup v2 id of the writeback"),
+        Field("limit_pages", "<u8", "dirty limit of the machine or memory cgroup"),
+        Field("setpoint_pages", "<u8", "where the controller wants the dirty pages to be"),
+        Field("dirty_pages", "<u8", "dirty pages counted against the limit"),
+        Field("bdi_setpoint_pages", "<u8", "the same for the device"),
+        Field("bdi_dirty_pages", "<u8", "dirty pages of the device"),
+        Field("dirty_ratelimit_kibps", "<u8", "base rate of the device in KiB/s"),
+        Field("task_ratelimit_kibps", "<u8", "rate given to the task in KiB/s"),
+        Field("pause_ms", "<i8", "pause decided, 0 or less for none"),
+        Field("tid", "<u4", "the writer"),
+        Field("dirtied_pages", "<u4", "pages it dirtied since its last pause"),
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (
+    TASK,
+    SLEEP,
+    IO,
+    REQUEST,
+    LOCK_WAIT,
+    JOURNAL_COMMIT,
+    JOURNAL_HANDLE,
+    FILE,
+    IO_CAUSE,
+    THROTTLE,
+)
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}
 
 _C_TYPES = {
@@ -217,6 +314,7 @@ _C_TYPES = {
     "<i4": "__s32",
     "<u2": "__u16",
     "S16": "char",
+    "S32": "char",
 }
 
 
@@ -224,7 +322,7 @@ def _c_struct(record: Record) -> Iterator[str]:
     yield f"/* {record.doc} */"
     yield f"struct {record.name}_record {{"
     for field in record.fields:
-        suffix = f"[{TASK_COMM_LEN}]" if field.type == "S16" else ""
+        suffix = f"[{field.type[1:]}]" if field.type.startswith("S") else ""
         yield f"\t{_C_TYPES[field.type]} {field.name}{suffix}; /* {field.doc} */"
     yield "};"
     yield (
@@ -246,6 +344,7 @@ def c_header() -> str:
         (SleepFlag, "SLEEP"),
         (IoFlag, "IO"),
         (TaskFlag, "TASK_IS"),
+        (FileFlag, "FILE_IS"),
         (LockType, "LOCK"),
     ):
         lines += [f"#define RCP_{prefix}_{m.name} {m.value}" for m in enumeration]

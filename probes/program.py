@@ -21,6 +21,10 @@ DEFAULT_RING_BYTES = {
     "request": 1 << 22,
     "lock_wait": 1 << 22,
     "journal_commit": 1 << 20,
+    "journal_handle": 1 << 20,
+    "file": 1 << 20,
+    "io_cause": 1 << 22,
+    "throttle": 1 << 20,
 }
 
 

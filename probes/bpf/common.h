@@ -25,9 +25,20 @@
 #include "events.h"
 
 /* Index of a record type in the counters; program.py reads them by the same order. */
-enum rcp_record { REC_TASK, REC_SLEEP, REC_IO, REC_REQUEST, REC_LOCK_WAIT, REC_JOURNAL_COMMIT };
+enum rcp_record {
+	REC_TASK,
+	REC_SLEEP,
+	REC_IO,
+	REC_REQUEST,
+	REC_LOCK_WAIT,
+	REC_JOURNAL_COMMIT,
+	REC_JOURNAL_HANDLE,
+	REC_FILE,
+	REC_IO_CAUSE,
+	REC_THROTTLE,
+};
 
-#define REC_COUNT 6
+#define REC_COUNT 10
 
 BPF_RINGBUF_OUTPUT(task_ring, RCP_TASK_PAGES);
 BPF_RINGBUF_OUTPUT(sleep_ring, RCP_SLEEP_PAGES);
@@ -35,6 +46,10 @@ BPF_RINGBUF_OUTPUT(io_ring, RCP_IO_PAGES);
 BPF_RINGBUF_OUTPUT(request_ring, RCP_REQUEST_PAGES);
 BPF_RINGBUF_OUTPUT(lock_wait_ring, RCP_LOCK_WAIT_PAGES);
 BPF_RINGBUF_OUTPUT(journal_commit_ring, RCP_JOURNAL_COMMIT_PAGES);
+BPF_RINGBUF_OUTPUT(journal_handle_ring, RCP_JOURNAL_HANDLE_PAGES);
+BPF_RINGBUF_OUTPUT(file_ring, RCP_FILE_PAGES);
+BPF_RINGBUF_OUTPUT(io_cause_ring, RCP_IO_CAUSE_PAGES);
+BPF_RINGBUF_OUTPUT(throttle_ring, RCP_THROTTLE_PAGES);
 
 BPF_PERCPU_ARRAY(written, u64, REC_COUNT);
 BPF_PERCPU_ARRAY(lost, u64, REC_COUNT);

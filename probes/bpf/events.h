@@ -7,12 +7,21 @@
 #define RCP_WAIT_JOURNAL_COMMIT 2
 #define RCP_WAIT_JOURNAL_HANDLE 3
 #define RCP_WAIT_JOURNAL_SPACE 4
+#define RCP_WAIT_PAGE_LOCK 5
+#define RCP_WAIT_PAGE_WRITEBACK 6
+#define RCP_WAIT_BUFFER_LOCK 7
+#define RCP_WAIT_BUFFER_SHADOW 8
+#define RCP_WAIT_ADMISSION_TAG 9
+#define RCP_WAIT_FUTEX 10
+#define RCP_WAIT_DIRTY_THROTTLE 11
+#define RCP_WAIT_SYSV_SEM 12
 
 #define RCP_SLEEP_UNINTERRUPTIBLE 1
 #define RCP_SLEEP_PREEMPTED 2
 #define RCP_SLEEP_FIRST_SEEN 4
 #define RCP_SLEEP_WOKEN_BY_HARDIRQ 8
 #define RCP_SLEEP_WOKEN_BY_SOFTIRQ 16
+#define RCP_SLEEP_OWNER_GUESSED 32
 
 #define RCP_IO_RECORDER 1
 #define RCP_IO_REQUEUED 2
@@ -22,6 +31,9 @@
 #define RCP_TASK_IS_TARGET 2
 #define RCP_TASK_IS_RECORDER 4
 #define RCP_TASK_IS_EXITED 8
+
+#define RCP_FILE_IS_DIRECTORY 1
+#define RCP_FILE_IS_BLOCK_DEVICE 2
 
 #define RCP_LOCK_OTHER 0
 #define RCP_LOCK_MUTEX 1
@@ -49,7 +61,10 @@ struct sleep_record {
 	__u64 woken_ns; /* made runnable; equals ts when PREEMPTED */
 	__u64 run_ns; /* on a CPU again */
 	__u64 waker_io; /* io whose completion woke it, else 0 */
-	__u64 object; /* address waited on: lock or journal, else 0 */
+	__u64 object; /* address waited on: lock, journal, page, buffer or futex, else 0 */
+	__u64 ino; /* inode whose page was waited for, else 0 */
+	__u32 dev; /* file system of that inode or of the journal, else 0 */
+	__u32 ran_tid; /* task that left the CPU when this one got it: it ran instead */
 	__u32 tid; /* the sleeper */
 	__u32 waker_tid; /* task on the waking CPU; the waker unless woken by interrupt */
 	__u32 owner_tid; /* lock owner or journal thread when the wait began, else 0 */
@@ -58,7 +73,7 @@ struct sleep_record {
 	__u16 flags; /* SleepFlag bits */
 	__u16 reason; /* WaitReason set by an annotating probe */
 };
-_Static_assert(sizeof(struct sleep_record) == 64, "probes/events.py and the compiler disagree");
+_Static_assert(sizeof(struct sleep_record) == 80, "probes/events.py and the compiler disagree");
 
 /* one finished block request, with btt's stages */
 struct io_record {
@@ -69,6 +84,8 @@ struct io_record {
 	__u64 issued_ns; /* D: issued to the driver (last time, when requeued) */
 	__u64 completed_ns; /* C: completed */
 	__u64 sector; /* first sector (512 B) */
+	__u64 ino; /* inode of the first page, 0 when it belongs to none */
+	__u64 cgroup_id; /* cgroup v2 id the first bio is charged to, 0 when none */
 	__u32 bytes; /* length of data */
 	__u32 dev; /* kernel device number, major << 20 | minor */
 	__u32 submitter_tid; /* task that queued the first bio */
@@ -77,16 +94,16 @@ struct io_record {
 	__u16 flags; /* IoFlag bits */
 	__s32 error; /* blk_status_t of the completion (blk_types.h), 0 when well */
 };
-_Static_assert(sizeof(struct io_record) == 80, "probes/events.py and the compiler disagree");
+_Static_assert(sizeof(struct io_record) == 96, "probes/events.py and the compiler disagree");
 
-/* one syscall of a chosen task */
+/* one unit of work of a chosen task: a syscall, or what begins and ends at chosen points */
 struct request_record {
-	__u64 ts; /* syscall entered */
-	__u64 end_ns; /* syscall returned; 0 when unfinished at the end of the recording */
+	__u64 ts; /* syscall entered, or the point passed where it begins */
+	__u64 end_ns; /* its end; 0 when unfinished at the end of the recording */
 	__s64 ret; /* return value */
-	__u64 arg0; /* first argument: the file descriptor */
+	__u64 arg0; /* first argument: the file descriptor of a syscall, the socket */
 	__u32 tid; /* caller */
-	__u32 nr; /* syscall number */
+	__u32 nr; /* syscall number, or one of the *_REQUEST_NR */
 };
 _Static_assert(sizeof(struct request_record) == 40, "probes/events.py and the compiler disagree");
 
@@ -117,3 +134,55 @@ struct journal_commit_record {
 	__u32 n_blocks_logged; /* blocks written to the journal */
 };
 _Static_assert(sizeof(struct journal_commit_record) == 64, "probes/events.py and the compiler disagree");
+
+/* one task's handles in one jbd2 transaction, added up */
+struct journal_handle_record {
+	__u64 ts; /* first handle started */
+	__u64 end_ns; /* last handle stopped */
+	__u64 held_ns; /* sum of the times they were open */
+	__u64 longest_ns; /* longest time one was open */
+	__u32 dev; /* kernel device number, major << 20 | minor */
+	__u32 transaction; /* jbd2 transaction id */
+	__u32 tid; /* who held them */
+	__u32 n_handles; /* how many */
+};
+_Static_assert(sizeof(struct journal_handle_record) == 48, "probes/events.py and the compiler disagree");
+
+/* an inode, when an io, a wait or a dirtied page was first about it */
+struct file_record {
+	__u64 ts; /* when first met */
+	__u64 ino; /* inode number */
+	__u32 dev; /* file system, major << 20 | minor */
+	__u32 flags; /* FileFlag bits */
+	char name[32]; /* last part of its path, cut at 31 bytes; empty when it has none */
+	char parent[32]; /* name of its folder */
+};
+_Static_assert(sizeof(struct file_record) == 88, "probes/events.py and the compiler disagree");
+
+/* a task whose dirtied pages an io writes (inode granularity) */
+struct io_cause_record {
+	__u64 io; /* id of the io */
+	__u64 ino; /* inode */
+	__u32 dev; /* file system of the inode */
+	__u32 tid; /* who dirtied pages of the inode since the last io that wrote it */
+	__u32 n_pages; /* how many that task dirtied */
+	__u32 n_causes; /* tasks known for this inode, this one included */
+};
+_Static_assert(sizeof(struct io_cause_record) == 32, "probes/events.py and the compiler disagree");
+
+/* one decision of balance_dirty_pages to pause a writer (mm/page-writeback.c) */
+struct throttle_record {
+	__u64 ts; /* when it was decided */
+	__u64 cgroup_id; /* cgroup v2 id of the writeback */
+	__u64 limit_pages; /* dirty limit of the machine or memory cgroup */
+	__u64 setpoint_pages; /* where the controller wants the dirty pages to be */
+	__u64 dirty_pages; /* dirty pages counted against the limit */
+	__u64 bdi_setpoint_pages; /* the same for the device */
+	__u64 bdi_dirty_pages; /* dirty pages of the device */
+	__u64 dirty_ratelimit_kibps; /* base rate of the device in KiB/s */
+	__u64 task_ratelimit_kibps; /* rate given to the task in KiB/s */
+	__s64 pause_ms; /* pause decided, 0 or less for none */
+	__u32 tid; /* the writer */
+	__u32 dirtied_pages; /* pages it dirtied since its last pause */
+};
+_Static_assert(sizeof(struct throttle_record) == 88, "probes/events.py and the compiler disagree");

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rcp.probes.events import RECORDS, REQUEST, SCHEMA_VERSION
+from rcp.probes.events import IO, RECORDS, REQUEST, SCHEMA_VERSION
 from rcp.probes.spool import SpoolError, SpoolWriter, open_spool, pack, unpack
 
 META = {"schema_version": SCHEMA_VERSION, "host": {"kernel": "6.12"}}
@@ -99,7 +99,7 @@ def _other_size(spool: Path) -> str:
     data[12] += 8
     (spool / "io.bin").write_bytes(data)
     return (
-        f"{spool / 'io.bin'} has 88-byte records, expected 80: "
+        f"{spool / 'io.bin'} has {IO.size_bytes + 8}-byte records, expected {IO.size_bytes}: "
         "it was written by another build of rcp; load it with that one."
     )
 
