@@ -128,7 +128,12 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     help="Wall-clock limit in seconds.  [default: the scenario's, else 600]",
 )
 @_memory_option
-@click.option("--output-mb", default=512, show_default=True, help="Room for artefacts in MiB.")
+@click.option(
+    "--output-mb",
+    default=512,
+    show_default=True,
+    help="Room for artefacts in MiB, rounded up to 128.",
+)
 @click.option(
     "--accel",
     type=click.Choice(["tcg", "kvm"]),

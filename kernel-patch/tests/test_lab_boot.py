@@ -84,7 +84,8 @@ def test_machine_that_ends_by_itself_is_lost_and_never_a_pass(end, tmp_path):
 
 
 def test_artefacts_that_do_not_fit_are_no_pass(tmp_path):
-    command = "head -c 9M /dev/zero > $RCP_LAB_OUT/big; exit 0"
+    # Room is given in steps of 128 MiB.
+    command = "head -c 130M /dev/zero > $RCP_LAB_OUT/big; exit 0"
     args = ("--out", str(tmp_path / "out"), "--output-mb", "8", "--timeout", "300")
     done = _lab("run", "--timing", *args, "--", command)
     assert done.returncode == 125
