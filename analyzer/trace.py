@@ -16,7 +16,18 @@ import numpy.typing as npt
 from rcp.analyzer.reasons import reason_codes
 from rcp.analyzer.roles import RoleRule
 from rcp.analyzer.tasks import Resolver, Tasks, build_tasks
-from rcp.probes.events import IO, JOURNAL_COMMIT, LOCK_WAIT, REQUEST, SLEEP, TASK, SleepFlag
+from rcp.probes.events import (
+    IO,
+    IO_CAUSE,
+    JOURNAL_COMMIT,
+    JOURNAL_HANDLE,
+    LOCK_WAIT,
+    REQUEST,
+    SLEEP,
+    TASK,
+    THROTTLE,
+    SleepFlag,
+)
 
 Times = npt.NDArray[np.int64]
 Index = npt.NDArray[np.int32]
@@ -44,6 +55,10 @@ class Sleeps:
     """Position in ``reasons.REASONS``."""
     object: npt.NDArray[np.uint64]
     owner_utid: Index
+    owner_guessed: npt.NDArray[np.bool_]
+    """The owner is a word of user memory that looked like one."""
+    ran_utid: Index
+    """Who had the CPU it then got, -1 when not known."""
 
     def __len__(self) -> int:
         return len(self.utid)
@@ -90,7 +105,16 @@ class Trace:
     rows: Mapping[str, Rows]
     """Records by type name; ``task`` and ``request`` rows included."""
     utids: Mapping[str, Index]
-    """utid of each lock_wait and journal_commit row, and ``lock_owner`` of lock waits."""
+    """utid of each row of ``_TASK_OF``'s types, and ``lock_owner`` of lock waits."""
+
+
+# Types whose rows name a task by tid, and the time at which the tid was its.
+_TASK_OF = (
+    (LOCK_WAIT, "ts"),
+    (JOURNAL_COMMIT, "ts"),
+    (JOURNAL_HANDLE, "ts"),
+    (THROTTLE, "ts"),
+)
 
 
 def _times(rows: Rows, name: str) -> Times:
@@ -113,10 +137,6 @@ def _sleeps(
     waker_tid = np.ascontiguousarray(rows["waker_tid"])
     waker = resolver.utids(waker_tid, woken)
     waker[(context != 0) | (waker_tid == 0)] = -1
-    owner_tid = np.ascontiguousarray(rows["owner_tid"])
-    owner = np.full(len(rows), -1, np.int32)
-    owned = np.flatnonzero(owner_tid)
-    owner[owned] = resolver.utids(owner_tid[owned], woken[owned])
     return Sleeps(
         utid=resolver.utids(np.ascontiguousarray(rows["tid"]), run),
         ts=ts,
@@ -124,15 +144,25 @@ def _sleeps(
         run=run,
         first_seen=(flags & SleepFlag.FIRST_SEEN) != 0,
         waker_utid=waker,
-        waker_io=_io_index(rows["waker_io"], io_ids),
+        waker_io=io_positions(rows["waker_io"], io_ids),
         context=context,
         reason=reason_codes(rows["reason"], rows["stack_id"], stacks),
         object=rows["object"].copy(),
-        owner_utid=owner,
+        owner_utid=_some_utids(rows["owner_tid"], woken, resolver),
+        owner_guessed=(flags & SleepFlag.OWNER_GUESSED) != 0,
+        ran_utid=_some_utids(rows["ran_tid"], run, resolver),
     )
 
 
-def _io_index(ids: npt.NDArray[np.uint64], io_ids: npt.NDArray[np.uint64]) -> Index:
+def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) -> Index:
+    """Return utids of tids of which many are 0, which means none (-1)."""
+    utids = np.full(len(tids), -1, np.int32)
+    some = np.flatnonzero(tids)
+    utids[some] = resolver.utids(tids[some], times[some])
+    return utids
+
+
+def io_positions(ids: npt.NDArray[np.uint64], io_ids: npt.NDArray[np.uint64]) -> Index:
     """Return positions of io ids, -1 for 0 and for ios that were not recorded."""
     index = np.full(len(ids), -1, np.int32)
     asked = np.flatnonzero(ids)
@@ -179,11 +209,20 @@ def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
         (SLEEP, "owner_tid"),
         (IO, "submitter_tid"),
         (REQUEST, "tid"),
-        (LOCK_WAIT, "tid"),
         (LOCK_WAIT, "owner_tid"),
-        (JOURNAL_COMMIT, "tid"),
+        (SLEEP, "ran_tid"),
+        (IO_CAUSE, "tid"),
+        *((record, "tid") for record, _ in _TASK_OF),
     )
     return [np.unique(rows[record.name][name]).astype(np.int64) for record, name in columns]
+
+
+def _cause_utids(rows: Mapping[str, Rows], resolver: Resolver) -> Index:
+    """Return the utid of each io_cause row, as of the time its io was queued."""
+    causes, ios = rows[IO_CAUSE.name], rows[IO.name]
+    io = io_positions(causes["io"], ios["id"].copy())
+    queued = _times(ios, "queued_ns")[io] if len(ios) else np.zeros(len(io), np.int64)
+    return resolver.utids(np.ascontiguousarray(causes["tid"]), np.where(io >= 0, queued, 0))
 
 
 def build_trace(
@@ -194,9 +233,7 @@ def build_trace(
     resolver = Resolver(tasks)
     requests = rows[REQUEST.name]
     requests = requests[np.argsort(requests["ts"], kind="stable")]
-    locks, commits = rows[LOCK_WAIT.name], rows[JOURNAL_COMMIT.name]
-    lock_ts = _times(locks, "ts")
-    owner = np.where(locks["owner_tid"] != 0, resolver.utids(locks["owner_tid"], lock_ts), -1)
+    locks = rows[LOCK_WAIT.name]
     return Trace(
         tasks=tasks,
         sleeps=_sleeps(rows[SLEEP.name], rows[IO.name]["id"].copy(), resolver, stacks),
@@ -204,8 +241,13 @@ def build_trace(
         requests=_requests(requests, resolver),
         rows={**rows, REQUEST.name: requests},
         utids={
-            LOCK_WAIT.name: resolver.utids(locks["tid"], lock_ts),
-            "lock_owner": owner.astype(np.int32),
-            JOURNAL_COMMIT.name: resolver.utids(commits["tid"], _times(commits, "ts")),
+            **{
+                record.name: resolver.utids(
+                    np.ascontiguousarray(rows[record.name]["tid"]), _times(rows[record.name], ts)
+                )
+                for record, ts in _TASK_OF
+            },
+            IO_CAUSE.name: _cause_utids(rows, resolver),
+            "lock_owner": _some_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
         },
     )
