@@ -13,15 +13,24 @@ import click
 
 from rcp.probes.attach import import_bcc
 from rcp.probes.doctor import as_text, diagnose
+from rcp.probes.durations import DurationError
 from rcp.probes.features import RecordError, read_features, require
+from rcp.probes.flight_cli import (
+    clear_dumps,
+    flight_options,
+    flight_plan,
+    numbered,
+    spool_of,
+)
 from rcp.probes.probe import DEFAULT_SYSCALLS
 from rcp.probes.program import GlobError, Options, Target, compile_globs
 from rcp.probes.record import Ended, Plan, record
 from rcp.probes.roles import RuleError, cgroup_of, require_pid, resolve_rules, with_descendants
 from rcp.probes.spool import SpoolError
 from rcp.probes.syscalls import numbers
+from rcp.probes.triggers import TriggerError
 
-SPOOL_SUFFIX = ".spool"
+_USER_ERRORS = (RecordError, RuleError, GlobError, SpoolError, TriggerError, DurationError)
 
 Loader = Callable[[Path, Path], None]
 """Loads a spool folder into a new store file."""
@@ -33,11 +42,15 @@ once the probes are on; its exit status becomes rcp-trace's. Recording ends afte
 when the command ends, or at Ctrl-C; then the spool is loaded into FILE. A FILE named
 NAME.spool is left as a spool, for `rcp-trace recover` on another machine.
 
+With --keep it is a flight recorder: it holds the last seconds only, and writes them to
+FILE-1, FILE-2, … when --when says so or SIGUSR1 comes.
+
 \b
 Examples:
   sudo rcp-trace record -p $(pgrep -o postgres) -d 30 -o slow.duckdb
   sudo rcp-trace record --comm 'redis-*' --background comm:rsync -d 10 -o redis.duckdb
   sudo rcp-trace record -o build.duckdb -- make -j8
+  sudo rcp-trace record --comm 'postgres*' --keep 30s --when 'fsync>50ms' -o slow.duckdb
 """
 
 
@@ -57,7 +70,7 @@ def _fail(message: str, code: int = 2) -> None:
     sys.exit(code)
 
 
-def _plan(options: dict[str, Any], spool: Path) -> Plan:
+def _plan(options: dict[str, Any], output: Path) -> Plan:
     """Check everything that can be checked before anything is started."""
     features = read_features()
     require(features)
@@ -72,7 +85,7 @@ def _plan(options: dict[str, Any], spool: Path) -> Plan:
     compile_globs(target.comms)
     syscalls = numbers(options["request"] or DEFAULT_SYSCALLS, features.tracefs)
     return Plan(
-        spool=spool,
+        spool=output,
         options=Options(target, tuple(syscalls.values())),
         features=features,
         roles=resolve_rules(options["foreground"], options["background"]),
@@ -81,12 +94,13 @@ def _plan(options: dict[str, Any], spool: Path) -> Plan:
         command=list(options["command"]),
         max_bytes=options["max_spool"] << 20,
         progress=_show_progress,
+        flight=flight_plan(options, output, syscalls.values()),
     )
 
 
 def _spool_path(output: Path, force: bool) -> Path:
     """Where the spool goes; refuses to touch what is there already unless ``force``."""
-    spool = output if output.suffix == SPOOL_SUFFIX else output.with_name(output.name + ".spool")
+    spool = spool_of(output)
     for path in {output, spool}:
         if not path.exists():
             continue
@@ -102,7 +116,8 @@ def _spool_path(output: Path, force: bool) -> Path:
     return spool
 
 
-def _finish(ended: Ended, output: Path, spool: Path, load: Loader) -> None:
+def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
+    spool, is_flight = plan.spool, plan.flight is not None
     lost = f", {ended.n_lost} lost" if ended.n_lost else ", none lost"
     if sys.stderr.isatty():
         click.echo(err=True)
@@ -113,12 +128,28 @@ def _finish(ended: Ended, output: Path, spool: Path, load: Loader) -> None:
             f"`rcp-trace recover {spool}`.",
             code=1,
         )
+    if is_flight:
+        _finish_dumps(ended, output, load)
+    else:
+        _load(spool, output, load)
+        _say(f"see it with `rcp-trace report {output}`.")
+    sys.exit(ended.status)
+
+
+def _load(spool: Path, output: Path, load: Loader) -> None:
     if output != spool:
         _say(f"loading into {output}…")
         load(spool, output)
         shutil.rmtree(spool)
-    _say(f"see it with `rcp-trace report {output}`.")
-    sys.exit(ended.status)
+
+
+def _finish_dumps(ended: Ended, output: Path, load: Loader) -> None:
+    if not ended.dumps:
+        _say("nothing fired, so nothing was written; SIGUSR1 writes the window at any time.")
+    for number, spool in enumerate(ended.dumps, 1):
+        _load(spool, numbered(output, number), load)
+    if ended.dumps:
+        _say(f"see the first with `rcp-trace report {numbered(output, 1)}`.")
 
 
 def record_command(load: Loader) -> click.Command:
@@ -165,19 +196,22 @@ def record_command(load: Loader) -> click.Command:
         default=2048,
         metavar="MIB",
         show_default=True,
-        help="Stop once the spool has grown to this.",
+        help="Stop once the spool has grown to this; with --keep, keep less.",
     )
+    @flight_options
     @click.option("--force", is_flag=True, help="Replace FILE when it exists.")
     @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD [ARG]…]")
     def command(output: Path, force: bool, **options: Any) -> None:
         try:
-            plan = _plan(options, spool=output)
+            plan = _plan(options, output)
+            if plan.flight:
+                clear_dumps(output, force)
             plan.spool = _spool_path(output, force)
             ended = record(plan, _say)
-        except (RecordError, RuleError, GlobError, SpoolError) as error:
+        except _USER_ERRORS as error:
             _fail(str(error))
         else:
-            _finish(ended, output, plan.spool, load)
+            _finish(ended, output, plan, load)
 
     return command
 

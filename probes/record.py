@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import shutil
 import sys
 import textwrap
 import time
@@ -14,15 +15,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rcp.probes.attach import Probes
 from rcp.probes.command import HeldCommand
-from rcp.probes.events import BY_NAME, RECORDS, SCHEMA_VERSION
+from rcp.probes.drain import Recorder, Source
+from rcp.probes.events import SCHEMA_VERSION
 from rcp.probes.features import Features
+from rcp.probes.flight import Flight, FlightPlan, announce, describe_flight
 from rcp.probes.program import Options
+from rcp.probes.rolling import RollingSpool
 from rcp.probes.signals import Signals
 from rcp.probes.spool import SpoolWriter
+from rcp.probes.triggers import Watch
 
 # A drain takes the CPU from whoever wants it for most of a millisecond, so on a small machine
 # it shows in the very tail that is being measured: drain seldom while the rings have room...
@@ -31,7 +34,6 @@ _SLOWEST_DRAIN_S = 0.5
 # second it is an eighth full after 0.6 s.
 _FASTEST_DRAIN_S = 0.005
 _BUSY_FILL = 0.125
-_HOUSEKEEPING_S = 1.0  # counters and new stacks: what a SIGKILL may cost
 
 
 @dataclass
@@ -49,6 +51,8 @@ class Plan:
     max_bytes: int = 2 << 30
     progress: Callable[[int, int], None] = lambda n_records, n_bytes: None
     """Called about once a second with what was recorded so far."""
+    flight: FlightPlan | None = None
+    """Keep the last seconds only, and write them out when something happens."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,14 @@ class Ended:
     """How a recording ended."""
 
     why: str
-    """``duration``, ``command``, ``signal``, ``size`` or ``disk``."""
+    """``duration``, ``command``, ``signal``, ``size``, ``dumps`` or ``disk``."""
     detail: str
     status: int
     """The command's exit status, 0 without one."""
     n_records: int
     n_lost: int
+    dumps: tuple[Path, ...] = ()
+    """Spools a flight recorder wrote; its own is gone then, unless the disk was full."""
 
 
 def _devices() -> dict[str, str]:
@@ -99,93 +105,81 @@ def describe(plan: Plan) -> dict[str, Any]:
         "request_syscalls": {str(number): name for number, name in plan.syscalls.items()},
         "devices": _devices(),
         "missing_functions": list(plan.features.missing_functions),
+        **({"flight": describe_flight(plan.flight)} if plan.flight else {}),
     }
 
 
-class _Recorder:
-    """Moves records from the rings to the spool."""
+@dataclass
+class _Session:
+    """One recording under way."""
 
-    def __init__(
-        self, probes: Probes, spool: SpoolWriter, progress: Callable[[int, int], None]
-    ) -> None:
-        self._probes = probes
-        self._progress = progress
-        self._spool = spool
-        self._new_stacks: set[int] = set()
-        self._known_stacks: set[int] = set()
-        self._next_housekeeping_s = 0.0
-        self.n_records = 0
-
-    def drain(self) -> None:
-        for record in RECORDS:
-            rows = self._probes.drain(record)
-            self._spool.append(record, rows)
-            self.n_records += len(rows)
-            if len(rows) and record.has_stack:
-                self._new_stacks.update(int(i) for i in np.unique(rows["stack_id"]) if i >= 0)
-        if time.monotonic() >= self._next_housekeeping_s:
-            self.keep_house()
-
-    def keep_house(self) -> int:
-        """Spool what a killed recorder would take with it; return the number of lost records."""
-        fresh = self._new_stacks - self._known_stacks
-        self._spool.append_stacks(self._probes.stacks(sorted(fresh)))
-        self._known_stacks |= fresh
-        self._new_stacks.clear()
-        counters = self._probes.counters()
-        self._spool.write_counters(counters)
-        self._next_housekeeping_s = time.monotonic() + _HOUSEKEEPING_S
-        self._progress(self.n_records, self._spool.written_bytes)
-        return sum(map(sum, counters["lost"].values()))
-
-    def finish(self) -> int:
-        """Take what is left, and requests still under way; return the number of lost records."""
-        self.drain()
-        request = BY_NAME["request"]
-        unfinished = self._probes.unfinished_requests(request)
-        self._spool.append(request, unfinished)
-        self.n_records += len(unfinished)
-        return self.keep_house()
+    plan: Plan
+    source: Source
+    spool: SpoolWriter
+    recorder: Recorder
+    signals: Signals
+    flight: Flight | None = None
+    command: HeldCommand | None = None
 
 
-def _why_end(
-    plan: Plan, started_s: float, signals: Signals, spool: SpoolWriter, command: HeldCommand | None
-) -> tuple[str, str] | None:
-    if signals.received:
-        return "signal", signals.received.name
-    if command and command.poll() is not None:
-        # one line, however long the command is
-        return (
-            "command",
-            f"`{textwrap.shorten(shlex.join(plan.command), 60, placeholder=' …')}` ended",
+def _session(
+    plan: Plan,
+    source: Source,
+    signals: Signals,
+    command: HeldCommand | None,
+    say: Callable[[str], None],
+) -> _Session:
+    meta = describe(plan)
+    if plan.flight is None:
+        spool = SpoolWriter(plan.spool, meta)
+        return _Session(
+            plan, source, spool, Recorder(source, spool, plan.progress), signals, None, command
         )
+    window = RollingSpool(plan.spool, meta, plan.flight.keep_ns, plan.max_bytes)
+    watch = Watch(plan.flight.triggers, plan.syscalls)
+    flight = Flight(plan.flight, watch, window, meta, say)
+    recorder = Recorder(source, window, plan.progress, flight.see)
+    return _Session(plan, source, window, recorder, signals, flight, command)
+
+
+def _why_end(session: _Session, started_s: float) -> tuple[str, str] | None:
+    plan, flight = session.plan, session.flight
+    if session.signals.received:
+        return "signal", session.signals.received.name
+    if session.command and session.command.poll() is not None:
+        # one line, however long the command is
+        short = textwrap.shorten(shlex.join(plan.command), 60, placeholder=" …")
+        return "command", f"`{short}` ended"
     if plan.duration_s is not None and time.monotonic() - started_s >= plan.duration_s:
         return "duration", f"{plan.duration_s:g} s"
-    if spool.written_bytes >= plan.max_bytes:
+    if flight is None and session.spool.written_bytes >= plan.max_bytes:
         return "size", f"the spool reached its limit of {plan.max_bytes >> 20} MiB (--max-spool)"
+    if flight and flight.is_full:
+        return "dumps", f"{len(flight.dumps)} written (--max-dumps)"
     return None
 
 
-def _run(
-    plan: Plan,
-    recorder: _Recorder,
-    probes: Probes,
-    signals: Signals,
-    spool: SpoolWriter,
-    command: HeldCommand | None,
-) -> tuple[str, str]:
+def _run(session: _Session) -> tuple[str, str]:
     """Drain until something ends the recording; a full disk ends it too, without losing it."""
     started_s = time.monotonic()
     pause_s = _SLOWEST_DRAIN_S
     try:
-        while not (end := _why_end(plan, started_s, signals, spool, command)):
-            signals.wait(pause_s)
-            busy = probes.fill > _BUSY_FILL
-            recorder.drain()
+        while not (end := _why_end(session, started_s)):
+            session.signals.wait(pause_s)
+            busy = session.source.fill > _BUSY_FILL
+            session.recorder.drain()
+            if session.flight:
+                _fly(session, session.flight)
             pause_s = _FASTEST_DRAIN_S if busy else min(pause_s * 2, _SLOWEST_DRAIN_S)
     except OSError as error:
         return "disk", f"cannot write the spool: {error.strerror}"
     return end
+
+
+def _fly(session: _Session, flight: Flight) -> None:
+    if session.signals.take_usr1():
+        flight.ask()
+    flight.step(session.recorder, session.source)
 
 
 def record(plan: Plan, say: Callable[[str], None]) -> Ended:
@@ -194,35 +188,45 @@ def record(plan: Plan, say: Callable[[str], None]) -> Ended:
     Raises RecordError when the probes cannot be attached (no spool is left behind) and
     SpoolError when the spool cannot be made.
     """
-    signals = Signals()
+    signals = Signals(usr1=plan.flight is not None)
     with signals.caught():
         command = HeldCommand(plan.command) if plan.command else None
         try:
-            return _record(plan, say, signals, command)
+            say("compiling the probes (usually 2-10 s)…")
+            options = plan.options.with_pid(command.pid) if command else plan.options
+            with Probes(options, plan.features, os.getpid()) as probes:
+                return record_from(probes, plan, say, signals, command)
         finally:
             if command and command.poll() is None:
                 command.stop()
 
 
-def _record(
-    plan: Plan, say: Callable[[str], None], signals: Signals, command: HeldCommand | None
+def record_from(
+    source: Source,
+    plan: Plan,
+    say: Callable[[str], None],
+    signals: Signals,
+    command: HeldCommand | None = None,
 ) -> Ended:
-    say("compiling the probes (usually 2-10 s)…")
-    options = plan.options.with_pid(command.pid) if command else plan.options
-    with Probes(options, plan.features, os.getpid()) as probes:
-        spool = SpoolWriter(plan.spool, describe(plan))
-        recorder = _Recorder(probes, spool, plan.progress)
-        if command:
-            command.release()
-        say("recording; Ctrl-C ends it…")
-        why, detail = _run(plan, recorder, probes, signals, spool, command)
-        status = command.stop() if command else 0
-        if why != "command":
-            status = 0  # a command that was cut short has no status worth passing on
-        n_lost = 0
-        try:
-            n_lost = recorder.finish()
-            spool.close({"why": why, "detail": detail, "ended_monotonic_ns": time.monotonic_ns()})
-        except OSError as error:
-            why, detail = "disk", f"cannot write the spool: {error.strerror}"
-        return Ended(why, detail, status, recorder.n_records, n_lost)
+    """Make one recording of what ``source`` gives, until something of ``plan`` ends it."""
+    session = _session(plan, source, signals, command, say)
+    if command:
+        command.release()
+    say(announce(plan.flight) if plan.flight else "recording; Ctrl-C ends it…")
+    why, detail = _run(session)
+    status = command.stop() if command else 0
+    if why != "command":
+        status = 0  # a command that was cut short has no status worth passing on
+    recorder, flight = session.recorder, session.flight
+    try:
+        recorder.finish()
+        if flight and flight.is_pending and why != "disk":
+            flight.dump(recorder, source)
+        end = {"why": why, "detail": detail, "ended_monotonic_ns": time.monotonic_ns()}
+        session.spool.close(end)
+        if flight and why != "disk":
+            shutil.rmtree(plan.spool)
+    except OSError as error:
+        why, detail = "disk", f"cannot write the spool: {error.strerror}"
+    dumps = tuple(flight.dumps) if flight else ()
+    return Ended(why, detail, status, recorder.n_records, recorder.n_lost, dumps)

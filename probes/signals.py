@@ -12,11 +12,16 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Signals:
-    """Remembers the first signal that asked the recording to end."""
+    """Remembers the first signal that asked the recording to end, and SIGUSR1."""
 
-    def __init__(self) -> None:
-        """Start with no signal received; nothing is caught before ``caught``."""
+    def __init__(self, usr1: bool = False) -> None:
+        """Start with no signal received; nothing is caught before ``caught``.
+
+        Without ``usr1``, SIGUSR1 does what it does to any program: it ends it.
+        """
         self.received: signal.Signals | None = None
+        self._usr1 = (signal.SIGUSR1,) if usr1 else ()
+        self._asked = False
         self._wake_end, self._signal_end = os.pipe()
         os.set_blocking(self._wake_end, False)
         os.set_blocking(self._signal_end, False)
@@ -24,11 +29,18 @@ class Signals:
     def _handle(self, number: int, _frame: object) -> None:
         if number in _ENDING:
             self.received = self.received or signal.Signals(number)
+        if number in self._usr1:
+            self._asked = True
+
+    def take_usr1(self) -> bool:
+        """Tell whether SIGUSR1 came since this was asked last."""
+        asked, self._asked = self._asked, False
+        return asked
 
     @contextmanager
     def caught(self) -> Iterator[None]:
         """Catch the signals that end a recording, and SIGCHLD; put the handlers back after."""
-        numbers = (*_ENDING, signal.SIGCHLD)
+        numbers = (*_ENDING, *self._usr1, signal.SIGCHLD)
         before = {number: signal.signal(number, self._handle) for number in numbers}
         old_wakeup_fd = signal.set_wakeup_fd(self._signal_end, warn_on_full_buffer=False)
         try:

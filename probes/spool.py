@@ -4,6 +4,7 @@ A spool is a folder::
 
     meta.json        host, clock, roles, probes; written and fsync'd before the first record
     <record>.bin     64-byte header, then fixed-size records, appended (see events.RECORDS)
+    <record>.<n>.bin the same, of a flight recorder: the n-th piece of its window (see rolling)
     stack.jsonl      one {"id": …, "frames": […]} a line, innermost frame first
     counters.json    events lost and excluded, replaced whole once a second
     end.json         how the recording ended; absent when the recorder was killed
@@ -42,14 +43,32 @@ def _header(record: Record) -> bytes:
     return _HEADER.pack(MAGIC, SCHEMA_VERSION, record.size_bytes, record.name.encode())
 
 
-def _write_synced(path: Path, text: str) -> None:
+def _replace(path: Path, text: str, sync: bool = True) -> None:
     """Replace ``path`` so that a reader sees the old text or the new, never a part."""
     temporary = path.with_name(f".{path.name}.new")
     with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            os.fsync(file.fileno())
     temporary.rename(path)
+
+
+def create_record_file(path: Path, record: Record) -> BinaryIO:
+    """Make one record file with its header, to be appended to."""
+    # Unbuffered: what a write returned for is in the page cache and survives SIGKILL.
+    file = path.open("wb", buffering=0)
+    file.write(_header(record))
+    return file
+
+
+def write_whole(file: BinaryIO, data: bytes | memoryview) -> int:
+    """Write all of ``data``; return its length. A nearly full disk may take it in pieces."""
+    view = memoryview(data).cast("B")
+    size = len(view)
+    while view:
+        view = view[file.write(view) :]
+    return size
 
 
 class SpoolWriter:
@@ -74,42 +93,40 @@ class SpoolWriter:
     def _start(self, meta: dict[str, Any]) -> None:
         self._files: dict[str, BinaryIO] = {}
         for record in RECORDS:
-            # Unbuffered: what append() returned for is in the page cache and survives SIGKILL.
-            file = (self.path / f"{record.name}.bin").open("wb", buffering=0)
+            file = create_record_file(self.path / f"{record.name}.bin", record)
             self._files[record.name] = file
-            self._write(file, _header(record))
+            self.written_bytes += _HEADER.size
             os.fsync(file.fileno())
         self._stacks = (self.path / "stack.jsonl").open("wb", buffering=0)
-        _write_synced(self.path / "meta.json", json.dumps(meta, indent=1))
+        self.write_meta(meta)
 
-    def _write(self, file: BinaryIO, data: bytes | memoryview) -> None:
-        view = memoryview(data).cast("B")
-        while view:  # a raw file may take less than it was given, on a nearly full disk
-            count = file.write(view)
-            self.written_bytes += count
-            view = view[count:]
+    def write_meta(self, meta: dict[str, Any]) -> None:
+        """Replace ``meta.json``: what is known of the recording can grow while it is made."""
+        _replace(self.path / "meta.json", json.dumps(meta, indent=1))
 
     def append(self, record: Record, rows: npt.NDArray[np.void]) -> None:
         """Append ``rows`` (dtype ``record.dtype``)."""
         if len(rows):
-            self._write(self._files[record.name], np.ascontiguousarray(rows).data)
+            data = np.ascontiguousarray(rows).data
+            self.written_bytes += write_whole(self._files[record.name], data)
 
     def append_stacks(self, stacks: Iterable[tuple[int, list[str]]]) -> None:
         """Append kernel stacks: id, frames innermost first."""
         lines = [json.dumps({"id": i, "frames": frames}) for i, frames in stacks]
         if lines:
-            self._write(self._stacks, ("\n".join(lines) + "\n").encode())
+            text = "\n".join(lines) + "\n"
+            self.written_bytes += write_whole(self._stacks, text.encode())
 
-    def write_counters(self, counters: dict[str, Any]) -> None:
-        """Replace the loss counters."""
-        _write_synced(self.path / "counters.json", json.dumps(counters))
+    def write_counters(self, counters: dict[str, Any], sync: bool = True) -> None:
+        """Replace the loss counters; ``sync`` makes them outlive a power loss."""
+        _replace(self.path / "counters.json", json.dumps(counters), sync)
 
     def close(self, end: dict[str, Any]) -> None:
         """Finish the spool: ``end`` says how and when the recording ended."""
         for file in (*self._files.values(), self._stacks):
             os.fsync(file.fileno())
             file.close()
-        _write_synced(self.path / "end.json", json.dumps(end))
+        _replace(self.path / "end.json", json.dumps(end))
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,14 @@ class Spool:
 
     def records(self, record: Record) -> npt.NDArray[np.void]:
         """Return all whole records of one type; empty when the file is missing."""
-        return _map(self.path, record)[0]
+        parts = [rows for rows in self.pieces(record) if len(rows)]
+        if not parts:
+            return np.empty(0, record.dtype)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def pieces(self, record: Record) -> list[npt.NDArray[np.void]]:
+        """Return the same, file by file, without copying it."""
+        return [_map(path, record)[0] for path in _paths(self.path, record)]
 
     def stacks(self) -> dict[int, list[str]]:
         """Return kernel stacks by id; a torn last line is left out."""
@@ -142,11 +166,15 @@ class Spool:
         return found
 
 
-def _map(folder: Path, record: Record) -> tuple[npt.NDArray[np.void], int]:
-    path = folder / f"{record.name}.bin"
+def _paths(folder: Path, record: Record) -> list[Path]:
+    """The files that hold records of one type, in the order of time."""
+    whole = folder / f"{record.name}.bin"
+    pieces = sorted(folder.glob(f"{record.name}.*.bin"))  # the numbers have leading zeros
+    return [*([whole] if whole.exists() else []), *pieces]
+
+
+def _map(path: Path, record: Record) -> tuple[npt.NDArray[np.void], int]:
     empty = np.empty(0, record.dtype)
-    if not path.exists():
-        return empty, 0
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(_HEADER.size)
@@ -199,7 +227,7 @@ def open_spool(path: Path) -> Spool:
             f"{path} has spool version {meta['schema_version']}, newer than this rcp's "
             f"{SCHEMA_VERSION}: update rcp."
         )
-    torn = sum(_map(path, record)[1] for record in RECORDS)
+    torn = sum(_map(file, record)[1] for record in RECORDS for file in _paths(path, record))
     return Spool(
         path=path,
         meta=meta,

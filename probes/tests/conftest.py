@@ -1,8 +1,81 @@
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from rcp.probes.events import BY_NAME, Record
 from rcp.probes.features import Features
+
+Rows = npt.NDArray[np.void]
+
+
+def make_rows(name: str, **columns: object) -> Rows:
+    """Records of one type with these columns; single values are repeated."""
+    length = max(len(np.atleast_1d(np.asarray(value))) for value in columns.values())
+    table = np.zeros(length, BY_NAME[name].dtype)
+    for column, value in columns.items():
+        table[column] = value
+    return table
+
+
+class ArraySource:
+    """Records from arrays instead of a kernel: gives out what was put in, and counts it."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, list[Rows]] = {}
+        self.written: dict[str, int] = {}
+        self.lost: dict[str, int] = {}
+        self.unfinished = np.zeros(0, BY_NAME["request"].dtype)
+        self.fill = 0.0
+        self.on_drain: Callable[[], None] = lambda: None
+
+    def put(self, name: str, **columns: object) -> None:
+        table = make_rows(name, **columns)
+        self.waiting.setdefault(name, []).append(table)
+        self.written[name] = self.written.get(name, 0) + len(table)
+
+    def drain(self, record: Record) -> Rows:
+        if record.name == "task":  # the first type of every drain
+            self.on_drain()
+        parts = self.waiting.pop(record.name, [])
+        return np.concatenate(parts) if parts else np.zeros(0, record.dtype)
+
+    def counters(self) -> dict[str, dict[str, list[int]]]:
+        return {
+            "written": {name: [n] for name, n in self.written.items()},
+            "lost": {name: [n] for name, n in self.lost.items()},
+        }
+
+    def stacks(self, ids: Iterable[int]) -> Iterable[tuple[int, list[str]]]:
+        return [(i, ["schedule", f"function_{i}"]) for i in ids]
+
+    def unfinished_requests(self, record: Record) -> Rows:
+        return self.unfinished
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+    def pass_s(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+
+
+@pytest.fixture
+def source() -> ArraySource:
+    return ArraySource()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

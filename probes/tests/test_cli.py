@@ -26,8 +26,11 @@ def recorder(
 
     def record(plan: Plan, _say: object) -> Ended:
         state.plan = plan
-        plan.spool.mkdir()
         ended: Ended = state.ended
+        if plan.flight is None or ended.why == "disk":
+            plan.spool.mkdir()
+        for dump in ended.dumps:
+            dump.mkdir()
         return ended
 
     monkeypatch.setattr(cli, "read_features", lambda: state.features)
@@ -142,3 +145,91 @@ def test_a_missing_folder_is_named(recorder: SimpleNamespace, tmp_path: Path) ->
         2,
         f"rcp-trace: error: {tmp_path / 'no'} is not a folder: make it first.\n",
     )
+
+
+def test_each_dump_is_loaded_into_a_numbered_file(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    dumps = tuple(tmp_path / f"slow-{number}.duckdb.spool" for number in (1, 2))
+    recorder.ended = replace(recorder.ended, why="signal", detail="SIGINT", dumps=dumps)
+    result = run(
+        recorder, *("--keep", "30s", "--when", "fsync>20ms"), "-o", str(tmp_path / "slow.duckdb")
+    )
+    assert result.exit_code == 0
+    assert [plan_path(recorder, n) for n in (1, 2)] == list(dumps)
+    assert recorder.loaded == [(d, d.with_suffix("")) for d in dumps]
+    assert sorted(path.name for path in tmp_path.glob("slow*")) == [
+        "slow-1.duckdb",
+        "slow-2.duckdb",
+    ]
+    assert result.stderr.splitlines()[-1] == (
+        f"rcp-trace: see the first with `rcp-trace report {tmp_path / 'slow-1.duckdb'}`."
+    )
+
+
+def plan_path(recorder: SimpleNamespace, number: int) -> Path:
+    path: Path = recorder.plan.flight.dump_path(number)
+    return path
+
+
+def test_dumps_of_a_spool_output_stay_spools(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    dump = tmp_path / "slow-1.spool"
+    recorder.ended = replace(recorder.ended, dumps=(dump,))
+    result = run(recorder, "--keep", "2s", "-o", str(tmp_path / "slow.spool"))
+    assert (result.exit_code, recorder.loaded, dump.is_dir()) == (0, [], True)
+    assert plan_path(recorder, 1) == dump
+
+
+def test_a_flight_recorder_that_wrote_nothing_says_so(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    result = run(recorder, "--keep", "30s", "-o", str(tmp_path / "a.duckdb"))
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[-1] == (
+        "rcp-trace: nothing fired, so nothing was written; SIGUSR1 writes the window at any time."
+    )
+
+
+def test_dumps_of_an_earlier_run_are_kept_unless_forced(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    earlier, other = tmp_path / "a-7.duckdb", tmp_path / "a-b.duckdb"
+    earlier.touch()
+    other.touch()
+    arguments = ("--keep", "30s", "-o", str(tmp_path / "a.duckdb"))
+    result = run(recorder, *arguments)
+    assert (result.exit_code, earlier.exists()) == (2, True)
+    assert result.stderr == (
+        f"rcp-trace: error: {earlier} already exists: name another file, or use --force to "
+        "replace the dumps.\n"
+    )
+    assert run(recorder, "--force", *arguments).exit_code == 0
+    assert (earlier.exists(), other.exists()) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--when", "request>5ms"], "--when needs --keep: say how much to keep, as in --keep 30s."),
+        (["--after", "5s"], "--after needs --keep: say how much to keep, as in --keep 30s."),
+        (["--max-dumps", "2"], "--max-dumps needs --keep: say how much to keep, as in --keep 30s."),
+        (["--keep", "30"], "--keep '30': give a unit: ns, us, ms or s."),
+        (["--keep", "10ms"], "--keep '10ms': keep at least 1s."),
+        (["--keep", "9s", "--after", "x"], "--after 'x': give a number and a unit, as in 50ms."),
+        (
+            ["--keep", "9s", "--when", "request>50"],
+            "--when 'request>50': give a unit: ns, us, ms or s.",
+        ),
+        (
+            ["--keep", "9s", "--request", "fsync", "--when", "sync>5ms"],
+            "--when 'sync>5ms': sync is not recorded: choose from request, fsync, or record it "
+            "with --request.",
+        ),
+    ],
+)
+def test_a_wrong_mix_of_flight_options_ends_in_one_line(
+    recorder: SimpleNamespace, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"), *arguments)
+    assert (result.exit_code, result.stderr) == (2, f"rcp-trace: error: {message}\n")
+    assert recorder.plan is None

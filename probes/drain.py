@@ -1,0 +1,95 @@
+"""Moves records from the rings to the spool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.probes.events import RECORDS, REQUEST, Record
+from rcp.probes.spool import SpoolWriter
+
+_HOUSEKEEPING_S = 1.0  # counters and new stacks: what a SIGKILL may cost
+
+Rows = npt.NDArray[np.void]
+
+
+class Source(Protocol):
+    """Where records come from: ``attach.Probes``, or arrays in a test."""
+
+    @property
+    def fill(self) -> float:
+        """How full the fullest ring is, 0 to 1."""
+
+    def drain(self, record: Record) -> Rows:
+        """Take all finished records of one type."""
+
+    def counters(self) -> dict[str, dict[str, list[int]]]:
+        """Return what was counted, by kind, record type and CPU."""
+
+    def stacks(self, ids: Iterable[int]) -> Iterable[tuple[int, list[str]]]:
+        """Return kernel stacks, innermost frame first."""
+
+    def unfinished_requests(self, record: Record) -> Rows:
+        """Return the requests under way."""
+
+
+class Recorder:
+    """Drains a source into a spool; every method may raise OSError (disk full)."""
+
+    def __init__(
+        self,
+        source: Source,
+        spool: SpoolWriter,
+        progress: Callable[[int, int], None] = lambda n_records, n_bytes: None,
+        see_requests: Callable[[Rows], None] = lambda rows: None,
+    ) -> None:
+        """``see_requests`` is shown the requests of each drain."""
+        self._source, self._spool = source, spool
+        self._progress, self._see_requests = progress, see_requests
+        self._new_stacks: set[int] = set()
+        self._known_stacks: set[int] = set()
+        self._next_housekeeping_s = 0.0
+        self.n_records = 0
+        self.counters: dict[str, Any] = {}
+        """As of the last housekeeping."""
+
+    @property
+    def n_lost(self) -> int:
+        """Records lost by the last housekeeping, all probes together."""
+        return sum(map(sum, self.counters.get("lost", {}).values()))
+
+    def drain(self) -> None:
+        """Spool what has come."""
+        for record in RECORDS:
+            rows = self._source.drain(record)
+            self._spool.append(record, rows)
+            self.n_records += len(rows)
+            if len(rows) and record.has_stack:
+                self._new_stacks.update(int(i) for i in np.unique(rows["stack_id"]) if i >= 0)
+            if record == REQUEST:
+                self._see_requests(rows)
+        if time.monotonic() >= self._next_housekeeping_s:
+            self.keep_house()
+
+    def keep_house(self) -> None:
+        """Spool what a killed recorder would take with it."""
+        fresh = self._new_stacks - self._known_stacks
+        self._spool.append_stacks(self._source.stacks(sorted(fresh)))
+        self._known_stacks |= fresh
+        self._new_stacks.clear()
+        self.counters = self._source.counters()
+        self._spool.write_counters(self.counters)
+        self._next_housekeeping_s = time.monotonic() + _HOUSEKEEPING_S
+        self._progress(self.n_records, self._spool.written_bytes)
+
+    def finish(self) -> None:
+        """Take what is left, and requests still under way."""
+        self.drain()
+        unfinished = self._source.unfinished_requests(REQUEST)
+        self._spool.append(REQUEST, unfinished)
+        self.n_records += len(unfinished)
+        self.keep_house()

@@ -1,0 +1,47 @@
+"""Durations as people write them: a number and its unit, ``50ms``."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµ]*)")
+
+
+class DurationError(ValueError):
+    """A duration is malformed; the message says what to give."""
+
+
+def parse_duration_ns(text: str) -> int:
+    """Return ``text`` (``50ms``, ``1.5 s``) in nanoseconds; raise DurationError."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        raise DurationError("give a number and a unit, as in 50ms")
+    number, unit = match.groups()
+    if unit not in _UNITS_NS:
+        raise DurationError("give a unit: ns, us, ms or s")
+    value_ns = round(float(number) * _UNITS_NS[unit])
+    if value_ns <= 0:
+        raise DurationError("give more than 0")
+    return value_ns
+
+
+def duration_text(value_ns: int) -> str:
+    """Return a duration as one would write it on a command line: ``50ms``."""
+    for unit in ("s", "ms", "us"):
+        if value_ns >= _UNITS_NS[unit]:
+            return f"{value_ns / _UNITS_NS[unit]:g}{unit}"
+    return f"{value_ns}ns"
+
+
+def option_ns(option: str, text: str, bare_seconds: bool = False) -> int:
+    """Return the value of a command line option in ns; raise DurationError that names it.
+
+    ``bare_seconds`` takes a number without a unit, as seconds.
+    """
+    if bare_seconds and re.fullmatch(r"\d+(\.\d+)?", text):
+        text += "s"
+    try:
+        return parse_duration_ns(text)
+    except DurationError as error:
+        raise DurationError(f"{option} {text!r}: {error}.") from error
