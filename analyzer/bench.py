@@ -28,7 +28,7 @@ from rcp.analyzer.load import (
     insert_verdicts,
     load_spool,
     read_trace,
-    syscall_names,
+    request_names,
 )
 from rcp.analyzer.store import Store
 from rcp.probes.spool import open_spool
@@ -50,7 +50,7 @@ def _measure(folder: Path, target: Path) -> dict[str, float]:
 
     target.unlink(missing_ok=True)
     spool = open_spool(folder)
-    names = syscall_names(spool.meta)
+    names = request_names(spool.meta)
     with Store.create(target) as store:
         lap()
         trace = read_trace(spool)

@@ -14,30 +14,42 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer import tables
+from rcp.analyzer import base_tables, tables, verdict_tables
 from rcp.analyzer.critical_path import Paths, critical_paths
 from rcp.analyzer.inversions import Inversions, find_inversions
 from rcp.analyzer.roles import RoleError, RoleRule, parse_rules
 from rcp.analyzer.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.trace import Trace, build_trace
-from rcp.probes.events import RECORDS
+from rcp.probes.events import RECORDS, SOCKET_REQUEST_NR
 from rcp.probes.spool import Spool, open_spool
 
+_NAMES_OF_REQUESTS = ("request_syscalls", "request_points")
 
-def syscall_names(meta: Mapping[str, Any]) -> dict[int, str]:
-    """Return the names of the recorded syscalls by number."""
-    return {int(number): name for number, name in meta.get("request_syscalls", {}).items()}
+
+def request_names(meta: Mapping[str, Any]) -> dict[int, str]:
+    """Return the names of the recorded kinds of request by ``request.nr``."""
+    names = {SOCKET_REQUEST_NR: "socket"}
+    for key in _NAMES_OF_REQUESTS:
+        names |= {int(number): str(name) for number, name in meta.get(key, {}).items()}
+    return names
 
 
 def _check(spool: Spool) -> None:
     """Raise StoreError when ``meta.json`` or ``counters.json`` is not of the expected shape."""
-    shapes = {"roles": list, "request_syscalls": dict, "devices": dict, "host": dict, "clock": dict}
+    shapes = {
+        "roles": list,
+        "request_syscalls": dict,
+        "request_points": dict,
+        "devices": dict,
+        "host": dict,
+        "clock": dict,
+    }
     for key, shape in shapes.items():
         if not isinstance(spool.meta.get(key, shape()), shape):
             raise StoreError(
                 f"{spool.path / 'meta.json'} is damaged: {key!r} is no {shape.__name__}."
             )
-    for key in ("request_syscalls", "devices"):
+    for key in (*_NAMES_OF_REQUESTS, "devices"):
         if not all(number.isdigit() for number in spool.meta.get(key, {})):
             raise StoreError(f"{spool.path / 'meta.json'} is damaged: {key!r} has no numbers.")
     for kind, probes in spool.counters.items():
@@ -109,14 +121,18 @@ def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
         {
             "sleep": tables.sleep(trace),
             "io": tables.io(trace),
-            "meta": tables.meta(_facts(spool, trace)),
-            "task": tables.task(trace.tasks),
-            "role_rule": tables.role_rule(rules, trace.tasks),
-            "stack": tables.stack(spool.stacks()),
-            "device": tables.device(spool.meta.get("devices", {})),
-            "loss": tables.loss(spool.counters),
+            "meta": base_tables.meta(_facts(spool, trace)),
+            "task": base_tables.task(trace.tasks),
+            "role_rule": base_tables.role_rule(rules, trace.tasks),
+            "stack": base_tables.stack(spool.stacks()),
+            "device": base_tables.device(spool.meta.get("devices", {})),
+            "loss": base_tables.loss(spool.counters),
             "lock_wait": tables.lock_wait(trace),
             "journal_commit": tables.journal_commit(trace),
+            "journal_handle": tables.journal_handle(trace),
+            "io_cause": tables.io_cause(trace),
+            "throttle": tables.throttle(trace),
+            "file": tables.file(trace),
         }
     )
 
@@ -127,10 +143,10 @@ def insert_verdicts(
     """Insert requests and what was computed about them; return the number of rows."""
     return store.insert(
         {
-            "segment": tables.segment(trace, paths),
-            "edge": tables.edge(trace, paths),
-            "request": tables.request(trace, paths, names),
-            "inversion": tables.inversion(trace, inversions),
+            "segment": verdict_tables.segment(trace, paths),
+            "edge": verdict_tables.edge(trace, paths),
+            "request": verdict_tables.request(trace, paths, names),
+            "inversion": verdict_tables.inversion(trace, inversions),
         }
     )
 
@@ -138,7 +154,7 @@ def insert_verdicts(
 def fill(store: Store, spool: Spool) -> None:
     """Load ``spool`` into a new, empty store."""
     trace = read_trace(spool)
-    names = syscall_names(spool.meta)
+    names = request_names(spool.meta)
     insert_records(store, spool, trace)
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
     inversions = find_inversions(trace, paths, names, recorded_share(spool.counters))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-LAYERS = ("base", "sched", "block", "journal", "path", "verdict")
+LAYERS = ("base", "sched", "block", "journal", "blame", "path", "verdict")
 
 _DEPENDS = re.compile(r"^-- depends: *(\w+\.\w+) *$", re.MULTILINE)
 _CREATE = re.compile(r"^CREATE (TABLE|VIEW) (\w+)", re.MULTILINE)

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from rcp.analyzer.modules import read_modules
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 """Raised when a table or column changes its meaning or goes away."""
 
 BATCH_ROWS = 500_000
@@ -202,7 +202,7 @@ def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
 
 
 def open_store(path: Path) -> Store:
-    """Open a store read-only; raise StoreError when it is none, or of a newer rcp."""
+    """Open a store read-only; raise StoreError when it is none, or of another rcp."""
     if not path.exists():
         raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
     try:
@@ -225,6 +225,11 @@ def open_store(path: Path) -> Store:
             raise StoreError(
                 f"{path} has store version {found}, newer than this rcp's {STORE_VERSION}: "
                 "update rcp."
+            )
+        if found < STORE_VERSION:
+            raise StoreError(
+                f"{path} has store version {found}, older than this rcp's {STORE_VERSION}: "
+                "load its spool again with `rcp-trace recover`, or record anew."
             )
     except StoreError:
         connection.close()

@@ -188,6 +188,11 @@ def _map(path: Path, record: Record) -> tuple[npt.NDArray[np.void], int]:
             f"{path} has spool version {version}, newer than this rcp's {SCHEMA_VERSION}: "
             "update rcp."
         )
+    if version < SCHEMA_VERSION:
+        raise SpoolError(
+            f"{path} has spool version {version}, older than this rcp's {SCHEMA_VERSION}: "
+            "load it with the rcp that recorded it, or record anew."
+        )
     if record_bytes != record.size_bytes:
         raise SpoolError(
             f"{path} has {record_bytes}-byte records, expected {record.size_bytes}: "

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from rcp.analyzer.cli import main
 from rcp.analyzer.store import STORE_VERSION
 from rcp.fixtures.synth import Synth
-from rcp.probes.events import WaitReason
+from rcp.probes.events import SCHEMA_VERSION, WaitReason
 from rcp.probes.spool import pack
 
 
@@ -217,6 +217,26 @@ def test_newer_store(recording: Path) -> None:
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'store_version'")
     assert error_of("report", recording) == (
         f"{recording} has store version 99, newer than this rcp's {STORE_VERSION}: update rcp."
+    )
+
+
+def test_older_store(recording: Path) -> None:
+    with duckdb.connect(str(recording)) as connection:
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'store_version'")
+    assert error_of("report", recording) == (
+        f"{recording} has store version 1, older than this rcp's {STORE_VERSION}: load its spool "
+        "again with `rcp-trace recover`, or record anew."
+    )
+
+
+def test_older_spool(spool: Path) -> None:
+    file = spool / "sleep.bin"
+    data = bytearray(file.read_bytes())
+    data[8:12] = (1).to_bytes(4, "little")
+    file.write_bytes(data)
+    assert error_of("report", spool) == (
+        f"{file} has spool version 1, older than this rcp's {SCHEMA_VERSION}: load it with the "
+        "rcp that recorded it, or record anew."
     )
 
 

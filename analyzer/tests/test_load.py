@@ -55,7 +55,7 @@ def test_every_record_becomes_a_row(ask: Ask) -> None:
     assert ask(synth, "SELECT ts, dur, type, owner_utid FROM lock_wait") == [
         (1001, 3, "rwsem_write", 1)
     ]
-    assert ask(synth, "FROM device") == [(DEVICE, "nvme0n1")]
+    assert ask(synth, "FROM device") == [(DEVICE, "nvme0n1", DEVICE)]
     assert ask(synth, "FROM loss WHERE lost > 0") == [("io", 0, 1, 2, 7)]
 
 

@@ -1,8 +1,10 @@
 CREATE TABLE device (
     dev BIGINT,
-    name VARCHAR
+    name VARCHAR,
+    disk_dev BIGINT
 );
 
 COMMENT ON TABLE device IS 'block devices present when the recording began';
 COMMENT ON COLUMN device.dev IS 'device number, major << 20 | minor';
 COMMENT ON COLUMN device.name IS 'kernel name';
+COMMENT ON COLUMN device.disk_dev IS 'the disk a partition is on, itself for a disk; NULL for a device made of others (dm, md)';

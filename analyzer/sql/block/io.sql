@@ -6,6 +6,8 @@ CREATE TABLE io (
     sector UBIGINT,
     bytes BIGINT,
     submitter_utid INTEGER,
+    ino UBIGINT,
+    cgroup_id BIGINT,
     queued_ns BIGINT,
     got_ns BIGINT,
     inserted_ns BIGINT,
@@ -26,6 +28,8 @@ COMMENT ON COLUMN io.cmd_flags IS 'request flags of the kernel (REQ_OP_* in the 
 COMMENT ON COLUMN io.sector IS 'first sector (512 B)';
 COMMENT ON COLUMN io.bytes IS 'length of data';
 COMMENT ON COLUMN io.submitter_utid IS 'thread that queued the first bio';
+COMMENT ON COLUMN io.ino IS 'inode of the first page, NULL when it belongs to none; io_file has its device and name';
+COMMENT ON COLUMN io.cgroup_id IS 'cgroup v2 id the first bio is charged to';
 COMMENT ON COLUMN io.queued_ns IS 'Q: first bio queued';
 COMMENT ON COLUMN io.got_ns IS 'G: request allocated';
 COMMENT ON COLUMN io.inserted_ns IS 'I: inserted in the scheduler, NULL when issued directly';

@@ -8,11 +8,15 @@ CREATE TABLE sleep (
     reason VARCHAR,
     object UBIGINT,
     owner_utid INTEGER,
+    is_owner_guessed BOOLEAN,
+    dev BIGINT,
+    ino UBIGINT,
     waker_utid INTEGER,
     waker_io UBIGINT,
     waker_context VARCHAR,
     stack_id INTEGER,
     cpu INTEGER,
+    ran_utid INTEGER,
     is_uninterruptible BOOLEAN,
     is_preempted BOOLEAN,
     is_first_seen BOOLEAN
@@ -26,13 +30,17 @@ COMMENT ON COLUMN sleep.dur IS 'ns asleep, 0 when preempted, NULL for the first 
 COMMENT ON COLUMN sleep.woken_ns IS 'made runnable';
 COMMENT ON COLUMN sleep.run_ns IS 'on a CPU again';
 COMMENT ON COLUMN sleep.reason IS 'what it waited for, from the annotating probe or the kernel stack';
-COMMENT ON COLUMN sleep.object IS 'address of the lock or journal waited for, NULL when not known';
+COMMENT ON COLUMN sleep.object IS 'address of the lock, journal, page, buffer or futex waited for, NULL when not known';
 COMMENT ON COLUMN sleep.owner_utid IS 'lock owner or journal thread when the wait began';
+COMMENT ON COLUMN sleep.is_owner_guessed IS 'the owner is a word of user memory that looked like the owner of a glibc lock';
+COMMENT ON COLUMN sleep.dev IS 'file system of the inode or journal waited for, major << 20 | minor';
+COMMENT ON COLUMN sleep.ino IS 'inode whose page was waited for';
 COMMENT ON COLUMN sleep.waker_utid IS 'thread that made it runnable, NULL when an interrupt did';
 COMMENT ON COLUMN sleep.waker_io IS 'io whose completion made it runnable';
 COMMENT ON COLUMN sleep.waker_context IS 'where the wake-up came from: task, hardirq or softirq';
 COMMENT ON COLUMN sleep.stack_id IS 'kernel stack it slept in';
 COMMENT ON COLUMN sleep.cpu IS 'CPU it ran on afterwards';
+COMMENT ON COLUMN sleep.ran_utid IS 'thread that left this CPU when the sleeper got it, NULL when it was idle or not seen';
 COMMENT ON COLUMN sleep.is_uninterruptible IS 'slept in the D state';
 COMMENT ON COLUMN sleep.is_preempted IS 'did not sleep, only lost the CPU';
 COMMENT ON COLUMN sleep.is_first_seen IS 'first record of the thread: what it did before run_ns is not known';

@@ -19,7 +19,7 @@ GROUP BY request.name, task.role
 ORDER BY sum(request.dur) DESC, request.name, task.role;
 
 COMMENT ON VIEW request_latency IS 'latency of finished requests by name and role';
-COMMENT ON COLUMN request_latency.name IS 'syscall';
+COMMENT ON COLUMN request_latency.name IS 'syscall, name of the points, or socket';
 COMMENT ON COLUMN request_latency.role IS 'role of the thread that made them';
 COMMENT ON COLUMN request_latency.n IS 'requests';
 COMMENT ON COLUMN request_latency.avg_dur IS 'mean ns';

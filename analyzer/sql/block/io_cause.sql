@@ -1,0 +1,16 @@
+CREATE TABLE io_cause (
+    io_id UBIGINT,
+    utid INTEGER,
+    dev BIGINT,
+    ino UBIGINT,
+    n_pages BIGINT,
+    n_causes BIGINT
+);
+
+COMMENT ON TABLE io_cause IS 'threads that dirtied pages of the inode an io writes, since the last io that wrote it';
+COMMENT ON COLUMN io_cause.io_id IS 'the io';
+COMMENT ON COLUMN io_cause.utid IS 'who dirtied';
+COMMENT ON COLUMN io_cause.dev IS 'file system of the inode, major << 20 | minor';
+COMMENT ON COLUMN io_cause.ino IS 'the inode';
+COMMENT ON COLUMN io_cause.n_pages IS 'pages that thread dirtied';
+COMMENT ON COLUMN io_cause.n_causes IS 'threads known for the inode, this one included';

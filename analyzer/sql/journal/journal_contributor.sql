@@ -1,0 +1,32 @@
+-- Whose work a transaction carries: by handles, because a commit's length grows with what was
+-- joined to it, and how long a handle was open says who delayed it.
+-- depends: journal.journal_handle
+-- depends: base.task
+
+CREATE VIEW journal_contributor AS
+SELECT
+    handle.dev,
+    handle.transaction_id,
+    handle.utid,
+    task.comm,
+    task.role,
+    sum(handle.n_handles)::BIGINT AS n_handles,
+    sum(handle.held_dur)::BIGINT AS held_dur,
+    max(handle.longest_dur) AS longest_dur,
+    sum(handle.n_handles)
+        / sum(sum(handle.n_handles)) OVER (PARTITION BY handle.dev, handle.transaction_id)
+        AS share
+FROM journal_handle AS handle
+JOIN task USING (utid)
+GROUP BY handle.dev, handle.transaction_id, handle.utid, task.comm, task.role;
+
+COMMENT ON VIEW journal_contributor IS 'threads whose handles joined a jbd2 transaction';
+COMMENT ON COLUMN journal_contributor.dev IS 'device number, major << 20 | minor';
+COMMENT ON COLUMN journal_contributor.transaction_id IS 'jbd2 transaction';
+COMMENT ON COLUMN journal_contributor.utid IS 'the thread';
+COMMENT ON COLUMN journal_contributor.comm IS 'its name';
+COMMENT ON COLUMN journal_contributor.role IS 'its role';
+COMMENT ON COLUMN journal_contributor.n_handles IS 'handles it had';
+COMMENT ON COLUMN journal_contributor.held_dur IS 'ns they were open, added up';
+COMMENT ON COLUMN journal_contributor.longest_dur IS 'longest ns one was open';
+COMMENT ON COLUMN journal_contributor.share IS 'part of the transaction''s handles, 0 to 1';

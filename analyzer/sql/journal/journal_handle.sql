@@ -1,0 +1,20 @@
+CREATE TABLE journal_handle (
+    utid INTEGER,
+    ts BIGINT,
+    dur BIGINT,
+    held_dur BIGINT,
+    longest_dur BIGINT,
+    dev BIGINT,
+    transaction_id BIGINT,
+    n_handles BIGINT
+);
+
+COMMENT ON TABLE journal_handle IS 'handles of one thread in one jbd2 transaction, added up';
+COMMENT ON COLUMN journal_handle.utid IS 'who held them';
+COMMENT ON COLUMN journal_handle.ts IS 'first handle started';
+COMMENT ON COLUMN journal_handle.dur IS 'ns until the last handle stopped';
+COMMENT ON COLUMN journal_handle.held_dur IS 'ns they were open, added up';
+COMMENT ON COLUMN journal_handle.longest_dur IS 'longest ns one was open';
+COMMENT ON COLUMN journal_handle.dev IS 'device number, major << 20 | minor';
+COMMENT ON COLUMN journal_handle.transaction_id IS 'jbd2 transaction';
+COMMENT ON COLUMN journal_handle.n_handles IS 'how many';
