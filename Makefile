@@ -29,7 +29,7 @@ build/.system-packages: .ci/system-packages
 	@touch $@
 
 demo: setup ## boot the lab, record a slow fsync, say what was in its way
-	@echo "==> the lab's machine: a Debian guest, usually 1-2 minutes, then cached"
+	@echo "==> the lab's machine: a Debian guest, usually 2-4 minutes, then cached"
 	@$(BIN)/rcp-lab setup
 	@echo "==> recording $(SCENARIO) in virtual time, usually 2-3 minutes"
 	@rm -rf build/demo

@@ -17,7 +17,7 @@ SUITE = "trixie"
 # An NVDIMM's size must be a multiple of the 128 MiB that Linux plugs memory in.
 NVDIMM_ALIGN_BYTES = 128 << 20
 
-_TYPICAL_S = 45
+_TYPICAL_S = 90
 _MIB = 1 << 20
 _MMDEBSTRAP_OPTIONS = (
     "--variant=minbase",

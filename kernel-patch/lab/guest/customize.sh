@@ -22,6 +22,9 @@ chroot "$root" sh -euc '
 rm -r "$root/tmp/kernel"
 chroot "$root" depmod "$release"
 
+# postgresql-17 comes with a cluster, 40 MB that differ from build to build; scenarios make theirs.
+rm -rf "$root/var/lib/postgresql/17" "$root/etc/postgresql/17" "$root/var/log/postgresql"/*
+
 echo rcp-lab > "$root/etc/hostname"
 echo '127.0.0.1 localhost rcp-lab' > "$root/etc/hosts"
 
