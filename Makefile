@@ -9,7 +9,7 @@ SCENARIO := wal-vs-checkpoint
 LAB_BENCHES := ring-drain
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-lab test-bare lint format typecheck bench docs \
+.PHONY: help setup demo planted test test-fast test-lab test-bare lint format typecheck bench docs \
 	fixtures clean
 
 help: ## list the targets
@@ -39,6 +39,14 @@ demo: setup ## boot the lab, record a slow fsync, say what was in its way
 		-o build/demo/$(SCENARIO).duckdb --force
 	@echo "==> the report; yours to query in build/demo/$(SCENARIO).duckdb"
 	@$(BIN)/rcp-trace report build/demo/$(SCENARIO).duckdb
+
+planted: setup ## record planted inversions, print precision and recall by kind
+	@echo "==> playing and recording the plants in the lab, usually about 4 minutes"
+	@$(BIN)/rcp-lab run --timing --out build/planted planted
+	@echo "==> loading the recording into DuckDB, usually a few seconds"
+	@$(BIN)/rcp-trace recover build/planted/planted.spool -o build/planted/planted.duckdb --force
+	@$(BIN)/python -m rcp.fixtures.planted_score build/planted/planted.duckdb \
+		build/planted/plants.json
 
 test: lint typecheck ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"

@@ -114,7 +114,7 @@ def test_an_unknown_syscall_lists_the_known(recorder: SimpleNamespace, tmp_path:
     result = run(recorder, "-o", str(tmp_path / "a.duckdb"), "--request", "fsink")
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        "rcp-trace: error: cannot record the syscall 'fsink': choose from close, creat, "
+        "rcp-trace: error: cannot record the syscall 'fsink': choose from clock_nanosleep, close, "
     )
 
 
