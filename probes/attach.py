@@ -47,7 +47,7 @@ class Probes:
 
     def __init__(self, options: Options, features: Features, self_pid: int) -> None:
         """Compile, load and attach everything; raise RecordError with the compiler's reason."""
-        self._bpf = load_program(source_text(), cflags(options, features, self_pid))
+        self._bpf = load_program(source_text(features), cflags(options, features, self_pid))
         try:
             self._choose_targets(options)
             for syscall in options.syscalls:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from rcp.probes.active import missing_probes, without
 from rcp.probes.attach import import_bcc
 from rcp.probes.doctor import as_text, diagnose
 from rcp.probes.durations import DurationError
@@ -72,9 +73,11 @@ def _fail(message: str, code: int = 2) -> None:
 
 def _plan(options: dict[str, Any], output: Path) -> Plan:
     """Check everything that can be checked before anything is started."""
-    features = read_features()
+    features = without(read_features(), options["without"])
     require(features)
     import_bcc()
+    for probe in missing_probes(features):
+        _say(f"the probe {probe.name} is left out here: {probe.without}.")
     assert features.tracefs is not None  # require() made sure
     target = Target(
         pids=with_descendants(require_pid(pid) for pid in options["pid"]),
@@ -199,6 +202,12 @@ def record_command(load: Loader) -> click.Command:
         help="Stop once the spool has grown to this; with --keep, keep less.",
     )
     @flight_options
+    @click.option(
+        "--without",
+        multiple=True,
+        metavar="PROBE",
+        help="Record as on a kernel that lacks this probe or kernel hook; see rcp-trace doctor.",
+    )
     @click.option("--force", is_flag=True, help="Replace FILE when it exists.")
     @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD [ARG]…]")
     def command(output: Path, force: bool, **options: Any) -> None:

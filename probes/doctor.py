@@ -6,6 +6,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rcp.probes.active import lacking
 from rcp.probes.attach import Probes, import_bcc
 from rcp.probes.features import Features, RecordError, read_features, require
 from rcp.probes.probe import PROBES, Probe
@@ -45,11 +46,11 @@ class Diagnosis:
 
 def health_of(probe: Probe, features: Features) -> ProbeHealth:
     """Judge one probe by what the kernel has."""
-    absent = {*features.missing_tracepoints, *features.missing_functions}
-    required = tuple(n for n in (*probe.tracepoints, *probe.functions) if n in absent)
-    optional = tuple(n for n in probe.optional_functions if n in absent)
+    required = lacking(probe, features)
+    optional = tuple(n for n in probe.optional_functions if n in features.missing_functions)
     if required:
-        return ProbeHealth(probe.name, probe.question, "missing", required, "no recording")
+        cost = probe.without or "no recording"
+        return ProbeHealth(probe.name, probe.question, "missing", required, cost)
     if optional:
         return ProbeHealth(probe.name, probe.question, "partly", optional, probe.without_optional)
     return ProbeHealth(probe.name, probe.question, "ok", (), "")

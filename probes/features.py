@@ -143,16 +143,10 @@ def require(features: Features) -> None:
             f"the headers of exactly this kernel ({features.release}) are not installed: "
             f"run `apt-get install linux-headers-{features.release}`."
         )
-    if features.missing_tracepoints:
-        names = ", ".join(features.missing_tracepoints)
+    absent = {*features.missing_tracepoints, *features.missing_functions}
+    needed = [n for p in PROBES if p.essential for n in (*p.tracepoints, *p.functions)]
+    if lacks := sorted(absent.intersection(needed)):
         raise RecordError(
-            f"this kernel lacks the tracepoints {names}: is the module (jbd2 comes with ext4) "
-            "loaded? `rcp-trace doctor` lists what each probe needs."
-        )
-    required = {name for probe in PROBES for name in probe.functions}
-    absent = sorted(required & set(features.missing_functions))
-    if absent:
-        raise RecordError(
-            f"this kernel lacks the functions {', '.join(absent)}: `rcp-trace doctor` lists "
-            "what each probe needs."
+            f"this kernel lacks {', '.join(lacks)}, without which nothing can be recorded: "
+            "`rcp-trace doctor` lists what each probe needs."
         )

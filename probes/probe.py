@@ -10,10 +10,10 @@ class Probe:
     """One BPF source file and the kernel hooks it uses."""
 
     name: str
-    """Record type it fills."""
+    """The record type it fills, or the kind of wait it adds to ``sleep``."""
     source: str
     question: str
-    tracepoints: tuple[str, ...]
+    tracepoints: tuple[str, ...] = ()
     """Tracepoints it cannot do without, as ``group:name``."""
     functions: tuple[str, ...] = ()
     """Kernel functions it cannot do without (fentry/fexit)."""
@@ -21,6 +21,18 @@ class Probe:
     """Kernel functions it uses where the kernel has them."""
     without_optional: str = ""
     """What an absent optional function costs the verdicts."""
+    without: str = ""
+    """What leaving the whole probe out costs the verdicts; empty when it is essential."""
+
+    @property
+    def essential(self) -> bool:
+        """Tell whether there is no recording without it."""
+        return not self.without
+
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """Every tracepoint and function it uses."""
+        return (*self.tracepoints, *self.functions, *self.optional_functions)
 
 
 PROBES: tuple[Probe, ...] = (
@@ -62,6 +74,7 @@ PROBES: tuple[Probe, ...] = (
         "lock_wait.bpf.c",
         "who waited for which kernel lock, and who held it",
         ("lock:contention_begin", "lock:contention_end"),
+        without="who held a lock is not known; only who released it",
     ),
     Probe(
         "journal_commit",
@@ -82,6 +95,14 @@ PROBES: tuple[Probe, ...] = (
             "__jbd2_log_wait_for_space",
         ),
         without_optional="waits in it are named from the stack, without the journal",
+        without="commits and their phases are not known, as on a kernel without ext4",
+    ),
+    Probe(
+        "throttle",
+        "throttle.bpf.c",
+        "which writers the kernel paused for dirtying too much, and by which numbers",
+        ("writeback:balance_dirty_pages",),
+        without="pauses of writers are named from the stack, without the numbers behind them",
     ),
 )
 

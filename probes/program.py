@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rcp.probes.active import active_probes
 from rcp.probes.events import RECORDS, TASK_COMM_LEN
 from rcp.probes.features import Features
-from rcp.probes.probe import DEFAULT_SYSCALLS, PROBES
+from rcp.probes.probe import DEFAULT_SYSCALLS
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096
+HEADERS = ("common.h", "compat.h", "context.h")
 
 # Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.
 DEFAULT_RING_BYTES = {
@@ -107,9 +109,9 @@ def compile_globs(patterns: Sequence[str]) -> GlobTable:
     return GlobTable(start, loop, accept, tuple(step))
 
 
-def source_text() -> str:
-    """Return all probes as one C unit (bcc rewrites functions of the main file only)."""
-    names = ["common.h", "compat.h", "context.h", *(probe.source for probe in PROBES)]
+def source_text(features: Features) -> str:
+    """Return the probes that run here as one C unit (bcc rewrites the main file only)."""
+    names = [*HEADERS, *(probe.source for probe in active_probes(features))]
     # #line keeps compiler messages pointing at the real file.
     return "\n".join(f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}' for name in names)
 
@@ -132,7 +134,8 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
     for record in RECORDS:
         pages = DEFAULT_RING_BYTES[record.name] // PAGE_BYTES
         macros[f"RCP_{record.name.upper()}_PAGES"] = pages
-    for probe in PROBES:
+    for probe in active_probes(features):
+        macros[f"RCP_PROBE_{probe.name}"] = 1
         for name in probe.optional_functions:
             if name not in features.missing_functions:
                 macros[f"RCP_HAVE_{name}"] = 1

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rcp.probes.active import missing_probes
 from rcp.probes.attach import Probes
 from rcp.probes.command import HeldCommand
 from rcp.probes.drain import Recorder, Source
@@ -105,6 +106,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "request_syscalls": {str(number): name for number, name in plan.syscalls.items()},
         "devices": _devices(),
         "missing_functions": list(plan.features.missing_functions),
+        "missing_probes": [probe.name for probe in missing_probes(plan.features)],
         **({"flight": describe_flight(plan.flight)} if plan.flight else {}),
     }
 

@@ -73,10 +73,16 @@ static inline void count_output(int failed, u32 record)
 /* What a task waits for, set by an annotator before it sleeps. */
 struct wait_note {
 	u64 object;
+	u64 ino;
+	u32 dev;
 	u32 owner_tid;
 	u16 reason;
-	u16 unused;
+	u16 flags; /* RCP_SLEEP_OWNER_GUESSED, NOTE_FOR_ONE_SLEEP */
+	u32 unused;
 };
+
+/* Nothing tells when the wait is over, but its sleep is certain to be the task's next one. */
+#define NOTE_FOR_ONE_SLEEP (1 << 15)
 
 struct task_state {
 	/* the off-CPU interval under way; sleep_ts is 0 while the task runs */
@@ -85,12 +91,11 @@ struct task_state {
 	u64 waker_io;
 	u32 waker_tid;
 	s32 stack_id;
-	struct wait_note sleep_note;
 	u16 sleep_flags;
 	u16 wake_flags;
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
-	/* what it is doing */
+	/* what it is doing; a note does not change while its task sleeps */
 	struct wait_note note;
 	u64 lock_ts;
 	u64 lock;
@@ -105,6 +110,16 @@ struct task_state {
 /* 65536 tasks alive at once; more are not recorded and counted as lost. */
 BPF_HASH(tasks, u32, struct task_state, 65536);
 BPF_HASH(target_pids, u32, u8, 65536);
+
+static inline int end_wait(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct task_state *state = tasks.lookup(&tid);
+
+	if (state)
+		state->note = (struct wait_note){};
+	return 0;
+}
 
 static inline s32 stack_of(void *ctx)
 {

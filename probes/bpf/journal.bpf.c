@@ -91,16 +91,6 @@ static inline int begin_journal_wait(journal_t *journal, u16 reason, int owned)
 	return 0;
 }
 
-static inline int end_journal_wait(void)
-{
-	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct task_state *state = tasks.lookup(&tid);
-
-	if (state)
-		state->note = (struct wait_note){};
-	return 0;
-}
-
 KFUNC_PROBE(jbd2_log_wait_commit, journal_t *journal)
 {
 	return begin_journal_wait(journal, RCP_WAIT_JOURNAL_COMMIT, 1);
@@ -108,7 +98,7 @@ KFUNC_PROBE(jbd2_log_wait_commit, journal_t *journal)
 
 KRETFUNC_PROBE(jbd2_log_wait_commit)
 {
-	return end_journal_wait();
+	return end_wait();
 }
 
 #ifdef RCP_HAVE_wait_transaction_locked
@@ -119,7 +109,7 @@ KFUNC_PROBE(wait_transaction_locked, journal_t *journal)
 
 KRETFUNC_PROBE(wait_transaction_locked)
 {
-	return end_journal_wait();
+	return end_wait();
 }
 #endif
 
@@ -132,7 +122,7 @@ KFUNC_PROBE(jbd2_journal_wait_updates, journal_t *journal)
 
 KRETFUNC_PROBE(jbd2_journal_wait_updates)
 {
-	return end_journal_wait();
+	return end_wait();
 }
 #endif
 
@@ -144,6 +134,6 @@ KFUNC_PROBE(__jbd2_log_wait_for_space, journal_t *journal)
 
 KRETFUNC_PROBE(__jbd2_log_wait_for_space)
 {
-	return end_journal_wait();
+	return end_wait();
 }
 #endif

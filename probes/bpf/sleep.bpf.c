@@ -34,13 +34,27 @@ static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_
 		return;
 	}
 	state->sleep_flags = task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0;
-	state->sleep_note = state->note;
-	if (state->lock) {
-		state->sleep_note.reason = RCP_WAIT_LOCK;
-		state->sleep_note.object = state->lock;
-		state->sleep_note.owner_tid = state->lock_owner_tid;
-	}
 	state->stack_id = stack_of(ctx);
+}
+
+static inline void describe_wait(struct sleep_record *event, struct task_state *state)
+{
+	struct wait_note *note = &state->note;
+
+	if (state->lock) {
+		event->reason = RCP_WAIT_LOCK;
+		event->object = state->lock;
+		event->owner_tid = state->lock_owner_tid;
+		return;
+	}
+	event->reason = note->reason;
+	event->object = note->object;
+	event->ino = note->ino;
+	event->dev = note->dev;
+	event->owner_tid = note->owner_tid;
+	event->flags |= note->flags & RCP_SLEEP_OWNER_GUESSED;
+	if (note->flags & NOTE_FOR_ONE_SLEEP)
+		state->note = (struct wait_note){};
 }
 
 static inline void describe_sleep(struct sleep_record *event, struct task_state *state)
@@ -52,9 +66,7 @@ static inline void describe_sleep(struct sleep_record *event, struct task_state 
 		return;
 	}
 	event->stack_id = state->stack_id;
-	event->object = state->sleep_note.object;
-	event->owner_tid = state->sleep_note.owner_tid;
-	event->reason = state->sleep_note.reason;
+	describe_wait(event, state);
 	if (state->woken_ns + WAKE_RACE_NS < event->ts) {
 		event->woken_ns = event->run_ns; /* not seen: the waker stays unknown */
 		return;
@@ -65,7 +77,7 @@ static inline void describe_sleep(struct sleep_record *event, struct task_state 
 	event->flags |= state->wake_flags;
 }
 
-static inline void run_again(struct task_struct *next, u32 tid, u64 now)
+static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64 now)
 {
 	struct task_state *state = state_of(next, tid);
 	struct sleep_record event = {};
@@ -78,6 +90,7 @@ static inline void run_again(struct task_struct *next, u32 tid, u64 now)
 	}
 	event.run_ns = now;
 	event.tid = tid;
+	event.ran_tid = ran_tid;
 	event.cpu = bpf_get_smp_processor_id();
 	event.stack_id = -1;
 	if (state->sleep_ts)
@@ -99,7 +112,7 @@ RAW_TRACEPOINT_PROBE(sched_switch)
 	if (prev_tid)
 		fall_asleep(ctx, prev, prev_tid, now);
 	if (next_tid)
-		run_again(next, next_tid, now);
+		run_again(next, next_tid, prev_tid, now);
 	return 0;
 }
 

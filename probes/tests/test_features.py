@@ -35,14 +35,14 @@ from rcp.probes.probe import PROBES
             "run `apt-get install linux-headers-6.12.0-test`.",
         ),
         (
-            {"missing_tracepoints": ("jbd2:jbd2_run_stats",)},
-            "this kernel lacks the tracepoints jbd2:jbd2_run_stats: is the module (jbd2 comes "
-            "with ext4) loaded? `rcp-trace doctor` lists what each probe needs.",
+            {"missing_tracepoints": ("block:block_getrq", "jbd2:jbd2_run_stats")},
+            "this kernel lacks block:block_getrq, without which nothing can be recorded: "
+            "`rcp-trace doctor` lists what each probe needs.",
         ),
         (
-            {"missing_functions": ("jbd2_log_wait_commit",)},
-            "this kernel lacks the functions jbd2_log_wait_commit: `rcp-trace doctor` lists "
-            "what each probe needs.",
+            {"missing_functions": ("blk_mq_end_request", "jbd2_log_wait_commit")},
+            "this kernel lacks blk_mq_end_request, without which nothing can be recorded: "
+            "`rcp-trace doctor` lists what each probe needs.",
         ),
     ],
 )
@@ -69,7 +69,13 @@ def test_doctor_says_what_a_missing_piece_costs(features: Features) -> None:
     partly = health_of(journal, replace(features, missing_functions=("wait_transaction_locked",)))
     assert (partly.state, partly.missing) == ("partly", ("wait_transaction_locked",))
     missing = health_of(journal, replace(features, missing_tracepoints=("jbd2:jbd2_run_stats",)))
-    assert (missing.state, missing.cost) == ("missing", "no recording")
+    assert (missing.state, missing.cost) == (
+        "missing",
+        "commits and their phases are not known, as on a kernel without ext4",
+    )
+    block = next(p for p in PROBES if p.name == "io")
+    lost = health_of(block, replace(features, missing_tracepoints=("block:block_getrq",)))
+    assert (lost.state, lost.cost) == ("missing", "no recording")
     text = as_text(Diagnosis("6.12", "", loaded=True, interrupts_told_apart=True, probes=(partly,)))
     assert text == (
         "kernel 6.12\n"

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -5,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.probes.features import Features
+from rcp.probes.active import missing_probes, without
+from rcp.probes.features import Features, RecordError
 from rcp.probes.probe import PROBES
 from rcp.probes.program import (
     BPF_DIR,
@@ -82,8 +84,8 @@ def test_nothing_chosen_means_everyone() -> None:
     assert not replace(Target(), command=True).is_everyone
 
 
-def test_every_probe_file_is_compiled_and_every_file_is_a_probe() -> None:
-    text = source_text()
+def test_every_probe_file_is_compiled_and_every_file_is_a_probe(features: Features) -> None:
+    text = source_text(features)
     for probe in PROBES:
         assert f'#line 1 "{probe.source}"' in text
     assert {p.name for p in BPF_DIR.glob("*.bpf.c")} == {p.source for p in PROBES}
@@ -96,4 +98,28 @@ def test_the_hooks_a_probe_declares_are_those_in_its_source() -> None:
             name = tracepoint.split(":")[1]
             assert f"({name})" in source or f", {name})" in source, tracepoint
         for function in (*probe.functions, *probe.optional_functions):
-            assert f"KRETFUNC_PROBE({function})" in source, function
+            assert re.search(rf"\bK(RET)?FUNC_PROBE\({function}\b", source), function
+
+
+def test_a_probe_that_lacks_a_hook_is_left_out_and_the_rest_is_compiled(features: Features) -> None:
+    poorer = without(features, ["lock_wait", "jbd2:jbd2_run_stats"])
+    left_out = [probe.name for probe in missing_probes(poorer)]
+    assert left_out == ["lock_wait", "journal_commit"]
+    text, flags = source_text(poorer), cflags(Options(), poorer, self_pid=1)
+    assert "lock_wait.bpf.c" not in text
+    assert "journal.bpf.c" not in text
+    assert "sleep.bpf.c" in text
+    assert "-DRCP_PROBE_sleep=1" in flags
+    assert "-DRCP_PROBE_lock_wait=1" not in flags
+    assert "-DRCP_HAVE_wait_transaction_locked=1" not in flags
+
+
+def test_only_a_known_probe_or_hook_can_be_left_out(features: Features) -> None:
+    assert without(features, ["wait_transaction_locked"]).missing_functions == (
+        "wait_transaction_locked",
+    )
+    with pytest.raises(RecordError) as error:
+        without(features, ["journal"])
+    assert str(error.value) == (
+        "no probe and no kernel hook is called journal: `rcp-trace doctor` lists the probes."
+    )

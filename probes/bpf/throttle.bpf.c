@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which writers the kernel paused because too much memory was dirty, and by which numbers.
+ * It tells so right before the pause, so the sleep that follows is the pause.
+ */
+
+TRACEPOINT_PROBE(writeback, balance_dirty_pages)
+{
+	struct throttle_record event = {};
+	struct task_state *state;
+
+	if (args->pause <= 0)
+		return 0;
+	state = current_state();
+	if (!state)
+		return 0;
+	if (state->flags & RCP_TASK_IS_RECORDER) {
+		excluded.increment(REC_THROTTLE);
+		return 0;
+	}
+	state->note = (struct wait_note){
+		.reason = RCP_WAIT_DIRTY_THROTTLE,
+		.flags = NOTE_FOR_ONE_SLEEP,
+	};
+	event.ts = bpf_ktime_get_ns();
+	event.cgroup_id = args->cgroup_ino;
+	event.limit_pages = args->limit;
+	event.setpoint_pages = args->setpoint;
+	event.dirty_pages = args->dirty;
+	event.bdi_setpoint_pages = args->bdi_setpoint;
+	event.bdi_dirty_pages = args->bdi_dirty;
+	/* the tracepoint has turned rates into KiB/s and the pause from jiffies into ms */
+	event.dirty_ratelimit_kibps = args->dirty_ratelimit;
+	event.task_ratelimit_kibps = args->task_ratelimit;
+	event.pause_ms = args->pause;
+	event.tid = (u32)bpf_get_current_pid_tgid();
+	event.dirtied_pages = args->dirtied;
+	count_output(throttle_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_THROTTLE);
+	return 0;
+}
