@@ -134,6 +134,8 @@ def _header(report: Report) -> Iterator[str]:
         f"recorded  {duration(header.dur_ns)}, {header.n_requests} foreground requests{unfinished}"
     )
     yield "ended by  " + textwrap.shorten(header.ended, WIDTH - 11, placeholder=" …")
+    if header.cost:
+        yield from _wrapped(header.cost, "cost      ", " " * 10)
     for at, rule in enumerate(header.rules):
         yield from _wrapped(rule, f"{'roles' if at == 0 else '':<10}", " " * 12)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rcp.analyzer.reasons import paper_name
 from rcp.analyzer.store import Store
 from rcp.analyzer.story import StoryLine, tell
+from rcp.probes.telling import cost_text, left_out
 
 
 class Header(NamedTuple):
@@ -21,6 +22,8 @@ class Header(NamedTuple):
     dur_ns: int
     n_requests: int
     n_unfinished: int
+    cost: str
+    """What recording took, "" when that is not known."""
     rules: list[str]
 
 
@@ -143,6 +146,7 @@ def _header(store: Store, meta: dict[str, Any]) -> Header:
         dur_ns=_recorded_ns(meta),
         n_requests=n_requests,
         n_unfinished=n_unfinished,
+        cost=cost_text(end["cost"]) if end and end.get("cost") else "",
         rules=[rule for (rule,) in rules],
     )
 
@@ -252,6 +256,7 @@ def _notes(meta: dict[str, Any], header: Header) -> list[str]:
         notes.append("the recorder was killed: this is what it had written by then")
     if meta.get("torn_bytes"):
         notes.append(f"{meta['torn_bytes']} bytes of torn last records were left out")
+    notes += left_out(meta)
     for name in meta.get("missing_functions", []):
         notes.append(f"the kernel has no {name} to probe: waits in it are named from the stack")
     if header.n_unfinished:

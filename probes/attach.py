@@ -17,8 +17,9 @@ from rcp.probes.features import Features, RecordError
 from rcp.probes.probe import SYSCALLS_WITHOUT_ARGUMENTS
 from rcp.probes.program import DEFAULT_RING_BYTES, Options, cflags, compile_globs, source_text
 from rcp.probes.ring import Ring
+from rcp.probes.shedding import Shedding
 
-_COUNTERS = ("written", "lost", "excluded")
+_COUNTERS = ("written", "lost", "excluded", "filtered")
 
 
 def import_bcc() -> Any:
@@ -49,6 +50,8 @@ class Probes:
         """Compile, load and attach everything; raise RecordError with the compiler's reason."""
         self._bpf = load_program(source_text(features), cflags(options, features, self_pid))
         try:
+            self._min_wait_ns = options.min_wait_ns
+            self.shed(Shedding())
             self._choose_targets(options)
             for syscall in options.syscalls:
                 self._attach_syscall(syscall)
@@ -98,7 +101,7 @@ class Probes:
         return max(ring.fill for ring in self._rings.values())
 
     def counters(self) -> dict[str, dict[str, list[int]]]:
-        """Return written, lost and excluded records per record type and CPU, and lost stacks."""
+        """Return what was counted per record type and CPU, by kind, and lost stacks."""
         counts: dict[str, dict[str, list[int]]] = {
             name: {
                 record.name: [int(n) for n in self._bpf[name].getvalue(ctypes.c_int(index))]
@@ -109,6 +112,21 @@ class Probes:
         stacks_lost = self._bpf["stacks_lost"].getvalue(ctypes.c_int(0))
         counts["lost"]["stack"] = [int(n) for n in stacks_lost]
         return counts
+
+    def shed(self, shedding: Shedding) -> None:
+        """Leave out from now on what ``shedding`` says."""
+        table = self._bpf["settings"]
+        table[ctypes.c_int(0)] = table.Leaf(
+            self._min_wait_ns,
+            shedding.wait_ns,
+            int(not shedding.stacks),
+            int(shedding.paused),
+        )
+
+    @property
+    def program_fds(self) -> list[int]:
+        """File descriptors of the loaded BPF programs."""
+        return [function.fd for function in self._bpf.funcs.values()]
 
     def stacks(self, ids: Iterable[int]) -> Iterator[tuple[int, list[str]]]:
         """Yield each kernel stack as function names, innermost first."""

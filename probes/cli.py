@@ -13,8 +13,9 @@ import click
 
 from rcp.probes.active import missing_probes, without
 from rcp.probes.attach import import_bcc
+from rcp.probes.containers import container_cgroup
 from rcp.probes.doctor import as_text, diagnose
-from rcp.probes.durations import DurationError
+from rcp.probes.durations import DurationError, option_ns
 from rcp.probes.features import RecordError, read_features, require
 from rcp.probes.flight_cli import (
     clear_dumps,
@@ -24,11 +25,12 @@ from rcp.probes.flight_cli import (
     spool_of,
 )
 from rcp.probes.probe import DEFAULT_SYSCALLS
-from rcp.probes.program import GlobError, Options, Target, compile_globs
+from rcp.probes.program import Cgroup, GlobError, Options, Target, compile_globs
 from rcp.probes.record import Ended, Plan, record
 from rcp.probes.roles import RuleError, cgroup_of, require_pid, resolve_rules, with_descendants
 from rcp.probes.spool import SpoolError
 from rcp.probes.syscalls import numbers
+from rcp.probes.telling import cost_text
 from rcp.probes.triggers import TriggerError
 
 _USER_ERRORS = (RecordError, RuleError, GlobError, SpoolError, TriggerError, DurationError)
@@ -71,6 +73,18 @@ def _fail(message: str, code: int = 2) -> None:
     sys.exit(code)
 
 
+def _target_cgroup(options: dict[str, Any]) -> Cgroup | None:
+    if options["container"] and options["cgroup"]:
+        raise RuleError("--container and --cgroup are two ways to say one thing: give one.")
+    if options["container"]:
+        return cgroup_of(container_cgroup(options["container"]))
+    return cgroup_of(options["cgroup"]) if options["cgroup"] else None
+
+
+def _min_wait_ns(options: dict[str, Any]) -> int:
+    return option_ns("--min-wait", options["min_wait"]) if options["min_wait"] else 0
+
+
 def _plan(options: dict[str, Any], output: Path) -> Plan:
     """Check everything that can be checked before anything is started."""
     features = without(read_features(), options["without"])
@@ -82,14 +96,14 @@ def _plan(options: dict[str, Any], output: Path) -> Plan:
     target = Target(
         pids=with_descendants(require_pid(pid) for pid in options["pid"]),
         comms=tuple(options["comm"]),
-        cgroup=cgroup_of(options["cgroup"]) if options["cgroup"] else None,
+        cgroup=_target_cgroup(options),
         command=bool(options["command"]),
     )
     compile_globs(target.comms)
     syscalls = numbers(options["request"] or DEFAULT_SYSCALLS, features.tracefs)
     return Plan(
         spool=output,
-        options=Options(target, tuple(syscalls.values())),
+        options=Options(target, tuple(syscalls.values()), min_wait_ns=_min_wait_ns(options)),
         features=features,
         roles=resolve_rules(options["foreground"], options["background"]),
         syscalls=syscalls,
@@ -97,6 +111,7 @@ def _plan(options: dict[str, Any], output: Path) -> Plan:
         command=list(options["command"]),
         max_bytes=options["max_spool"] << 20,
         progress=_show_progress,
+        max_cpu=options["max_cpu"] / 100 if options["max_cpu"] else None,
         flight=flight_plan(options, output, syscalls.values()),
     )
 
@@ -125,6 +140,8 @@ def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
     if sys.stderr.isatty():
         click.echo(err=True)
     _say(f"ended ({ended.why}: {ended.detail}); {ended.n_records} events{lost}.")
+    if ended.cost:
+        _say(f"cost: {cost_text(ended.cost)}.")
     if ended.why == "disk":
         _fail(
             f"{ended.detail}; what was recorded is in {spool}: free some space, then run "
@@ -163,6 +180,9 @@ def record_command(load: Loader) -> click.Command:
     @click.option("--comm", multiple=True, metavar="GLOB", help="Target threads by name.")
     @click.option("--cgroup", metavar="PATH", help="Target cgroup (v2), with its children.")
     @click.option(
+        "--container", metavar="NAME", help="Target container, by name or beginning of its id."
+    )
+    @click.option(
         "-d",
         "--duration",
         type=click.FloatRange(min=0.0, min_open=True),
@@ -200,6 +220,15 @@ def record_command(load: Loader) -> click.Command:
         metavar="MIB",
         show_default=True,
         help="Stop once the spool has grown to this; with --keep, keep less.",
+    )
+    @click.option(
+        "--min-wait", metavar="TIME", help="Leave out waits shorter than TIME (20us): they cost."
+    )
+    @click.option(
+        "--max-cpu",
+        type=click.FloatRange(min=0.0, min_open=True),
+        metavar="PCT",
+        help="Record less when recording takes more than this of one CPU.",
     )
     @flight_options
     @click.option(

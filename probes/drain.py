@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.probes.events import RECORDS, REQUEST, Record
+from rcp.probes.shedding import Shedding
 from rcp.probes.spool import SpoolWriter
 
 _HOUSEKEEPING_S = 1.0  # counters and new stacks: what a SIGKILL may cost
@@ -29,6 +30,13 @@ class Source(Protocol):
 
     def counters(self) -> dict[str, dict[str, list[int]]]:
         """Return what was counted, by kind, record type and CPU."""
+
+    def shed(self, shedding: Shedding) -> None:
+        """Leave out from now on what ``shedding`` says."""
+
+    @property
+    def program_fds(self) -> list[int]:
+        """File descriptors of the BPF programs, to measure them by."""
 
     def stacks(self, ids: Iterable[int]) -> Iterable[tuple[int, list[str]]]:
         """Return kernel stacks, innermost frame first."""

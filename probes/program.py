@@ -13,7 +13,7 @@ from rcp.probes.probe import DEFAULT_SYSCALLS
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096
-HEADERS = ("common.h", "compat.h", "context.h")
+HEADERS = ("common.h", "settings.h", "compat.h", "context.h")
 
 # Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.
 DEFAULT_RING_BYTES = {
@@ -62,6 +62,8 @@ class Options:
 
     target: Target = field(default_factory=Target)
     syscalls: tuple[str, ...] = DEFAULT_SYSCALLS
+    min_wait_ns: int = 0
+    """Shorter times off the CPU are not recorded, but counted."""
 
     def with_pid(self, pid: int) -> Options:
         """Return the same options with one more target process."""

@@ -27,6 +27,7 @@ from rcp.probes.rolling import RollingSpool
 from rcp.probes.signals import Signals
 from rcp.probes.spool import SpoolWriter
 from rcp.probes.triggers import Watch
+from rcp.probes.upkeep import Upkeep
 
 # A drain takes the CPU from whoever wants it for most of a millisecond, so on a small machine
 # it shows in the very tail that is being measured: drain seldom while the rings have room...
@@ -52,6 +53,8 @@ class Plan:
     max_bytes: int = 2 << 30
     progress: Callable[[int, int], None] = lambda n_records, n_bytes: None
     """Called about once a second with what was recorded so far."""
+    max_cpu: float | None = None
+    """CPUs that recorder and probes may use together; beyond it they leave things out."""
     flight: FlightPlan | None = None
     """Keep the last seconds only, and write them out when something happens."""
 
@@ -67,6 +70,8 @@ class Ended:
     """The command's exit status, 0 without one."""
     n_records: int
     n_lost: int
+    cost: dict[str, Any] | None = None
+    """See ``cost.Cost``."""
     dumps: tuple[Path, ...] = ()
     """Spools a flight recorder wrote; its own is gone then, unless the disk was full."""
 
@@ -107,6 +112,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "devices": _devices(),
         "missing_functions": list(plan.features.missing_functions),
         "missing_probes": [probe.name for probe in missing_probes(plan.features)],
+        "filters": {"min_wait_ns": plan.options.min_wait_ns},
         **({"flight": describe_flight(plan.flight)} if plan.flight else {}),
     }
 
@@ -119,6 +125,7 @@ class _Session:
     source: Source
     spool: SpoolWriter
     recorder: Recorder
+    upkeep: Upkeep
     signals: Signals
     flight: Flight | None = None
     command: HeldCommand | None = None
@@ -134,14 +141,15 @@ def _session(
     meta = describe(plan)
     if plan.flight is None:
         spool = SpoolWriter(plan.spool, meta)
-        return _Session(
-            plan, source, spool, Recorder(source, spool, plan.progress), signals, None, command
-        )
+        upkeep = Upkeep(source, spool, meta, plan.max_cpu, say)
+        recorder = Recorder(source, spool, plan.progress)
+        return _Session(plan, source, spool, recorder, upkeep, signals, None, command)
     window = RollingSpool(plan.spool, meta, plan.flight.keep_ns, plan.max_bytes)
     watch = Watch(plan.flight.triggers, plan.syscalls)
     flight = Flight(plan.flight, watch, window, meta, say)
+    upkeep = Upkeep(source, window, meta, plan.max_cpu, say)
     recorder = Recorder(source, window, plan.progress, flight.see)
-    return _Session(plan, source, window, recorder, signals, flight, command)
+    return _Session(plan, source, window, recorder, upkeep, signals, flight, command)
 
 
 def _why_end(session: _Session, started_s: float) -> tuple[str, str] | None:
@@ -167,7 +175,7 @@ def _run(session: _Session) -> tuple[str, str]:
     pause_s = _SLOWEST_DRAIN_S
     try:
         while not (end := _why_end(session, started_s)):
-            session.signals.wait(pause_s)
+            session.signals.wait(min(pause_s, session.upkeep.step()))
             busy = session.source.fill > _BUSY_FILL
             session.recorder.drain()
             if session.flight:
@@ -220,15 +228,18 @@ def record_from(
     if why != "command":
         status = 0  # a command that was cut short has no status worth passing on
     recorder, flight = session.recorder, session.flight
+    cost = None
     try:
         recorder.finish()
         if flight and flight.is_pending and why != "disk":
             flight.dump(recorder, source)
-        end = {"why": why, "detail": detail, "ended_monotonic_ns": time.monotonic_ns()}
+        ended_ns = time.monotonic_ns()
+        cost = session.upkeep.close(recorder.n_records)
+        end = {"why": why, "detail": detail, "ended_monotonic_ns": ended_ns, "cost": cost}
         session.spool.close(end)
         if flight and why != "disk":
             shutil.rmtree(plan.spool)
     except OSError as error:
         why, detail = "disk", f"cannot write the spool: {error.strerror}"
     dumps = tuple(flight.dumps) if flight else ()
-    return Ended(why, detail, status, recorder.n_records, recorder.n_lost, dumps)
+    return Ended(why, detail, status, recorder.n_records, recorder.n_lost, cost, dumps)

@@ -140,7 +140,6 @@ class RollingSpool(SpoolWriter):
         self._close_files(piece)
         for record in RECORDS:
             self._file_of(piece, record).unlink(missing_ok=True)
-        self.written_bytes -= piece.size_bytes
 
     def _thin_out(self, record: Record) -> None:
         """Leave out what the window cannot need; then the older half, if that is not enough."""

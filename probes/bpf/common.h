@@ -120,12 +120,3 @@ static inline int end_wait(void)
 		state->note = (struct wait_note){};
 	return 0;
 }
-
-static inline s32 stack_of(void *ctx)
-{
-	int id = stacks.get_stackid(ctx, 0);
-
-	if (id < 0)
-		stacks_lost.increment(0);
-	return id;
-}

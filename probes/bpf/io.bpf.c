@@ -26,6 +26,10 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct bio_state state = {};
 
+	if (is_paused()) {
+		bios.delete(&bio); /* of an earlier bio at this address */
+		return 0;
+	}
 	state.queued_ns = bpf_ktime_get_ns();
 	state.tid = (u32)pid_tgid;
 	if (pid_tgid >> 32 == RCP_SELF_PID)
@@ -120,7 +124,7 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 
 RAW_TRACEPOINT_PROBE(block_rq_insert)
 {
-	struct io_record *io = io_of((struct request *)ctx->args[0]);
+	struct io_record *io = is_paused() ? NULL : io_of((struct request *)ctx->args[0]);
 
 	if (io && !io->inserted_ns)
 		io->inserted_ns = bpf_ktime_get_ns();
@@ -139,9 +143,15 @@ RAW_TRACEPOINT_PROBE(block_rq_merge)
 RAW_TRACEPOINT_PROBE(block_rq_issue)
 {
 	struct request *rq = (struct request *)ctx->args[0];
-	struct io_record *io = io_of(rq);
+	u64 key = (u64)rq;
+	struct io_record *io;
 	struct gendisk *disk;
 
+	if (is_paused() && !ios.lookup(&key)) {
+		lost.increment(REC_IO);
+		return 0;
+	}
+	io = io_of(rq);
 	if (!io)
 		return 0;
 	if (io->issued_ns) {

@@ -64,6 +64,10 @@ RAW_TRACEPOINT_PROBE(contention_begin)
 		excluded.increment(REC_LOCK_WAIT);
 		return 0;
 	}
+	if (is_paused()) {
+		lost.increment(REC_LOCK_WAIT);
+		return 0;
+	}
 	state->lock_owner_tid = lock_owner(lock, type);
 	if (state->lock == lock)
 		return 0; /* a mutex begins twice: when it spins and when it gives up spinning */

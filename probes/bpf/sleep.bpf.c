@@ -98,7 +98,26 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 	else
 		event.flags = RCP_SLEEP_FIRST_SEEN;
 	state->sleep_ts = 0;
+	if (event.ts && is_too_short(event.run_ns - event.ts))
+		return;
 	count_output(sleep_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_SLEEP);
+}
+
+/*
+ * While paused, sleeps are counted and forgotten: one that is under way when recording goes on
+ * is told of as FIRST_SEEN.
+ */
+static inline void forget_switch(struct bpf_raw_tracepoint_args *ctx, struct task_struct *prev,
+				 u32 prev_tid, u32 next_tid)
+{
+	struct task_state *state = tasks.lookup(&next_tid);
+
+	if (switched_out_state(ctx, prev) & TASK_DEAD)
+		tasks.delete(&prev_tid);
+	if (!state || state->flags & RCP_TASK_IS_RECORDER)
+		return;
+	state->sleep_ts = 0;
+	lost.increment(REC_SLEEP);
 }
 
 RAW_TRACEPOINT_PROBE(sched_switch)
@@ -109,6 +128,10 @@ RAW_TRACEPOINT_PROBE(sched_switch)
 	u64 now = bpf_ktime_get_ns();
 
 	set_completing_io(0); /* no completion spans a switch */
+	if (is_paused()) {
+		forget_switch(ctx, prev, prev_tid, next_tid);
+		return 0;
+	}
 	if (prev_tid)
 		fall_asleep(ctx, prev, prev_tid, now);
 	if (next_tid)
@@ -122,7 +145,7 @@ RAW_TRACEPOINT_PROBE(sched_waking)
 	u32 tid = task->pid, context;
 	struct task_state *state = tasks.lookup(&tid);
 
-	if (!state || state->flags & RCP_TASK_IS_RECORDER)
+	if (!state || state->flags & RCP_TASK_IS_RECORDER || is_paused())
 		return 0;
 	context = this_context();
 	state->woken_ns = bpf_ktime_get_ns();

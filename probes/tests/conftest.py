@@ -7,6 +7,7 @@ import pytest
 
 from rcp.probes.events import BY_NAME, Record
 from rcp.probes.features import Features
+from rcp.probes.shedding import Shedding
 
 Rows = npt.NDArray[np.void]
 
@@ -29,6 +30,7 @@ class ArraySource:
         self.lost: dict[str, int] = {}
         self.unfinished = np.zeros(0, BY_NAME["request"].dtype)
         self.fill = 0.0
+        self.shed_settings: list[Shedding] = []
         self.on_drain: Callable[[], None] = lambda: None
 
     def put(self, name: str, **columns: object) -> None:
@@ -47,6 +49,13 @@ class ArraySource:
             "written": {name: [n] for name, n in self.written.items()},
             "lost": {name: [n] for name, n in self.lost.items()},
         }
+
+    def shed(self, shedding: Shedding) -> None:
+        self.shed_settings.append(shedding)
+
+    @property
+    def program_fds(self) -> list[int]:
+        return []
 
     def stacks(self, ids: Iterable[int]) -> Iterable[tuple[int, list[str]]]:
         return [(i, ["schedule", f"function_{i}"]) for i in ids]

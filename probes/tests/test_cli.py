@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.probes import cli
+from rcp.probes.cost import Cost
 from rcp.probes.features import Features
 from rcp.probes.record import Ended, Plan
 
@@ -233,3 +234,40 @@ def test_a_wrong_mix_of_flight_options_ends_in_one_line(
     result = run(recorder, "-o", str(tmp_path / "a.duckdb"), *arguments)
     assert (result.exit_code, result.stderr) == (2, f"rcp-trace: error: {message}\n")
     assert recorder.plan is None
+
+
+def test_the_closing_lines_say_what_recording_cost(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    cost = Cost(2.0, 0.02, 3.0, 0.1, 800.0, 125_000, 1.0, 23, 1 << 20, 64 << 20)
+    recorder.ended = replace(recorder.ended, cost=cost.as_dict())
+    result = run(recorder, "-o", str(tmp_path / "a.spool"))
+    assert result.stderr.splitlines()[1] == (
+        "rcp-trace: cost: recorder 1.0 % of one CPU, probes 5.0 % (800 ns a run); "
+        "64 MiB of memory, 1.0 MiB written, 12 events/s."
+    )
+
+
+def test_limits_reach_the_recorder(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    limits = ("--min-wait", "20us", "--max-cpu", "5")
+    assert run(recorder, "-o", str(tmp_path / "a.spool"), *limits).exit_code == 0
+    assert (recorder.plan.options.min_wait_ns, recorder.plan.max_cpu) == (20_000, 0.05)
+    assert run(recorder, "-o", str(tmp_path / "b.spool")).exit_code == 0
+    assert (recorder.plan.options.min_wait_ns, recorder.plan.max_cpu) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--min-wait", "20"], "--min-wait '20': give a unit: ns, us, ms or s."),
+        (
+            ["--container", "web", "--cgroup", "/x"],
+            "--container and --cgroup are two ways to say one thing: give one.",
+        ),
+    ],
+)
+def test_wrong_limits_end_in_one_line(
+    recorder: SimpleNamespace, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = run(recorder, "-o", str(tmp_path / "a.spool"), *arguments)
+    assert (result.exit_code, result.stderr) == (2, f"rcp-trace: error: {message}\n")

@@ -1,0 +1,102 @@
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rcp.probes.cost import CostMeter, read_run_stats
+from rcp.probes.events import SCHEMA_VERSION
+from rcp.probes.spool import SpoolWriter
+from rcp.probes.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from rcp.probes.tests.conftest import ArraySource
+
+META = {"schema_version": SCHEMA_VERSION}
+
+
+def burn(seconds: float) -> None:
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def test_the_recorders_own_cpu_is_measured_from_the_start_of_recording() -> None:
+    meter = CostMeter([])
+    before = time.process_time()
+    burn(0.05)
+    cost = meter.cost(n_events=30, spool_bytes=7)
+    assert 0.05 <= cost.recorder_cpu_s <= time.process_time() - before + 0.05
+    assert cost.startup_cpu_s <= before
+    assert cost.duration_s >= 0.05
+    assert (cost.n_events, cost.spool_bytes) == (30, 7)
+    assert cost.peak_rss_bytes > 1 << 20
+    assert cost.as_dict()["events_per_s"] == round(30 / cost.duration_s, 1)
+
+
+def test_a_kernel_that_does_not_measure_probes_gives_no_figure() -> None:
+    cost = CostMeter([], enable=lambda: None).cost(1, 1)
+    assert (cost.probe_cpu_s, cost.probe_runs, cost.probe_ns_per_run) == (None, None, None)
+
+
+def test_measuring_is_switched_off_by_closing_and_on_for_one_tick_in_eight() -> None:
+    opened: list[int] = []
+
+    def enable() -> int:
+        opened.append(os.open("/dev/null", os.O_RDONLY))
+        return opened[-1]
+
+    def is_open(fd: int) -> bool:
+        return Path(f"/proc/self/fd/{fd}").exists()
+
+    meter = CostMeter([], enable=enable)
+    assert is_open(opened[0])
+    on = []
+    for _ in range(16):
+        meter.tick()
+        on.append(any(map(is_open, opened)))
+    assert on == ([False] * 7 + [True]) * 2
+    meter.close()
+    assert not any(map(is_open, opened))
+
+
+def test_a_descriptor_that_is_no_program_has_no_run_time() -> None:
+    with Path("/dev/null").open() as file:
+        assert read_run_stats([file.fileno()]) == (0, 0)
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> SpoolWriter:
+    return SpoolWriter(tmp_path / "a.spool", META)
+
+
+def test_without_a_bound_nothing_is_left_out(source: "ArraySource", spool: SpoolWriter) -> None:
+    meta = dict(META)
+    keeper = Upkeep(source, spool, meta, None, lambda text: None)
+    assert keeper.step() == 1.0
+    assert keeper.close(5)["n_events"] == 5
+    assert (source.shed_settings, meta) == ([], META)
+
+
+def test_beyond_the_bound_the_source_leaves_things_out_and_the_spool_says_so(
+    source: "ArraySource", spool: SpoolWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ns = time.monotonic_ns()
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
+    said: list[str] = []
+    keeper = Upkeep(source, spool, dict(META), 1e-6, said.append)
+    said.clear()  # a container may not be allowed to measure probes
+    for _ in range(8):
+        burn(0.01)
+        now_ns += 1_000_000_000
+        keeper.step()
+    keeper.close(5)
+    stored = json.loads((spool.path / "meta.json").read_text())["shedding"]
+    levels = [event["level"] for event in stored["events"]]
+    assert levels == [1, 2, 3, 4]
+    assert len(said) == 4
+    waits = [setting.wait_ns for setting in source.shed_settings]
+    assert waits[:2] == [50_000, 1_000_000]
+    assert not source.shed_settings[-1].stacks

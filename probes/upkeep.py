@@ -1,0 +1,65 @@
+"""What a recorder does about its own cost while it records: measures it, and keeps to a bound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rcp.probes.budget import TICK_NS, Budget
+from rcp.probes.cost import CostMeter
+from rcp.probes.drain import Source
+from rcp.probes.shedding import Shedding
+from rcp.probes.spool import SpoolWriter
+
+
+class Upkeep:
+    """Measures the cost of a recording and, given a bound, has the source leave things out."""
+
+    def __init__(
+        self,
+        source: Source,
+        spool: SpoolWriter,
+        meta: dict[str, Any],
+        max_cpu: float | None,
+        say: Callable[[str], None],
+    ) -> None:
+        """``max_cpu`` is in CPUs. ``meta`` is kept up to date, in the spool too."""
+        self._source, self._spool, self._meta, self._say = source, spool, meta, say
+        self._meter = CostMeter(source.program_fds, always=max_cpu is not None)
+        self._budget = Budget(max_cpu, time.monotonic_ns()) if max_cpu is not None else None
+        self._shedding = Shedding()
+        self._next_tick_ns = time.monotonic_ns() + TICK_NS
+        if self._budget and not self._meter.can_measure_probes:
+            say("this kernel does not measure its probes: --max-cpu bounds the recorder alone.")
+
+    def step(self) -> float:
+        """Do what is due; return after how many seconds to be called again."""
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_tick_ns:
+            self._meter.tick()
+            self._next_tick_ns = now_ns + TICK_NS
+        if self._budget is None:
+            return TICK_NS / 1e9
+        if self._budget.is_due(now_ns):
+            changed = self._budget.tick(self._meter.share(), now_ns)
+            if changed:
+                self._say(changed)
+                self._meta["shedding"] = self._budget.as_dict(now_ns)
+                self._spool.write_meta(self._meta)
+        self._apply(self._budget.shedding(now_ns))
+        return self._budget.next_change_s(now_ns)
+
+    def _apply(self, shedding: Shedding) -> None:
+        if shedding != self._shedding:
+            self._source.shed(shedding)
+            self._shedding = shedding
+
+    def close(self, n_events: int) -> dict[str, Any]:
+        """End measuring; return the cost, for ``end.json``."""
+        cost = self._meter.cost(n_events, self._spool.written_bytes).as_dict()
+        self._meter.close()
+        if self._budget and self._budget.level_max:
+            self._meta["shedding"] = self._budget.as_dict(time.monotonic_ns())
+            self._spool.write_meta(self._meta)
+        return cost
