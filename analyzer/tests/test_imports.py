@@ -39,6 +39,7 @@ EXCEPTIONS = {
 DOORS = {
     "bcc": ["rcp.probes.attach"],
     "duckdb": ["rcp.analyzer.store"],
+    "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
     "pyarrow": ["rcp.analyzer.store"],
     "skopt": ["rcp.tuner.optimizer"],
     "streamlit": ["rcp.ui"],
@@ -155,6 +156,7 @@ def test_package_files_hold_a_docstring_only() -> None:
         ("rcp.analyzer.report", "import duckdb", "duckdb is for rcp.analyzer.store only"),
         ("rcp.analyzer.report", "import pyarrow.parquet as pq", "pyarrow is for"),
         ("rcp.analyzer.cli", "importlib.import_module('skopt')", "skopt is for"),
+        ("rcp.analyzer.export.perfetto", "import perfetto.protos", "perfetto is for"),
         ("rcp.tuner.cli", "import streamlit", "streamlit is for rcp.ui only"),
         ("rcp.lab.cli", "run(['qemu-system-x86_64', '-m'])", "qemu-system-x86_64 is for"),
     ],

@@ -1,0 +1,1 @@
+"""A recording in other tools' formats: Perfetto, folded stacks, speedscope, Parquet."""

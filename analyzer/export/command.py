@@ -1,0 +1,171 @@
+"""``rcp-trace export``: a recording in other tools' formats."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rcp.analyzer.export.selection import Selection
+    from rcp.analyzer.store import Store
+
+SUFFIXES = {"perfetto": ".pftrace", "folded": ".folded", "speedscope": ".speedscope.json"}
+READERS = {
+    "perfetto": "open it at https://ui.perfetto.dev",
+    "folded": "draw it with flamegraph.pl or inferno-flamegraph",
+    "speedscope": "open it at https://www.speedscope.app",
+}
+RECORDING_SUFFIXES = (".spool.tar.xz", ".spool", ".duckdb")
+
+
+UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+
+class _Offset(click.ParamType[int]):
+    """A time since the recording's beginning: a number with its unit, seconds without."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> int:
+        """Return it in ns."""
+        found = re.fullmatch(r"(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|)", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is no time: write it like 1.5s or 200ms.", parameter, context)
+        return round(float(found[1]) * UNITS_NS[found[2] or "s"])
+
+
+OFFSET = _Offset()
+
+
+def default_output(recording: Path, kind: str) -> Path:
+    """Return the recording's own name with the suffix of the format."""
+    name = recording.name
+    for suffix in RECORDING_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return recording.with_name(name + SUFFIXES[kind])
+
+
+def _write(kind: str, store: Store, selection: Selection, out: IO[bytes]) -> None:
+    if kind == "perfetto":
+        from rcp.analyzer.export.perfetto import write_perfetto
+
+        write_perfetto(store, selection, out)
+
+
+def _write_file(kind: str, store: Store, selection: Selection, target: Path) -> None:
+    """Write a file that appears under its name only when it is complete."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with temporary.open("wb") as out:
+            _write(kind, store, selection, out)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _one_format(chosen: dict[str, bool]) -> str:
+    from rcp.analyzer.cli import CliError
+
+    kinds = [kind for kind, is_chosen in chosen.items() if is_chosen]
+    if len(kinds) == 1:
+        return kinds[0]
+    flags = " or ".join(f"--{kind}" for kind in chosen)
+    given = f"{len(kinds)} formats were" if kinds else "no format was"
+    raise CliError(f"{given} given: choose one, {flags}.")
+
+
+def _target(recording: Path, kind: str, output: Path | None, force: bool) -> Path | None:
+    """Return the file to write, None for stdout."""
+    from rcp.analyzer.cli import CliError
+
+    target = output or default_output(recording, kind)
+    if str(target) == "-":
+        return None
+    if target.exists() and not force:
+        raise CliError(f"{target} already exists: use --force to replace it, or -o.")
+    return target
+
+
+@contextmanager
+def _chosen(
+    file: Path,
+    request_ids: Sequence[int],
+    slowest: int | None,
+    from_ns: int | None,
+    to_ns: int | None,
+) -> Iterator[tuple[Store, Selection]]:
+    """Open a recording and choose from it."""
+    from rcp.analyzer.cli import CliError, recording
+    from rcp.analyzer.export.selection import SelectionError, select
+
+    with recording(file) as store:
+        try:
+            selection = select(store, request_ids, slowest, from_ns, to_ns)
+        except SelectionError as error:
+            raise CliError(str(error)) from error
+        yield store, selection
+
+
+@click.command(short_help="Write a recording for Perfetto and other tools.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--perfetto", is_flag=True, help="Write a trace for ui.perfetto.dev.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="File to write, - for stdout; default: the recording's name with the format's suffix.",
+)
+@click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
+@click.option(
+    "--request",
+    "request_ids",
+    type=click.IntRange(1),
+    multiple=True,
+    help="Only this request and its time; can be repeated.",
+)
+@click.option("--slowest", type=click.IntRange(1), help="Only so many requests, the slowest first.")
+@click.option(
+    "--from",
+    "from_ns",
+    type=OFFSET,
+    help="Only requests from this time on, like 1.5s after the recording's beginning.",
+)
+@click.option(
+    "--to", "to_ns", type=OFFSET, help="Only requests that begin before this time, like 2500ms."
+)
+def export(
+    file: Path,
+    perfetto: bool,
+    output: Path | None,
+    force: bool,
+    **chosen: Any,
+) -> None:
+    """Write a recording in another tool's format.
+
+    --perfetto is a time line: threads with their states, requests, journal, ios of each
+    device, inversions, and the critical path of each chosen request with arrows to whoever
+    ended its waits. Without --request or --slowest, paths are drawn for the slowest 100.
+
+    \b
+    Examples:
+      rcp-trace export slow.duckdb --perfetto
+      rcp-trace export slow.duckdb --perfetto --slowest 10 -o worst.pftrace
+      rcp-trace export slow.duckdb --perfetto --from 1.5s --to 2s
+    """
+    kind = _one_format({"perfetto": perfetto})
+    target = _target(file, kind, output, force)
+    with _chosen(file, **chosen) as (store, selection):
+        if target is None:
+            _write(kind, store, selection, sys.stdout.buffer)
+            return
+        _write_file(kind, store, selection, target)
+    click.echo(f"{target} written; {READERS[kind]}.", err=True)

@@ -1,0 +1,45 @@
+"""Lanes: overlapping intervals spread over as many tracks as needed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+_NEVER = 1 << 63
+
+
+def disjoint(items: Iterable[tuple[int, int, Item]]) -> list[list[Item]]:
+    """Spread (ts, end, item), ordered by ts, so that items of one lane do not overlap."""
+    return _spread(items, lambda ends, ts, end: not ends or ends[-1] <= ts)
+
+
+def nested(items: Iterable[tuple[int, int | None, Item]]) -> list[list[Item]]:
+    """Spread (ts, end, item), ordered by ts and longest first, so that one lane's items nest.
+
+    An ``end`` of None is an item that did not end.
+    """
+    known = ((ts, _NEVER if end is None else end, item) for ts, end, item in items)
+    return _spread(known, _fits_inside)
+
+
+def _fits_inside(ends: list[int], ts: int, end: int) -> bool:
+    while ends and ends[-1] <= ts:
+        ends.pop()
+    return not ends or end <= ends[-1]
+
+
+def _spread(
+    items: Iterable[tuple[int, int, Item]], fits: Callable[[list[int], int, int], bool]
+) -> list[list[Item]]:
+    lanes: list[list[Item]] = []
+    open_ends: list[list[int]] = []
+    for ts, end, item in items:
+        at = next((at for at, ends in enumerate(open_ends) if fits(ends, ts, end)), len(lanes))
+        if at == len(lanes):
+            lanes.append([])
+            open_ends.append([])
+        lanes[at].append(item)
+        open_ends[at].append(end)
+    return lanes

@@ -1,0 +1,244 @@
+"""What no single thread owns, as Perfetto tracks: devices, journals, inversions, counters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rcp.analyzer.export import lanes
+from rcp.analyzer.export.wire import Packets, Slice
+from rcp.analyzer.store import Store
+
+
+class Wake(NamedTuple):
+    """A thread woken by the completion of an io."""
+
+    flow: int
+    comm: str
+    reason: str
+
+
+class Io(NamedTuple):
+    """A block request with everything named."""
+
+    io_id: int
+    dev: int
+    op: str
+    bytes: int
+    sector: int
+    queued_ns: int
+    issued_ns: int
+    completed_ns: int
+    submitter: str | None
+    role: str | None
+    file: str | None
+    causes: str | None
+
+
+class Commit(NamedTuple):
+    """A jbd2 commit."""
+
+    dev: int
+    ts: int
+    dur: int | None
+    transaction_id: int
+    comm: str
+    locking_ns: int | None
+    flushing_ns: int | None
+    logging_ns: int | None
+    n_handles: int
+    n_blocks: int
+    n_blocks_logged: int
+
+
+_DEVICES = """
+    SELECT dev, coalesce(name, (dev >> 20) || ':' || (dev & 1048575))
+    FROM (SELECT DISTINCT dev FROM io UNION SELECT DISTINCT dev FROM journal_commit)
+    LEFT JOIN device USING (dev)
+"""
+
+_IOS = """
+    SELECT io_id, io.dev, op, bytes, sector, queued_ns, issued_ns, completed_ns,
+        task.comm, task.role, io_file.path, causes
+    FROM io
+    LEFT JOIN task ON task.utid = submitter_utid
+    LEFT JOIN io_file USING (io_id)
+    LEFT JOIN (
+        SELECT io_id, string_agg(comm || ' (' || n_pages || ' pages)', ', ' ORDER BY n_pages DESC)
+            AS causes
+        FROM io_cause JOIN task USING (utid)
+        GROUP BY io_id
+    ) USING (io_id)
+    WHERE queued_ns < $2 AND completed_ns >= $1
+    ORDER BY queued_ns, io_id
+"""
+
+_COMMITS = """
+    SELECT dev, ts, dur, transaction_id, comm, locking_ns, flushing_ns, logging_ns, n_handles,
+        n_blocks, n_blocks_logged
+    FROM journal_commit JOIN task USING (utid)
+    WHERE ts < $2 AND (dur IS NULL OR ts + dur >= $1)
+    ORDER BY dev, ts
+"""
+
+_INVERSIONS = """
+    SELECT inversion.ts, inversion.kind, inversion.culprit, {
+        'kind': inversion.kind, 'culprit': inversion.culprit, 'role': inversion.role,
+        'role_rule': inversion.role_rule, 'chain': chain, 'share': share,
+        'confidence': confidence, 'held_up_ns': inversion.dur, 'request': request_id
+    }
+    FROM inversion JOIN request USING (request_id)
+    WHERE inversion.ts >= $1 AND inversion.ts < $2
+      AND (request_id IN (SELECT unnest($3::INTEGER[])) OR len($3::INTEGER[]) = 0)
+    ORDER BY inversion.ts, inversion_id
+"""
+
+# A counter holds until its next value, so only changes are sent.
+_IN_FLIGHT = """
+    SELECT ts, n FROM (
+        SELECT ts, {column} AS n, lag({column}) OVER (ORDER BY ts) AS before
+        FROM io_in_flight
+        WHERE dev = $3 AND ts >= $1 AND ts < $2
+    )
+    WHERE n IS DISTINCT FROM before
+    ORDER BY ts
+"""
+
+_DIRTY = """
+    SELECT ts, any_value({column}) FROM throttle WHERE ts >= $1 AND ts < $2 GROUP BY ts ORDER BY ts
+"""
+
+
+def device_names(store: Store) -> dict[int, str]:
+    """Return the name of every device that was used, by number."""
+    return dict(sorted(store.query(_DEVICES), key=lambda row: str(row[1])))
+
+
+def _ios(store: Store, lo_ns: int, hi_ns: int) -> dict[int, list[Io]]:
+    by_device = defaultdict(list)
+    for io in store.rows(Io, _IOS, [lo_ns, hi_ns]):
+        by_device[io.dev].append(io)
+    return by_device
+
+
+def _io_slice(io: Io, ts: int, end: int) -> Slice:
+    return Slice(
+        ts,
+        end,
+        f"{io.op} by {io.submitter or '?'}",
+        {
+            "io": io.io_id,
+            "op": io.op,
+            "bytes": io.bytes,
+            "sector": io.sector,
+            "submitter": io.submitter,
+            "role": io.role,
+            "file": io.file,
+            "causes": io.causes,
+        },
+    )
+
+
+def write_ios(
+    packets: Packets,
+    store: Store,
+    names: Mapping[int, str],
+    window: tuple[int, int],
+    wakes: Mapping[int, Sequence[Wake]],
+) -> None:
+    """Write each device's ios, Q→D as ``queued`` and D→C as ``device``.
+
+    ``wakes`` are the threads an io's completion woke: a mark each, where the flow arrives.
+    """
+    top = packets.track("Block devices")
+    for dev, ios in _ios(store, *window).items():
+        parent = packets.track(names[dev], top)
+        for lane in lanes.disjoint((io.queued_ns, io.issued_ns, io) for io in ios):
+            track = packets.track("queued (Q→D)", parent, 0)
+            packets.slices(track, (_io_slice(io, io.queued_ns, io.issued_ns) for io in lane))
+        ios.sort(key=lambda io: (io.issued_ns, io.io_id))
+        for lane in lanes.disjoint((io.issued_ns, io.completed_ns, io) for io in ios):
+            track = packets.track("device (D→C)", parent, 1)
+            packets.slices(
+                track,
+                (
+                    piece
+                    for io in lane
+                    for piece in (
+                        _io_slice(io, io.issued_ns, io.completed_ns),
+                        *(_wake_mark(io, wake) for wake in wakes.get(io.io_id, ())),
+                    )
+                ),
+            )
+
+
+def _wake_mark(io: Io, wake: Wake) -> Slice:
+    at = io.completed_ns
+    return Slice(at, at, f"wakes {wake.comm}", {"reason": wake.reason}, [wake.flow])
+
+
+def _phases(commit: Commit) -> list[Slice]:
+    end = None if commit.dur is None else commit.ts + commit.dur
+    begins = [
+        (name, ts)
+        for name, ts in (
+            ("locking", commit.locking_ns),
+            ("flushing", commit.flushing_ns),
+            ("logging", commit.logging_ns),
+        )
+        if ts is not None
+    ]
+    ends = [ts for _, ts in begins[1:]] + [end]
+    return [Slice(ts, last, name) for (name, ts), last in zip(begins, ends, strict=True)]
+
+
+def write_journals(
+    packets: Packets, store: Store, names: Mapping[int, str], window: tuple[int, int]
+) -> None:
+    """Write each journal's commits, with their phases inside them."""
+    commits: dict[int, list[Slice]] = defaultdict(list)
+    for commit in store.rows(Commit, _COMMITS, window):
+        args = {
+            "transaction": commit.transaction_id,
+            "thread": commit.comm,
+            "handles": commit.n_handles,
+            "blocks": commit.n_blocks,
+            "blocks_logged": commit.n_blocks_logged,
+        }
+        end = None if commit.dur is None else commit.ts + commit.dur
+        commits[commit.dev].append(Slice(commit.ts, end, "commit", args))
+        commits[commit.dev] += _phases(commit)
+    for dev, slices in commits.items():
+        packets.slices(packets.track(f"Journal of {names[dev]}"), slices)
+
+
+def write_inversions(
+    packets: Packets, store: Store, window: tuple[int, int], request_ids: Sequence[int]
+) -> None:
+    """Mark where each inversion of the chosen requests begins (of all, when none is chosen)."""
+    track = packets.track("Inversions")
+    for ts, kind, culprit, args in store.query(_INVERSIONS, [*window, list(request_ids)]):
+        packets.instant(track, ts, f"{kind} by {culprit}", args)
+
+
+def _write_counter(
+    packets: Packets, name: str, unit: str, values: Sequence[tuple[int, ...]]
+) -> None:
+    if not values:
+        return
+    track = packets.counter_track(name, None, unit)
+    for ts, value in values:
+        packets.counter(track, ts, value)
+
+
+def write_counters(
+    packets: Packets, store: Store, names: Mapping[int, str], window: tuple[int, int]
+) -> None:
+    """Write how many ios each device had, and the dirty pages throttled writers saw."""
+    for dev, name in names.items():
+        for column, what in (("n_queued", "queued"), ("n_at_device", "at the device")):
+            rows = store.query(_IN_FLIGHT.format(column=column), [*window, dev])
+            _write_counter(packets, f"{name}: ios {what}", "ios", rows)
+    for column, name in (("dirty_pages", "dirty pages"), ("limit_pages", "dirty page limit")):
+        _write_counter(packets, name, "pages", store.query(_DIRTY.format(column=column), window))

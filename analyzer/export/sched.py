@@ -1,0 +1,155 @@
+"""The scheduler's own events, made again from sleeps.
+
+The recorder joins switch, waking and switch into one sleep in the kernel; viewers want the three
+events back. A sleep [ts, woken) of T that ran at ``run`` on CPU c gives
+
+    CPU of T's last run, at ts:   T switched out, with the state it left in
+    CPU of the waker, at woken:   T woken
+    c, at run:                    T switched in
+
+On each CPU the events in time order say who followed whom: a switch-out and a switch-in of one
+moment were one switch. Between others the CPU was idle, or ran what was not recorded (the
+recorder itself); ``ran_utid`` says which where it was recorded. What is guessed: where a thread's
+last stretch on a CPU has no recorded end, it lasts until the CPU's next switch and the thread
+sleeps interruptibly then; an interrupt's wake-up is put on the CPU of the woken thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rcp.analyzer.export.wire import HARDIRQ_FLAG, SOFTIRQ_FLAG, Switch, Waking
+from rcp.analyzer.store import Store
+
+IDLE_UTID = 0
+
+_STATES = {  # as sched_switch prints prev_state since v4.14: TASK_REPORT in linux/sched.h
+    "preempted": 256,
+    "interruptible": 1,
+    "uninterruptible": 2,
+    "exited": 16,
+}
+_RUNNABLE = 0
+
+_OUT, _WAKE, _IN = range(3)
+"""Order of events of one moment: who leaves, leaves first."""
+
+
+class Name(NamedTuple):
+    """What the scheduler calls a thread."""
+
+    tid: int
+    comm: str
+
+
+class Change(NamedTuple):
+    """Something a CPU did, before it is known what came before and after it."""
+
+    cpu: int
+    ts: int
+    kind: int
+    """``_OUT``, ``_WAKE`` or ``_IN``."""
+    utid: int
+    other: int | None
+    """The waker of a wake-up; who left the CPU when ``utid`` got it."""
+    how: str | None
+    """State a thread leaves in; context of a wake-up."""
+    target_cpu: int
+
+
+_RUNS = """
+    SELECT on_cpu.cpu, on_cpu.ts, on_cpu.utid,
+        coalesce(on_cpu.ts + on_cpu.dur, if(task.exit_ns >= on_cpu.ts, task.exit_ns, NULL)),
+        coalesce(left_as, if(task.exit_ns IS NULL, NULL, 'exited')), sleep.ran_utid
+    FROM on_cpu
+    JOIN task USING (utid)
+    JOIN sleep USING (sleep_id)
+    -- A thread runs on for a while after it says that it exits, and may be preempted then.
+    WHERE on_cpu.ts < $2
+      AND (on_cpu.dur IS NULL OR on_cpu.ts + on_cpu.dur >= $1)
+"""
+
+# The waker was on the CPU it had got last.
+_WAKINGS = """
+    SELECT coalesce(waker.cpu, woken.cpu), woken.woken_ns, woken.utid, woken.waker_utid,
+        woken.waker_context, woken.cpu
+    FROM sleep AS woken
+    ASOF LEFT JOIN (SELECT utid, ts, cpu FROM on_cpu) AS waker
+        ON waker.utid = woken.waker_utid AND waker.ts <= woken.woken_ns
+    WHERE NOT woken.is_preempted AND woken.woken_ns >= $1 AND woken.woken_ns < $2
+"""
+
+
+def changes(store: Store, lo_ns: int, hi_ns: int) -> list[Change]:
+    """Return what CPUs did in [lo_ns, hi_ns), and the ends of what they did then, in order."""
+    found = []
+    for cpu, ts, utid, end, how, before in store.query(_RUNS, [lo_ns, hi_ns]):
+        found.append(Change(cpu, ts, _IN, utid, before, None, cpu))
+        if end is not None:
+            found.append(Change(cpu, end, _OUT, utid, None, how, cpu))
+    for cpu, ts, utid, waker, context, target in store.query(_WAKINGS, [lo_ns, hi_ns]):
+        found.append(Change(cpu, ts, _WAKE, utid, waker, context, target))
+    return sorted(found, key=lambda change: change[:4])
+
+
+def by_cpu(found: Sequence[Change]) -> Iterator[tuple[int, Sequence[Change]]]:
+    """Split changes, ordered by CPU, into those of each."""
+    start = 0
+    for at, change in enumerate(found):
+        if change.cpu != found[start].cpu:
+            yield found[start].cpu, found[start:at]
+            start = at
+    if found:
+        yield found[start].cpu, found[start:]
+
+
+class _Cpu:
+    """One CPU while its changes are read: who has it."""
+
+    def __init__(self, cpu: int, names: Mapping[int, Name]) -> None:
+        self._cpu, self._names = cpu, names
+        self.current = IDLE_UTID
+
+    def switch(self, ts: int, to: int, state: int) -> Switch:
+        prev, following = self._names[self.current], self._names[to]
+        self.current = to
+        return Switch(self._cpu, ts, prev.tid, prev.comm, state, following.tid, following.comm)
+
+    def waking(self, change: Change) -> Waking:
+        waker = self.current if change.other is None else change.other
+        flags = {"hardirq": HARDIRQ_FLAG, "softirq": SOFTIRQ_FLAG}.get(change.how or "", 0)
+        tid, comm = self._names[change.utid]
+        return Waking(
+            self._cpu, change.ts, tid, comm, self._names[waker].tid, flags, change.target_cpu
+        )
+
+    def left_state(self) -> int:
+        """Return the state of a thread whose leaving was not recorded."""
+        return _RUNNABLE if self.current == IDLE_UTID else _STATES["interruptible"]
+
+
+def _next_in(found: Sequence[Change], after: int) -> Change | None:
+    following = range(after + 1, len(found))
+    return next((found[at] for at in following if found[at].kind == _IN), None)
+
+
+def events(
+    cpu: int, found: Sequence[Change], names: Mapping[int, Name]
+) -> Iterable[Switch | Waking]:
+    """Yield the scheduler events of one CPU from its changes, which are in order of time."""
+    state = _Cpu(cpu, names)
+    for at, change in enumerate(found):
+        if change.kind == _WAKE:
+            yield state.waking(change)
+        elif change.kind == _OUT and state.current == change.utid:
+            left = _STATES.get(change.how or "", _STATES["interruptible"])
+            following = _next_in(found, at)
+            if following is not None and following.ts == change.ts:
+                yield state.switch(change.ts, following.utid, left)
+                continue
+            between = following.other if following is not None else None
+            to = IDLE_UTID if between in (None, change.utid) else between
+            yield state.switch(change.ts, to or IDLE_UTID, left)
+        elif change.kind == _IN and state.current != change.utid:
+            yield state.switch(change.ts, change.utid, state.left_state())

@@ -1,0 +1,87 @@
+"""``rcp-trace export``: what users type, and exactly what they read when it goes wrong."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rcp.analyzer.cli import main
+from rcp.analyzer.export.command import OFFSET
+from rcp.analyzer.load import load_spool
+from rcp.fixtures.synth import Synth
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["export", *map(str, arguments)])
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    synth = Synth([("foreground", "comm:writer")])
+    fg, other = synth.task("writer", tid=10, target=True), synth.task("other", tid=11)
+    synth.request(fg, 1_000_000, 1_000_300)
+    synth.request(fg, 2_000_000, 2_000_100)
+    synth.request(fg, 3_000_000, 3_000_200)
+    synth.request(fg, 4_000_000, 0)
+    synth.request(other, 5_000_000, 5_900_000)
+    load_spool(synth.write(tmp_path / "x.spool"), tmp_path / "x.duckdb")
+    return tmp_path / "x.duckdb"
+
+
+def error_of(*arguments: object) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("rcp-trace: error: ").rstrip("\n")
+
+
+def test_the_output_stands_beside_the_recording(recording: Path) -> None:
+    result = run(recording, "--perfetto")
+    target = recording.with_name("x.pftrace")
+    assert result.stderr == f"{target} written; open it at https://ui.perfetto.dev.\n"
+    assert target.stat().st_size > 0
+    assert not list(recording.parent.glob(".*"))
+    assert error_of(recording, "--perfetto") == (
+        f"{target} already exists: use --force to replace it, or -o."
+    )
+    assert run(recording, "--perfetto", "--force").exit_code == 0
+
+
+def test_a_dash_is_stdout(recording: Path) -> None:
+    result = run(recording, "--perfetto", "-o", "-")
+    run(recording, "--perfetto")
+    assert result.stdout_bytes == recording.with_name("x.pftrace").read_bytes()
+    assert result.stderr == ""
+
+
+def test_errors_are_one_line(recording: Path) -> None:
+    assert error_of(recording) == "no format was given: choose one, --perfetto."
+    assert error_of(recording, "--perfetto", "--request", 9) == (
+        f"{recording} has no request 9: request ids go from 1 to 5."
+    )
+    assert error_of(recording, "--perfetto", "--request", 4) == (
+        "request 4 did not finish: it has no critical path to export."
+    )
+    assert error_of(recording, "--perfetto", "--from", "2s", "--to", "1s") == (
+        "the time range is empty: --from must come before --to."
+    )
+    result = run(recording, "--perfetto", "--from", "1h")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == (
+        "Error: Invalid value for '--from': '1h' is no time: write it like 1.5s or 200ms."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("1.5s", 1_500_000_000),
+        ("2", 2_000_000_000),
+        ("200ms", 200_000_000),
+        ("7us", 7_000),
+        ("3 µs", 3_000),
+        ("12ns", 12),
+    ],
+)
+def test_times_have_units(text: str, ns: int) -> None:
+    assert OFFSET.convert(text, None, None) == ns
