@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.critical_path import Edges
-from rcp.analyzer.reasons import REASONS
-from rcp.analyzer.trace import Times
+from rcp.analyzer.found import KIND, KINDS, Found, Rows
+from rcp.analyzer.lookup import group_codes
+from rcp.analyzer.paths import Edges
+from rcp.analyzer.reasons import CODE, REASONS
+from rcp.analyzer.trace import Index, Times
 
 ARROW = " → "
 
@@ -77,3 +79,72 @@ class Chains:
         if len(self.of_edge):
             shapes = np.where(edge >= 0, self.of_edge[edge], shapes)
         return shapes
+
+
+# How a culprit that is not on the chain is told, by kind of inversion.
+_BESIDE = {
+    "admission_slot": "admission_slot behind",
+    "admission_tag": "admission_tag behind",
+    "dirty_throttle": "dirty_throttle behind",
+    "queue": "queue behind",
+    "device": "device shared with",
+    "flush": "flush behind",
+    "cpu": "runqueue behind",
+}
+_PLACES = ("admission_slot", "admission_tag", "dirty_throttle")
+
+
+class ChainTexts:
+    """Chains of inversions: an edge's chain, and who was beside it or behind a helper."""
+
+    def __init__(self, chains: Chains, comms: Sequence[str], edges: Edges) -> None:
+        """Tell the chains of ``edges``; ``comms`` by utid."""
+        self._chains, self._comms, self._edges = chains, comms, edges
+
+    def depth(self, told: Index) -> npt.NDArray[np.int8]:
+        """Return how many edges the chain to each edge has, itself included."""
+        depth = np.zeros(len(told), np.int8)
+        some = told >= 0
+        depth[some] = self._edges.depth[told[some]] + 1
+        return depth
+
+    def of(self, found: Found, rows: Rows, shape: Times, request: Index) -> tuple[list[str], Index]:
+        """Return the distinct chains, and which one each of ``rows`` has.
+
+        ``shape`` and ``request`` are of those rows; ``shape`` is that of the told edge.
+        """
+        kind, told, head = found.kind[rows], found.told[rows], found.head[rows]
+        beside = np.isin(kind, [KIND[name] for name in _BESIDE])
+        # A wait for a place is itself the last step: the io that ended it does not matter.
+        at_edge = np.isin(kind, [KIND[name] for name in _PLACES])
+        if len(self._edges):
+            at_edge &= np.isin(self._edges.reason[head], [CODE[name] for name in _PLACES])
+            parent = np.where(at_edge, self._edges.parent[told], told).astype(np.int32)
+            shape = np.where(at_edge, self._chains.of(request, parent), shape)
+            named = np.where(head >= 0, self._edges.waker[head], -1) == found.culprit[rows]
+        else:
+            named = np.zeros(len(rows), bool)
+        silent = ~beside & named
+        columns = (
+            shape,
+            np.where(beside, kind, -1),
+            np.where(silent, -1, found.culprit[rows]),
+        )
+        # Rows of one chain and one culprit tell the same.
+        inverse = group_codes(*columns)
+        _, example = np.unique(inverse, return_index=True)
+        texts = [
+            self._tell(*map(int, row)) for row in zip(*(c[example] for c in columns), strict=True)
+        ]
+        labels = sorted(set(texts))
+        code = {text: position for position, text in enumerate(labels)}
+        of_distinct = np.array([code[text] for text in texts], np.int32)
+        return labels, of_distinct[inverse] if texts else np.empty(0, np.int32)
+
+    def _tell(self, shape: int, kind: int, culprit: int) -> str:
+        text = self._chains.text[shape]
+        if culprit < 0:
+            return text
+        if kind < 0:
+            return f"{text} for {self._comms[culprit]}"
+        return f"{text}{ARROW}{_BESIDE[KINDS[kind]]} {self._comms[culprit]}"

@@ -22,13 +22,14 @@ sleeps, so the segments of a request are disjoint and cover it exactly; levels e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.offcpu import Frames, OffCpu, Pieces
+from rcp.analyzer.paths import Edges, PathColumns, Paths, Segments, column_dtype
 from rcp.analyzer.reasons import CODE, EXTERNAL, REASONS
 from rcp.analyzer.trace import Index, Ios, Requests, Sleeps, Times
 
@@ -40,93 +41,19 @@ CHUNK_REQUESTS = 1 << 16
 
 CPU, RUNQUEUE, UNKNOWN = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
 ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
+ADMISSION_SLOT = CODE["admission_slot"]
 
+# Waits an interrupt may end without anybody having done anything: a timer's, a peer's.
+_ENDS_ITSELF = np.array(
+    [
+        code in EXTERNAL or name in ("dirty_throttle", "admission_slot", "admission_tag")
+        for code, name in enumerate(REASONS)
+    ]
+)
 _IS_EXTERNAL = np.array([code in EXTERNAL for code in range(len(REASONS))])
 
-
-@dataclass(frozen=True)
-class Segments:
-    """Pieces of critical paths, ordered by request and time."""
-
-    request: Index
-    ts: Times
-    dur: Times
-    depth: npt.NDArray[np.int8]
-    """Edges between the request and this: 0 is the request's own thread."""
-    kind: npt.NDArray[np.int8]
-    """Position in ``reasons.REASONS``."""
-    utid: Index
-    """Whose time it is, -1 for an io stage."""
-    io: Index
-    edge: Index
-    """The last edge that leads here, -1 at depth 0."""
-
-    def __len__(self) -> int:
-        return len(self.request)
-
-
-@dataclass(frozen=True)
-class Edges:
-    """Sleeps on critical paths; an edge's parent always comes before it."""
-
-    request: Index
-    depth: npt.NDArray[np.int8]
-    """Depth of the waiter: 0 is the request's own thread."""
-    parent: Index
-    sleep: Index
-    waiter: Index
-    waker: Index
-    """The task that ended the sleep, or submitted the io that did; -1 when neither is known."""
-    io: Index
-    reason: npt.NDArray[np.int8]
-    ts: Times
-    dur: Times
-    """The part of the sleep inside the waiter's frame."""
-
-    def __len__(self) -> int:
-        return len(self.request)
-
-
-@dataclass(frozen=True)
-class Paths:
-    """All critical paths of a recording."""
-
-    segments: Segments
-    edges: Edges
-
-
-class _Columns:
-    """Rows of Segments or Edges collected in parts."""
-
-    def __init__(self, kind: type[Segments] | type[Edges]) -> None:
-        self._dtypes = {f.name: _DTYPES.get(f.name, _INDEX) for f in fields(kind)}
-        self._parts: dict[str, list[npt.NDArray[np.generic]]] = {n: [] for n in self._dtypes}
-        self.count = 0
-
-    def add(self, count: int, **columns: npt.NDArray[np.generic] | int) -> None:
-        for name, dtype in self._dtypes.items():
-            value = columns[name]
-            if isinstance(value, np.ndarray):
-                self._parts[name].append(value.astype(dtype, copy=False))
-            else:
-                self._parts[name].append(np.full(count, value, dtype))
-        self.count += count
-
-    def arrays(self) -> dict[str, Any]:
-        return {
-            name: np.concatenate([np.empty(0, self._dtypes[name]), *parts])
-            for name, parts in self._parts.items()
-        }
-
-
-_INDEX: np.dtype[np.generic] = np.dtype(np.int32)
-_DTYPES: dict[str, np.dtype[np.generic]] = {
-    "ts": np.dtype(np.int64),
-    "dur": np.dtype(np.int64),
-    "depth": np.dtype(np.int8),
-    "kind": np.dtype(np.int8),
-    "reason": np.dtype(np.int8),
-}
+ADMISSION_SLEEP_MIN_NS = 10_000
+"""Between queueing and getting a request: shorter than this nobody slept."""
 
 
 class _Walk:
@@ -135,17 +62,22 @@ class _Walk:
     def __init__(self, sleeps: Sleeps, ios: Ios, n_utids: int) -> None:
         self.sleeps, self.ios = sleeps, ios
         self.offcpu = OffCpu(sleeps, n_utids)
-        self.segments, self.edges = _Columns(Segments), _Columns(Edges)
+        self.segments, self.edges = PathColumns(Segments), PathColumns(Edges)
 
     def take_segments(self) -> dict[str, Any]:
         """Return the columns of the segments so far, by request and time, and forget them."""
         columns = self.segments.arrays()
-        self.segments = _Columns(Segments)
+        self.segments = PathColumns(Segments)
         order = _path_order(columns["request"], columns["ts"])
         return {name: array[order] for name, array in columns.items()}
 
     def emit(
-        self, frames: Frames, depth: int, kind: npt.NDArray[np.int8] | int, io: Index | int = -1
+        self,
+        frames: Frames,
+        depth: int,
+        kind: npt.NDArray[np.int8] | int,
+        io: Index | int = -1,
+        ran: Index | int = -1,
     ) -> None:
         """Add a segment for each frame that is not empty."""
         keep = np.flatnonzero(frames.hi > frames.lo)
@@ -160,6 +92,7 @@ class _Walk:
             utid=chosen.utid,
             io=io[keep] if isinstance(io, np.ndarray) else io,
             edge=chosen.edge,
+            ran=ran[keep] if isinstance(ran, np.ndarray) else ran,
         )
 
     def level(self, frames: Frames, depth: int) -> Frames:
@@ -169,7 +102,8 @@ class _Walk:
         blind = ~self.offcpu.has_records[pieces.running.utid] if depth else False
         kind = np.where(blind, UNKNOWN, CPU).astype(np.int8)
         self.emit(pieces.running, depth, np.broadcast_to(kind, len(pieces.running)))
-        self.emit(pieces.runnable, depth, RUNQUEUE)
+        ran = self.sleeps.ran_utid[pieces.delayed]
+        self.emit(pieces.runnable, depth, RUNQUEUE, ran=ran)
         self.emit(pieces.unseen, depth, UNKNOWN)
         return self._asleep(pieces, depth)
 
@@ -177,6 +111,10 @@ class _Walk:
         asleep, sleep = pieces.asleep, pieces.sleep
         io, waker = self.sleeps.waker_io[sleep], self.sleeps.waker_utid[sleep]
         by_io = io >= 0
+        owner = self.sleeps.owner_utid[sleep]
+        guessed = ~by_io & (waker < 0) & (owner >= 0)
+        guessed &= ~_IS_EXTERNAL[self.sleeps.reason[sleep]]
+        waker = np.where(guessed, owner, waker)
         by_task = ~by_io & (waker >= 0) & (waker != asleep.utid)
         submitter = self.ios.submitter[io] if len(self.ios) else waker
         source = np.where(by_io, submitter, np.where(by_task, waker, -1)).astype(np.int32)
@@ -189,6 +127,7 @@ class _Walk:
             sleep=sleep,
             waiter=asleep.utid,
             waker=source,
+            guessed=guessed & by_task,
             io=io,
             reason=self.sleeps.reason[sleep],
             ts=asleep.lo,
@@ -210,7 +149,7 @@ class _Walk:
     def _terminal(self, waits: Frames, sleep: Index, depth: int) -> None:
         """Ended by an interrupt, or by nothing known: the sleep's own reason is the answer."""
         reason = self.sleeps.reason[sleep]
-        kind = np.where(_IS_EXTERNAL[reason], reason, UNKNOWN).astype(np.int8)
+        kind = np.where(_ENDS_ITSELF[reason], reason, UNKNOWN).astype(np.int8)
         self.emit(waits, depth + 1, kind)
 
     def _io_stages(self, waits: Frames, io: Index, depth: int) -> Frames:
@@ -223,7 +162,8 @@ class _Walk:
         g = np.clip(ios.got[io], q, hi)
         d = np.clip(ios.issued[io], g, hi)
         nobody = np.full(len(io), -1, np.int32)
-        for kind, begin, end in ((ADMISSION_TAG, q, g), (QUEUE, g, d), (DEVICE, d, hi)):
+        admission = self._admission(ios.submitter[io], q, g)
+        for kind, begin, end in ((admission, q, g), (QUEUE, g, d), (DEVICE, d, hi)):
             self.emit(Frames(waits.request, nobody, begin, end, waits.edge), depth + 1, kind, io)
         submitter = ios.submitter[io]
         known = (submitter >= 0) & (submitter != waits.utid) & ~wrong
@@ -231,6 +171,16 @@ class _Walk:
         self.emit(before.take(np.flatnonzero(~known)), depth + 1, UNKNOWN)
         follow = np.flatnonzero(known & (q > lo))
         return before.take(follow).of(submitter[follow])
+
+    def _admission(self, submitter: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
+        """Tell a throttled submitter from one without a tag, by what it slept for in [Q, G)."""
+        kind = np.full(len(q), ADMISSION_TAG, np.int8)
+        slept = np.flatnonzero((g - q >= ADMISSION_SLEEP_MIN_NS) & (submitter >= 0))
+        nobody = submitter[slept]
+        sleep = self.offcpu.first_sleep(Frames(nobody, nobody, q[slept], g[slept], nobody))
+        throttled = (sleep >= 0) & (self.sleeps.reason[sleep] == ADMISSION_SLOT)
+        kind[slept[throttled]] = ADMISSION_SLOT
+        return kind
 
 
 def _chunks(requests: Requests) -> Iterator[Frames]:
@@ -256,9 +206,7 @@ def critical_paths(sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int) -
         # Chunks come in order of request, so sorting each is sorting all, and stays in the cache.
         done.append(walk.take_segments())
     segments = {
-        f.name: np.concatenate(
-            [np.empty(0, _DTYPES.get(f.name, _INDEX)), *(d[f.name] for d in done)]
-        )
+        f.name: np.concatenate([np.empty(0, column_dtype(f.name)), *(d[f.name] for d in done)])
         for f in fields(Segments)
     }
     return Paths(Segments(**segments), Edges(**walk.edges.arrays()))

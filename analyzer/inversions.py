@@ -1,17 +1,19 @@
 """Inversions: the parts of foreground requests' critical paths that serve other work.
 
-Each segment is asked, walking outwards from the request:
+Each segment is asked in turn; the first answer stands:
 
-1. Is there a background task on its chain? The first one is the culprit: it held a ``lock``,
-   it was to make a ``condition`` true, or it submitted the io waited for (``io_dependency``).
-2. Else, for an io of the request's own side or of the kernel that waited for a tag or in a
-   scheduler: did background ios occupy the device meanwhile? Then it is ``queue``.
-3. Else, for such an io at the device: how much longer than alone did it take, with background
-   ios in flight? That excess is ``device``.
+1. Is there a suspect on its chain? The first one is the culprit: it held a ``lock``, it was to
+   make a ``condition`` true, or the io waited for carries its data (``io_dependency``).
+2. Was somebody on the chain waiting for a place (``admission_tag``, ``admission_slot``), or
+   paused for dirty pages (``dirty_throttle``)? The culprit holds most places, dirtied most.
+3. Is it a stage of an io? Suspects' writes may have filled the cache it must ``flush``; their
+   ios may have had the tags, stood before it (``queue``), or been at the ``device`` beside it,
+   where only what it took longer than alone counts.
+4. Was somebody runnable while a suspect ran (``cpu``)?
+5. Was a kernel thread busy, mostly with suspects' work (``condition``, ``lock``)?
 
-Background means a task some rule calls so. A user task no rule knows is suspected too, at half
-the confidence, unless it is the request's own process or the peer of a pipe, a socket or a
-poll. Kernel threads, foreground tasks and the recorder are never culprits.
+Suspects are background tasks. A user task no rule knows is suspected too, at half the
+confidence, unless it is the request's own process or the peer of a pipe, a socket or a poll.
 """
 
 from __future__ import annotations
@@ -23,33 +25,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.ahead import Windows, group_codes, ios_ahead, solo_service_ns
-from rcp.analyzer.chains import ARROW, Chains, generic_name
-from rcp.analyzer.critical_path import ADMISSION_TAG, DEVICE, QUEUE, Paths
-from rcp.analyzer.reasons import EXCLUSIVE, REASONS
+from rcp.analyzer.causes import io_causes
+from rcp.analyzer.chains import Chains, ChainTexts, generic_name
+from rcp.analyzer.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE, RUNQUEUE
+from rcp.analyzer.crowding import GUESS_CONFIDENCE, Beside
+from rcp.analyzer.flushes import is_flush
+from rcp.analyzer.found import KIND, KINDS, Found, Rows, found_rows
+from rcp.analyzer.helpers import EXCLUSIVE_REASON, on_behalf
+from rcp.analyzer.paths import Edges, Paths
 from rcp.analyzer.roles import FOREGROUND, ROLE_CODE, UNKNOWN
-from rcp.analyzer.suspects import Suspects, culprit_edges
+from rcp.analyzer.suspects import (
+    ADMISSION,
+    THROTTLE,
+    Blame,
+    Suspects,
+    first_on_chain,
+    guilty_edges,
+)
 from rcp.analyzer.tasks import Tasks
 from rcp.analyzer.trace import Index, Times, Trace
 
-KINDS = ("lock", "condition", "io_dependency", "queue", "device")
-LOCK, CONDITION, IO_DEPENDENCY, BEHIND, SHARED = range(len(KINDS))
-
-DEVICE_EXCESS_MIN = 0.10
-"""Share of the solo service time an excess must pass: below it, it is the device's own jitter."""
+__all__ = ["KINDS", "Inversions", "find_inversions"]
 
 UNKNOWN_ROLE_CONFIDENCE = 0.5
 """A task nobody gave a role may well be another client the user cares for."""
 
-GUESS_CONFIDENCE = 0.5
-"""The solo time is the least service time seen under load: the excess may be overstated."""
-
-_EXCLUSIVE = np.array([code in EXCLUSIVE for code in range(len(REASONS))])
-
 
 @dataclass(frozen=True)
 class Inversions:
-    """One row per request, kind, culprit and chain; what several segments share is added up."""
+    """One row per request, kind, culprit and way to it; what several segments share is added up."""
 
     request: Index
     kind: npt.NDArray[np.int8]
@@ -58,6 +62,8 @@ class Inversions:
     ts: Times
     """Start of the first segment."""
     dur: Times
+    depth: npt.NDArray[np.int8]
+    """Edges on the chain."""
     chain: Index
     """Position in ``chains``."""
     n_ios_ahead: Times
@@ -71,149 +77,74 @@ class Inversions:
         return len(self.request)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Segments that are inversions: positions, and the columns of ``Inversions``."""
+class _Search:
+    """The segments of foreground requests that no rule has answered yet."""
 
-    segment: npt.NDArray[np.intp]
-    kind: npt.NDArray[np.int8]
-    culprit: Index
-    dur: Times
-    edge: Index
-    """The edge the chain is told to."""
-    n_ios: Times
-    bytes: Times
-    guessed: npt.NDArray[np.bool_]
+    def __init__(self, trace: Trace, paths: Paths) -> None:
+        suspects = Suspects(trace.tasks)
+        blame = Blame.of(io_causes(trace), trace.ios, suspects)
+        pid = trace.tasks.pid[trace.requests.utid]
+        self.beside = Beside(trace, paths, suspects, blame, pid)
+        foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
+        self._open = foreground[paths.segments.request]
+        self.found: list[Found] = []
 
+    def ask(self, mask: npt.NDArray[np.bool_]) -> Rows:
+        """Return the unanswered segments of the mask."""
+        return np.flatnonzero(mask & self._open)
 
-def _on_chain(paths: Paths, chosen: npt.NDArray[np.intp], culprit_edge: Index) -> _Found:
-    """Rule 1: segments with a culprit on their chain."""
-    edges, segments = paths.edges, paths.segments
-    edge = culprit_edge[segments.edge[chosen]]
-    exclusive = _EXCLUSIVE[edges.reason[edge]]
-    kind = np.where(edges.io[edge] >= 0, IO_DEPENDENCY, np.where(exclusive, LOCK, CONDITION))
-    none = np.zeros(len(chosen), np.int64)
-    return _Found(
-        chosen,
-        kind.astype(np.int8),
-        edges.waker[edge],
-        segments.dur[chosen],
-        edge,
-        none,
-        none,
-        np.zeros(len(chosen), bool),
-    )
+    def answer(self, found: Found) -> None:
+        self._open[found.segment] = False
+        self.found.append(found)
 
-
-def _beside(
-    trace: Trace,
-    paths: Paths,
-    chosen: npt.NDArray[np.intp],
-    pid: Times,
-    suspects: Suspects,
-    kind: int,
-) -> _Found:
-    """Rules 2 and 3 but for the excess: segments with background ios ahead or in flight."""
-    segments, ios = paths.segments, trace.ios
-    lo = segments.ts[chosen]
-    windows = Windows(
-        lo, lo + segments.dur[chosen], ios.dev[segments.io[chosen]], pid[segments.request[chosen]]
-    )
-    # A tag is held from G on; a scheduler's slot at the device from D on.
-    of_tags = segments.kind[chosen[:1]] == ADMISSION_TAG
-    start = ios.got if of_tags.any() else ios.issued
-    ahead = ios_ahead(windows, ios, start, suspects.any, suspects.exempt_pid)
-    hit = np.flatnonzero(ahead.owner >= 0)
-    return _Found(
-        chosen[hit],
-        np.full(len(hit), kind, np.int8),
-        ahead.owner[hit],
-        segments.dur[chosen[hit]],
-        segments.edge[chosen[hit]],
-        ahead.n_ios[hit],
-        ahead.bytes[hit],
-        np.zeros(len(hit), bool),
-    )
-
-
-def _with_excess(found: _Found, trace: Trace, paths: Paths) -> _Found:
-    """Rule 3: keep what the io took longer than alone."""
-    io = paths.segments.io[found.segment]
-    solo, guessed = solo_service_ns(trace.ios)
-    service = trace.ios.completed[io] - trace.ios.issued[io]
-    excess = np.minimum(service - solo[io], found.dur)
-    keep = np.flatnonzero(excess > DEVICE_EXCESS_MIN * solo[io])
-    return _Found(
-        found.segment[keep],
-        found.kind[keep],
-        found.culprit[keep],
-        excess[keep],
-        found.edge[keep],
-        found.n_ios[keep],
-        found.bytes[keep],
-        guessed[io[keep]],
-    )
-
-
-def _find(trace: Trace, paths: Paths) -> list[_Found]:
-    segments, suspects = paths.segments, Suspects(trace.tasks)
-    pid = trace.tasks.pid[trace.requests.utid]
-    foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
-    culprit_edge = culprit_edges(paths.edges, pid, suspects)
-    waits = (segments.edge >= 0) & foreground[segments.request]
-    on_chain = waits.copy()
-    on_chain[waits] = culprit_edge[segments.edge[waits]] >= 0
-    innocent = waits & ~on_chain & (segments.io >= 0)
-    found = [_on_chain(paths, np.flatnonzero(on_chain), culprit_edge)]
-    for kind, as_kind in ((ADMISSION_TAG, BEHIND), (QUEUE, BEHIND), (DEVICE, SHARED)):
-        chosen = np.flatnonzero(innocent & (segments.kind == kind))
-        part = _beside(trace, paths, chosen, pid, suspects, as_kind)
-        found.append(_with_excess(part, trace, paths) if kind == DEVICE else part)
-    return found
-
-
-def _join(found: list[_Found]) -> _Found:
-    return _Found(
-        *(
-            np.concatenate([getattr(part, name) for part in found])
-            for name in _Found.__dataclass_fields__
+    def on_chain(self) -> None:
+        """Rule 1."""
+        beside, edges, segments = self.beside, self.beside.paths.edges, self.beside.paths.segments
+        guilty, culprit = guilty_edges(edges, beside.pid, beside.suspects, beside.blame)
+        first = first_on_chain(edges, guilty)
+        chosen = self.ask(segments.edge >= 0)
+        chosen = chosen[first[segments.edge[chosen]] >= 0]
+        head = first[segments.edge[chosen]]
+        by_io, exclusive = edges.io[head] >= 0, EXCLUSIVE_REASON[edges.reason[head]]
+        task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
+        share = np.ones(len(head))
+        share[by_io] = beside.blame.io.share[edges.io[head[by_io]]]
+        self.answer(
+            found_rows(
+                chosen,
+                np.where(by_io, KIND["io_dependency"], task_kind),
+                culprit[head],
+                segments.dur[chosen],
+                head,
+                np.where(by_io, head, segments.edge[chosen]).astype(np.int32),
+                share,
+            )
         )
-    )
 
+    def crowded(self) -> None:
+        """Rules 2 to 4."""
+        beside, edges, segments = self.beside, self.beside.paths.edges, self.beside.paths.segments
+        for reasons, rule in (((THROTTLE,), beside.throttle), (ADMISSION, beside.places)):
+            first = first_on_chain(edges, np.isin(edges.reason, reasons))
+            chosen = self.ask(segments.edge >= 0)
+            chosen = chosen[first[segments.edge[chosen]] >= 0]
+            self.answer(rule(chosen, first[segments.edge[chosen]]))
+        of_io = segments.io >= 0
+        at_flush = of_io.copy()
+        at_flush[of_io] = is_flush(beside.trace.ios, beside.trace.rows)[segments.io[of_io]]
+        at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)
+        self.answer(beside.flush(self.ask(at_flush)))
+        for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE, DEVICE):
+            self.answer(beside.stage(self.ask(of_io & (segments.kind == kind)), kind))
+        self.answer(beside.cpu(self.ask(segments.kind == RUNQUEUE)))
 
-class _Telling:
-    """Chains of inversions: an edge's chain, and for rules 2 and 3 who was beside."""
-
-    def __init__(self, chains: Chains, comms: list[str]) -> None:
-        self._chains, self._comms = chains, comms
-
-    def texts(
-        self,
-        shape: Times,
-        kind: npt.NDArray[np.int8],
-        segment_kind: npt.NDArray[np.int8],
-        culprit: Index,
-    ) -> tuple[list[str], Index]:
-        """Return the distinct chains, and which one each row has."""
-        beside = (kind == BEHIND) | (kind == SHARED)
-        # Rows of one chain and one culprit name tell the same.
-        columns = (shape, np.where(beside, segment_kind, -1), np.where(beside, culprit, -1))
-        inverse = group_codes(*columns)
-        _, example = np.unique(inverse, return_index=True)
-        texts = [
-            self._tell(*map(int, row)) for row in zip(*(c[example] for c in columns), strict=True)
-        ]
-        labels = sorted(set(texts))
-        code = {text: position for position, text in enumerate(labels)}
-        of_distinct = np.array([code[text] for text in texts], np.int32)
-        return labels, of_distinct[inverse] if texts else np.empty(0, np.int32)
-
-    def _tell(self, shape: int, segment_kind: int, culprit: int) -> str:
-        text = self._chains.text[shape]
-        if culprit < 0:
-            return text
-        relation = "shared with" if segment_kind == DEVICE else "behind"
-        return f"{text}{ARROW}{REASONS[segment_kind]} {relation} {self._comms[culprit]}"
+    def by_helpers(self) -> None:
+        """Rule 5."""
+        beside = self.beside
+        chosen = self.ask(beside.paths.segments.edge >= 0)
+        self.answer(
+            on_behalf(beside.trace, beside.paths, chosen, beside.pid, beside.suspects, beside.blame)
+        )
 
 
 def find_inversions(
@@ -223,56 +154,79 @@ def find_inversions(
 
     ``recorded_share`` is the part of sleeps and ios that was not lost; it lowers confidence.
     """
-    found = _join(_find(trace, paths))
-    segments, tasks = paths.segments, trace.tasks
-    request = segments.request[found.segment]
-    chains = Chains(paths.edges, trace.requests.nr, tasks.comm, syscalls)
-    labels, chain = _Telling(chains, tasks.comm).texts(
-        chains.of(request, found.edge), found.kind, segments.kind[found.segment], found.culprit
-    )
-    return _grouped(
-        found,
-        request,
-        segments.ts[found.segment],
-        chain,
-        labels,
-        recorded_share * _role_confidence(tasks),
-    )
+    search = _Search(trace, paths)
+    search.on_chain()
+    search.crowded()
+    search.by_helpers()
+    found = Found.concatenate(search.found)
+    guessed = _guessed_on_chain(paths.edges)
+    weight = found.weight * _role_confidence(trace.tasks)[found.culprit] * recorded_share
+    weight[found.told >= 0] *= np.where(guessed[found.told[found.told >= 0]], GUESS_CONFIDENCE, 1.0)
+    chains = Chains(paths.edges, trace.requests.nr, trace.tasks.comm, syscalls)
+    return _grouped(found, weight, trace, paths, chains)
+
+
+def _guessed_on_chain(edges: Edges) -> npt.NDArray[np.bool_]:
+    """Tell which edges are, or lie behind, one whose waker is a guess."""
+    return first_on_chain(edges, edges.guessed) >= 0
 
 
 def _role_confidence(tasks: Tasks) -> npt.NDArray[np.float64]:
     return np.where(tasks.role == ROLE_CODE[UNKNOWN], UNKNOWN_ROLE_CONFIDENCE, 1.0)
 
 
+def _runs(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
+    """Return where runs of equal rows begin."""
+    change = np.zeros(len(columns[0]), bool)
+    change[:1] = True
+    for column in columns:
+        change[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(change)
+
+
 def _grouped(
-    found: _Found,
-    request: Index,
-    ts: Times,
-    chain: Index,
-    labels: list[str],
-    confidence: npt.NDArray[np.float64],
+    found: Found,
+    weight: npt.NDArray[np.float64],
+    trace: Trace,
+    paths: Paths,
+    chains: Chains,
 ) -> Inversions:
-    """Add up the segments of one request, kind, culprit and chain (``confidence``: by utid)."""
-    order = np.lexsort((ts, chain, found.culprit, found.kind, request))
-    keys = np.stack((request, found.kind, found.culprit, chain))[:, order]
-    changes = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    first = np.flatnonzero(np.r_[np.ones(min(len(order), 1), bool), changes])
-    leader = order[first]
+    """Add up the segments of one request, kind, culprit and way to the culprit.
 
-    def reduced(ufunc: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return ufunc.reduceat(values[order], first) if len(first) else values[:0]
+    The chain told is the one most of their time was spent at the end of.
+    """
+    request = paths.segments.request[found.segment]
+    ts = paths.segments.ts[found.segment]
+    head, told = (chains.of(request, edge) for edge in (found.head, found.told))
+    order = np.lexsort((ts, told, head, found.culprit, found.kind, request))
+    keys = [column[order] for column in (request, found.kind, found.culprit, head)]
+    first, part = _runs(*keys), _runs(*keys, told[order])
+    row_of_part = np.searchsorted(first, part, "right") - 1
+    dur = found.dur[order]
 
-    guessed = reduced(np.maximum, found.guessed.astype(np.int8)) != 0
+    def reduced(
+        ufunc: np.ufunc, values: npt.NDArray[Any], begins: npt.NDArray[np.intp]
+    ) -> npt.NDArray[Any]:
+        return ufunc.reduceat(values, begins) if len(begins) else values[:0]
+
+    by_cost = np.lexsort((reduced(np.add, dur, part), row_of_part))
+    longest = np.empty(len(first), np.intp)
+    longest[row_of_part[by_cost]] = part[by_cost]  # the last assignment stands
+    leader = order[longest]
+    total = reduced(np.add, dur, first)
+    texts = ChainTexts(chains, trace.tasks.comm, paths.edges)
+    labels, chain = texts.of(found, leader, told[leader], request[leader])
     return Inversions(
         request=request[leader],
         kind=found.kind[leader],
         culprit=found.culprit[leader],
-        ts=ts[leader],
-        dur=reduced(np.add, found.dur),
-        chain=chain[leader],
-        n_ios_ahead=reduced(np.maximum, found.n_ios),
-        bytes_ahead=reduced(np.maximum, found.bytes),
-        confidence=np.where(guessed, GUESS_CONFIDENCE, 1.0) * confidence[found.culprit[leader]],
+        ts=reduced(np.minimum, ts[order], first),
+        dur=total,
+        depth=texts.depth(found.told[leader]),
+        chain=chain,
+        n_ios_ahead=reduced(np.maximum, found.n_ios[order], first),
+        bytes_ahead=reduced(np.maximum, found.bytes[order], first),
+        confidence=reduced(np.add, weight[order] * dur, first) / np.maximum(total, 1),
         chains=labels,
         patterns=[generic_name(label) for label in labels],
     )

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer import base_tables, tables, verdict_tables
-from rcp.analyzer.critical_path import Paths, critical_paths
+from rcp.analyzer.critical_path import critical_paths
 from rcp.analyzer.inversions import Inversions, find_inversions
+from rcp.analyzer.paths import Paths
 from rcp.analyzer.roles import RoleError, RoleRule, parse_rules
 from rcp.analyzer.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.trace import Trace, build_trace

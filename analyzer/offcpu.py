@@ -55,6 +55,8 @@ class Pieces:
 
     running: Frames
     runnable: Frames
+    delayed: Index
+    """For each of ``runnable``, the position of its record in ``Sleeps``."""
     unseen: Frames
     """Before the task's first record: nobody knows what it did."""
     asleep: Frames
@@ -134,13 +136,23 @@ class OffCpu:
         end = np.searchsorted(self._ts_key, task + clock.below(frames.hi), "left")
         return first, np.maximum(end - first, 0)
 
+    def first_sleep(self, frames: Frames) -> Index:
+        """Return the position in ``Sleeps`` of the first record in each frame, -1 without one."""
+        first, count = self._overlapping(frames)
+        found = np.full(len(frames), -1, np.int32)
+        some = count > 0
+        if some.any():
+            found[some] = self._sleep[first[some]]
+        return found
+
     def cut(self, frames: Frames) -> Pieces:
         """Cut every frame by its task's records."""
         first, count = self._overlapping(frames)
         total = int(count.sum())
         if total == 0:
             none = frames.take(np.empty(0, np.intp))
-            return Pieces(frames, none, none, none, np.empty(0, np.int32))
+            nothing = np.empty(0, np.int32)
+            return Pieces(frames, none, nothing, none, none, nothing)
         start = np.cumsum(count) - count
         owner = np.repeat(np.arange(len(frames)), count)
         at = np.arange(total) - np.repeat(start - first, count)
@@ -163,11 +175,13 @@ class OffCpu:
 
         unseen = self._first_seen[at]
         slept = np.flatnonzero(~unseen & (woken > asleep))
+        delayed = np.flatnonzero(~unseen & (run > woken))
         everything = slice(None)
         tail = Frames(frames.request, frames.utid, tail_lo, frames.hi, frames.edge)
         return Pieces(
             running=Frames.concatenate(part(gap_lo, asleep, everything), tail),
-            runnable=part(woken, run, np.flatnonzero(~unseen & (run > woken))),
+            runnable=part(woken, run, delayed),
+            delayed=self._sleep[at[delayed]],
             unseen=part(asleep, run, np.flatnonzero(unseen)),
             asleep=part(asleep, woken, slept),
             sleep=self._sleep[at[slept]],

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from rcp.analyzer.chains import generic_name, syscall_name
-from rcp.analyzer.columns import Array, Columns, keys, missing, null_if, texts
-from rcp.analyzer.critical_path import CPU, RUNQUEUE, Paths
-from rcp.analyzer.inversions import KINDS, Inversions
+from rcp.analyzer.columns import Array, Columns, given, index_or_none, keys, missing, null_if, texts
+from rcp.analyzer.critical_path import CPU, RUNQUEUE
+from rcp.analyzer.found import KINDS
+from rcp.analyzer.inversions import Inversions
 from rcp.analyzer.nesting import enclosing
+from rcp.analyzer.paths import Paths
 from rcp.analyzer.reasons import REASONS
 from rcp.analyzer.roles import ROLES
 from rcp.analyzer.store import Coded
@@ -68,6 +70,7 @@ def segment(trace: Trace, paths: Paths) -> Columns:
         "utid": missing(segments.utid),
         "io_id": _io_id(trace, segments.io),
         "edge_id": keys(segments.edge),
+        **given(ran_utid=index_or_none(segments.ran)),
     }
 
 
@@ -107,6 +110,7 @@ def inversion(trace: Trace, inversions: Inversions) -> Columns:
         "ts": found.ts,
         "dur": found.dur,
         "share": found.dur / np.maximum(trace.requests.dur[found.request], 1),
+        "depth": found.depth,
         "chain": Coded(found.chain, found.chains),
         "pattern": Coded(found.chain, found.patterns),
         "n_ios_ahead": found.n_ios_ahead,

@@ -72,7 +72,8 @@ def test_first_background_task_on_the_chain_is_the_culprit(inversions: Rows) -> 
     synth.request(fg, 100, 200)
     synth.sleep(fg, 110, 190, waker=bg, reason=WaitReason.LOCK)
     synth.sleep(bg, 120, 180, waker=deeper, reason=WaitReason.LOCK)
-    assert inversions(synth) == [("lock", "checkpointer", 80, "fsync → lock (checkpointer)", 1.0)]
+    chain = "fsync → lock (checkpointer) → lock (deeper)"
+    assert inversions(synth) == [("lock", "checkpointer", 80, chain, 1.0)]
 
 
 def behind(background: bool) -> Synth:

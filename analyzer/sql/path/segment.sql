@@ -7,7 +7,8 @@ CREATE TABLE segment (
     kind VARCHAR,
     utid INTEGER,
     io_id UBIGINT,
-    edge_id INTEGER
+    edge_id INTEGER,
+    ran_utid INTEGER
 );
 
 COMMENT ON TABLE segment IS 'critical paths: the segments of a request are disjoint and cover it exactly';
@@ -20,3 +21,4 @@ COMMENT ON COLUMN segment.kind IS 'cpu, runqueue, a stage of an io (admission_ta
 COMMENT ON COLUMN segment.utid IS 'thread whose time it is, NULL for an io stage';
 COMMENT ON COLUMN segment.io_id IS 'io whose stage it is';
 COMMENT ON COLUMN segment.edge_id IS 'last edge that leads here, NULL at depth 0';
+COMMENT ON COLUMN segment.ran_utid IS 'runqueue: thread that had the CPU meanwhile, NULL when nobody is known';

@@ -9,6 +9,7 @@ CREATE TABLE inversion (
     ts BIGINT,
     dur BIGINT,
     share DOUBLE,
+    depth TINYINT,
     chain VARCHAR,
     pattern VARCHAR,
     n_ios_ahead BIGINT,
@@ -19,7 +20,7 @@ CREATE TABLE inversion (
 COMMENT ON TABLE inversion IS 'progress of foreground requests held up by something that serves other work';
 COMMENT ON COLUMN inversion.inversion_id IS 'key, in order of request, from 1';
 COMMENT ON COLUMN inversion.request_id IS 'the request held up';
-COMMENT ON COLUMN inversion.kind IS 'lock, condition, io_dependency, queue or device';
+COMMENT ON COLUMN inversion.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush or cpu';
 COMMENT ON COLUMN inversion.culprit_utid IS 'thread whose work held it up';
 COMMENT ON COLUMN inversion.culprit IS 'name of that thread, without numbers that differ between alike threads';
 COMMENT ON COLUMN inversion.role IS 'role of the culprit';
@@ -27,8 +28,9 @@ COMMENT ON COLUMN inversion.role_rule IS 'rule that gave the role';
 COMMENT ON COLUMN inversion.ts IS 'start of the first segment';
 COMMENT ON COLUMN inversion.dur IS 'ns of the critical path, all segments together';
 COMMENT ON COLUMN inversion.share IS 'part of the request''s duration, 0 to 1';
-COMMENT ON COLUMN inversion.chain IS 'edges from the request to the culprit';
+COMMENT ON COLUMN inversion.depth IS 'edges on the chain: who waits for whom for whom';
+COMMENT ON COLUMN inversion.chain IS 'edges from the request to the culprit, and on to what most of the time went to';
 COMMENT ON COLUMN inversion.pattern IS 'the chain without numbers that differ between alike threads';
-COMMENT ON COLUMN inversion.n_ios_ahead IS 'queue and device: most ios of others ahead or in flight at once';
-COMMENT ON COLUMN inversion.bytes_ahead IS 'queue and device: bytes of these';
-COMMENT ON COLUMN inversion.confidence IS '0 to 1; lowered by a culprit without a role, lost events and guessed service times';
+COMMENT ON COLUMN inversion.n_ios_ahead IS 'admission, queue, device and flush: most ios of others ahead or in flight at once';
+COMMENT ON COLUMN inversion.bytes_ahead IS 'admission, queue, device and flush: bytes of these';
+COMMENT ON COLUMN inversion.confidence IS '0 to 1; lowered by a culprit without a role, by others'' part in it, lost events and guesses';
