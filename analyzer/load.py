@@ -44,13 +44,14 @@ def _check(spool: Spool) -> None:
         "devices": dict,
         "host": dict,
         "clock": dict,
+        "cmdlines": dict,
     }
     for key, shape in shapes.items():
         if not isinstance(spool.meta.get(key, shape()), shape):
             raise StoreError(
                 f"{spool.path / 'meta.json'} is damaged: {key!r} is no {shape.__name__}."
             )
-    for key in (*_NAMES_OF_REQUESTS, "devices"):
+    for key in (*_NAMES_OF_REQUESTS, "devices", "cmdlines"):
         if not all(number.isdigit() for number in spool.meta.get(key, {})):
             raise StoreError(f"{spool.path / 'meta.json'} is damaged: {key!r} has no numbers.")
     for kind, probes in spool.counters.items():
@@ -62,7 +63,7 @@ def _check(spool: Spool) -> None:
 def role_rules(spool: Spool) -> list[RoleRule]:
     """Return the role rules of a spool; raise StoreError when they are damaged."""
     try:
-        return parse_rules(spool.meta)
+        return parse_rules({**spool.meta, "end": spool.end})
     except RoleError as error:
         raise StoreError(f"{spool.path / 'meta.json'} is damaged: {error}.") from error
 

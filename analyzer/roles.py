@@ -2,12 +2,14 @@
 
 ``meta["roles"]`` is an ordered list of ``{"role": …, "rule": …}``; the first rule that matches
 a task decides. Rules: ``comm:wal*`` (any name the thread had), ``pid:123``, ``cgroup:/path``
-(the recorder resolved it to ``"cgroup_id"``), ``cmdline:REGEX`` (resolved to ``"pids"``).
+(the recorder resolved it to ``"cgroup_id"``), ``cmdline:REGEX`` (resolved to ``"pids"``, to which
+come those whose command line, as seen when the recording began or ended, matches).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -49,22 +51,45 @@ class TaskFacts:
     comms: list[str]
 
 
-def parse_rules(meta: dict[str, Any]) -> list[RoleRule]:
-    """Return the recording's rules in order; raise RoleError on one nobody can apply."""
-    rules = []
-    for entry in meta.get("roles", []):
-        if not isinstance(entry, dict):
-            raise RoleError(f"role rule {entry!r} is no object")
-        role, text = str(entry.get("role", "")), str(entry.get("rule", ""))
-        kind, _, value = text.partition(":")
-        if role not in (FOREGROUND, BACKGROUND):
-            raise RoleError(f"role {role!r} of rule {text!r} is not foreground or background")
-        if kind not in ("comm", "pid", "cgroup", "cmdline") or not value:
-            raise RoleError(f"rule {text!r} is not comm:, pid:, cgroup: or cmdline:")
-        if kind == "pid" and not value.isdigit():
-            raise RoleError(f"rule {text!r} has no process id")
-        rules.append(RoleRule(role, text, entry.get("cgroup_id"), frozenset(entry.get("pids", []))))
-    return rules
+def cmdlines_of(meta: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return the command lines a recording saw, by pid: at its beginning and at its end."""
+    found = []
+    for seen in (meta, meta.get("end") or {}):
+        texts = seen.get("cmdlines", {})
+        pids = [pid for pid in texts if pid.isdigit()] if isinstance(texts, dict) else []
+        found += [(int(pid), str(texts[pid])) for pid in pids]
+    return found
+
+
+def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
+    """Return one rule of ``meta["roles"]``; raise RoleError when nobody can apply it."""
+    if not isinstance(entry, dict):
+        raise RoleError(f"role rule {entry!r} is no object")
+    role, text = str(entry.get("role", "")), str(entry.get("rule", ""))
+    kind, _, value = text.partition(":")
+    if role not in (FOREGROUND, BACKGROUND):
+        raise RoleError(f"role {role!r} of rule {text!r} is not foreground or background")
+    if kind not in ("comm", "pid", "cgroup", "cmdline") or not value:
+        raise RoleError(f"rule {text!r} is not comm:, pid:, cgroup: or cmdline:")
+    if kind == "pid" and not value.isdigit():
+        raise RoleError(f"rule {text!r} has no process id")
+    pids = set(entry.get("pids", []))
+    if kind == "cmdline":
+        try:
+            wanted = re.compile(value)
+        except re.error as error:
+            raise RoleError(f"rule {text!r} is no regular expression: {error}") from error
+        pids.update(pid for pid, cmdline in cmdlines if wanted.search(cmdline))
+    return RoleRule(role, text, entry.get("cgroup_id"), frozenset(pids))
+
+
+def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
+    """Return the recording's rules in order; raise RoleError on one nobody can apply.
+
+    ``meta`` has the recording's ``end`` under that key, when it has one.
+    """
+    cmdlines = cmdlines_of(meta)
+    return [parse_rule(entry, cmdlines) for entry in meta.get("roles", [])]
 
 
 def matches(rule: RoleRule, task: TaskFacts) -> bool:

@@ -27,6 +27,7 @@ from rcp.probes.flight_cli import (
 from rcp.probes.probe import DEFAULT_SYSCALLS
 from rcp.probes.program import Cgroup, GlobError, Options, Target, compile_globs
 from rcp.probes.record import Ended, Plan, record
+from rcp.probes.role_profiles import profiles
 from rcp.probes.roles import RuleError, cgroup_of, require_pid, resolve_rules, with_descendants
 from rcp.probes.spool import SpoolError
 from rcp.probes.syscalls import numbers
@@ -50,7 +51,7 @@ FILE-1, FILE-2, … when --when says so or SIGUSR1 comes.
 
 \b
 Examples:
-  sudo rcp-trace record -p $(pgrep -o postgres) -d 30 -o slow.duckdb
+  sudo rcp-trace record -p $(pgrep -o postgres) --profile postgresql -d 30 -o slow.duckdb
   sudo rcp-trace record --comm 'redis-*' --background comm:rsync -d 10 -o redis.duckdb
   sudo rcp-trace record -o build.duckdb -- make -j8
   sudo rcp-trace record --comm 'postgres*' --keep 30s --when 'fsync>50ms' -o slow.duckdb
@@ -105,7 +106,7 @@ def _plan(options: dict[str, Any], output: Path) -> Plan:
         spool=output,
         options=Options(target, tuple(syscalls.values()), min_wait_ns=_min_wait_ns(options)),
         features=features,
-        roles=resolve_rules(options["foreground"], options["background"]),
+        roles=resolve_rules(options["foreground"], options["background"], options["profile"]),
         syscalls=syscalls,
         duration_s=options["duration"],
         command=list(options["command"]),
@@ -197,6 +198,12 @@ def record_command(load: Loader) -> click.Command:
     )
     @click.option(
         "--background", multiple=True, metavar="RULE", help="The same for work nobody waits for."
+    )
+    @click.option(
+        "--profile",
+        multiple=True,
+        metavar="NAME",
+        help=f"Roles of a database's threads: {', '.join(profiles())}.",
     )
     @click.option(
         "--request",

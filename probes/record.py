@@ -23,6 +23,7 @@ from rcp.probes.events import SCHEMA_VERSION
 from rcp.probes.features import Features
 from rcp.probes.flight import Flight, FlightPlan, announce, describe_flight
 from rcp.probes.program import Options
+from rcp.probes.roles import cmdlines
 from rcp.probes.rolling import RollingSpool
 from rcp.probes.signals import Signals
 from rcp.probes.spool import SpoolWriter
@@ -108,6 +109,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         },
         "recorder_pid": os.getpid(),
         "roles": plan.roles,
+        "cmdlines": cmdlines(),
         "request_syscalls": {str(number): name for number, name in plan.syscalls.items()},
         "devices": _devices(),
         "missing_functions": list(plan.features.missing_functions),
@@ -236,7 +238,7 @@ def record_from(
         ended_ns = time.monotonic_ns()
         cost = session.upkeep.close(recorder.n_records)
         end = {"why": why, "detail": detail, "ended_monotonic_ns": ended_ns, "cost": cost}
-        session.spool.close(end)
+        session.spool.close({**end, "cmdlines": cmdlines()})
         if flight and why != "disk":
             shutil.rmtree(plan.spool)
     except OSError as error:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rcp.probes.program import Cgroup
+from rcp.probes.role_profiles import Profile, profiles
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
+_CMDLINE_MAX = 200  # characters: the program and what it is about; not a whole class path
 _KINDS = ("comm", "pid", "cgroup", "cmdline")
 
 
@@ -55,22 +57,31 @@ def with_descendants(pids: Iterable[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def cmdlines() -> dict[str, str]:
+    """Return the command line of every process but this one, by pid; kernel threads have none.
+
+    It is what ``ps`` shows: many servers write over it what a process does. Long ones are cut.
+    """
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            raw = (entry / "cmdline").read_bytes()
+        except OSError:  # it ended meanwhile
+            continue
+        text = raw.replace(b"\0", b" ").decode(errors="replace").rstrip()
+        if text:
+            found[entry.name] = text[:_CMDLINE_MAX]
+    return found
+
+
 def _pids_by_cmdline(pattern: str) -> list[int]:
     try:
         wanted = re.compile(pattern)
     except re.error as error:
         raise RuleError(f"bad regular expression {pattern!r} in cmdline rule: {error}.") from error
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            cmdline = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it ended meanwhile
-            continue
-        if wanted.search(cmdline):
-            found.append(int(entry.name))
-    return sorted(found)
+    return sorted(int(pid) for pid, text in cmdlines().items() if wanted.search(text))
 
 
 def resolve_rule(role: str, text: str) -> dict[str, Any]:
@@ -95,8 +106,24 @@ def resolve_rule(role: str, text: str) -> dict[str, Any]:
     return rule
 
 
-def resolve_rules(foreground: Iterable[str], background: Iterable[str]) -> list[dict[str, Any]]:
-    """Resolve all rules, foreground first: the first rule that matches a task wins."""
-    return [resolve_rule("foreground", text) for text in foreground] + [
-        resolve_rule("background", text) for text in background
-    ]
+def profile_named(name: str) -> Profile:
+    """Return a built-in profile; raise RuleError when there is none of that name."""
+    known = profiles()
+    if name not in known:
+        raise RuleError(f"no profile {name!r}: there are {', '.join(known)}.")
+    return known[name]
+
+
+def resolve_rules(
+    foreground: Iterable[str], background: Iterable[str], profile_names: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """Resolve all rules, foreground first, profiles last: the first that matches a task wins."""
+    own = [("foreground", text) for text in foreground]
+    own += [("background", text) for text in background]
+    resolved = [resolve_rule(role, text) for role, text in own]
+    for name in profile_names:
+        resolved += [
+            {**resolve_rule(rule.role, rule.rule), "profile": name}
+            for rule in profile_named(name).rules
+        ]
+    return resolved

@@ -20,7 +20,12 @@ FOLDERS = {
 # What a package may import of rcp, besides itself.
 ALLOWED = {
     "rcp.probes": [],
-    "rcp.analyzer": ["rcp.probes.events", "rcp.probes.spool", "rcp.probes.telling"],
+    "rcp.analyzer": [
+        "rcp.probes.events",
+        "rcp.probes.role_profiles",
+        "rcp.probes.spool",
+        "rcp.probes.telling",
+    ],
     "rcp.tuner": ["rcp.analyzer"],
     "rcp.ui": ["rcp.analyzer", "rcp.tuner"],
     "rcp.lab": [],

@@ -124,6 +124,12 @@ def test_torn_and_killed_recordings_load(tmp_path: Path) -> None:
             '{"roles": [{"role": "vip", "rule": "comm:x"}]}',
             "meta.json is damaged: role 'vip' of rule 'comm:x' is not foreground or background.",
         ),
+        (
+            "meta.json",
+            '{"roles": [{"role": "background", "rule": "cmdline:("}]}',
+            "meta.json is damaged: rule 'cmdline:(' is no regular expression: missing ), "
+            "unterminated subpattern at position 0.",
+        ),
         ("counters.json", '{"lost": {"io": 3}}', "counters.json is damaged: 'lost' has no counts."),
     ],
 )

@@ -8,6 +8,7 @@ from rcp.probes import roles
 from rcp.probes.roles import (
     RuleError,
     cgroup_of,
+    cmdlines,
     require_pid,
     resolve_rule,
     resolve_rules,
@@ -21,6 +22,30 @@ def test_rules_keep_their_order_and_foreground_comes_first() -> None:
         {"role": "background", "rule": "comm:rsync"},
         {"role": "background", "rule": "pid:4711"},
     ]
+
+
+def test_a_profile_comes_after_what_the_user_says() -> None:
+    found = resolve_rules(["comm:mine"], [], ["rocksdb"])
+    assert found == [
+        {"role": "foreground", "rule": "comm:mine"},
+        {"role": "background", "rule": "comm:rocksdb:*", "profile": "rocksdb"},
+    ]
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(RuleError) as error:
+        resolve_rules([], [], ["oracle"])
+    assert str(error.value) == (
+        "no profile 'oracle': there are etcd, mongodb, mysql, postgresql, redis, rocksdb, sqlite."
+    )
+
+
+def test_command_lines_are_those_of_running_processes() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        found = cmdlines()
+        process.kill()
+    assert found[str(process.pid)] == "sleep 60"
+    assert str(os.getpid()) not in found
 
 
 def test_a_cmdline_rule_finds_running_processes() -> None:

@@ -1,0 +1,82 @@
+"""Built-in profiles, on the names and titles that the databases really show."""
+
+from __future__ import annotations
+
+import pytest
+
+from rcp.analyzer.roles import TaskFacts, parse_rules, role_of
+from rcp.probes.role_profiles import profiles
+
+PID = 77
+
+
+def role(profile: str, comm: str, title: str) -> str:
+    entries = [{"role": rule.role, "rule": rule.rule} for rule in profiles()[profile].rules]
+    rules = parse_rules({"roles": entries, "end": {"cmdlines": {str(PID): title}}})
+    return role_of(TaskFacts(PID, 1, 0, [comm]), rules)[0]
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("postgres: checkpointer", "background"),
+        ("postgres: 17/main: checkpointer ", "background"),
+        ("postgres: checkpointer process", "background"),
+        ("postgres: wal writer process", "background"),
+        ("postgres: walwriter", "background"),
+        ("postgres: background writer", "background"),
+        ("postgres: autovacuum launcher", "background"),
+        ("postgres: 17/main: autovacuum worker bench", "background"),
+        ("postgres: logical replication launcher", "background"),
+        ("postgres: walsender replicator 10.0.0.2(40112) streaming 0/3000060", "background"),
+        ("postgres: joe runbug 127.0.0.1 idle", "foreground"),
+        ("postgres: 17/main: postgres bench [local] COMMIT", "foreground"),
+        ("postgres: app shop 10.0.0.2(50412) UPDATE waiting", "foreground"),
+        ("postgres: app shop db1.example(50412) idle in transaction", "foreground"),
+        ("postgres: parallel worker for PID 4711", "foreground"),
+        ("/usr/lib/postgresql/17/bin/postgres -D /var/lib/postgresql/17/main", "unknown"),
+        ("vim postgres: checkpointer", "unknown"),
+    ],
+)
+def test_postgresql_is_told_by_title(title: str, expected: str) -> None:
+    assert role("postgresql", "postgres", title) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "comm", "title", "expected"),
+    [
+        ("redis", "redis-server", "redis-server 127.0.0.1:6379", "foreground"),
+        ("redis", "redis-server", "redis-rdb-bgsave 127.0.0.1:6379", "background"),
+        ("redis", "valkey-server", "valkey-aof-rewrite 127.0.0.1:6379", "background"),
+        ("redis", "bio_aof", "redis-server 127.0.0.1:6379", "background"),
+        ("redis", "io_thd_1", "redis-server 127.0.0.1:6379", "foreground"),
+        ("mysql", "ib_pg_flush_co", "/usr/sbin/mysqld", "background"),
+        ("mysql", "connection", "/usr/sbin/mysqld", "foreground"),
+        ("mysql", "ib_log_writer", "/usr/sbin/mysqld", "unknown"),
+        ("rocksdb", "rocksdb:low", "/usr/bin/db_bench", "background"),
+        ("mongodb", "conn12", "mongod", "foreground"),
+        ("mongodb", "connector", "mongod", "unknown"),
+        ("mongodb", "WTCheck.tThread", "mongod", "background"),
+        ("etcd", "etcd", "etcd --name a", "foreground"),
+        ("sqlite", "litestream", "litestream replicate", "background"),
+    ],
+)
+def test_threads_are_told_by_name(profile: str, comm: str, title: str, expected: str) -> None:
+    assert role(profile, comm, title) == expected
+
+
+def test_every_rule_of_every_profile_can_be_applied() -> None:
+    for profile in profiles().values():
+        assert profile.source and profile.rules, profile.name
+        entries = [{"role": rule.role, "rule": rule.rule} for rule in profile.rules]
+        assert [rule.text for rule in parse_rules({"roles": entries})] == [
+            rule.rule for rule in profile.rules
+        ]
+        assert all(rule.why for rule in profile.rules)
+
+
+def test_a_title_seen_at_either_end_of_the_recording_counts() -> None:
+    entry = {"role": "background", "rule": "cmdline:^b", "pids": [3]}
+    meta = {"roles": [entry], "cmdlines": {"1": "before", "2": "a"}}
+    (rule,) = parse_rules({**meta, "end": {"cmdlines": {"2": "now b", "4": "b"}}})
+    assert rule.pids == {1, 3, 4}
