@@ -28,7 +28,8 @@ RECORDING_SUFFIXES = (".spool.tar.xz", ".spool", ".duckdb")
 UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
-class _Offset(click.ParamType[int]):
+# click 8.2, which Debian 13 has, knows no type argument here.
+class _Offset(click.ParamType):  # type: ignore[type-arg]
     """A time since the recording's beginning: a number with its unit, seconds without."""
 
     name = "time"
