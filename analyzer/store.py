@@ -5,6 +5,7 @@ A store is written once, by loading a spool, and afterwards opened read-only.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -160,6 +161,29 @@ class Store:
     def rows(self, kind: type[Row], sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of one of rcp's own queries as ``kind``, a NamedTuple."""
         return [kind(*row) for row in self.query(sql, parameters)]
+
+    def tables(self) -> list[str]:
+        """Return the names of the tables, without the views."""
+        return [name for (name,) in self.query("SELECT table_name FROM duckdb_tables() ORDER BY 1")]
+
+    def write_parquet(self, table: str, target: Path) -> int:
+        """Write a table to a Parquet file, replacing one; return the number of rows.
+
+        The file appears under its name when it is complete. Raises StoreError when it cannot
+        be written.
+        """
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+        name = str(temporary).replace("'", "''")
+        try:
+            ((n_rows,),) = self.query(
+                f"COPY (SELECT * FROM {table}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
+            )
+            temporary.replace(target)
+        except duckdb.Error as error:
+            raise StoreError(f"{target} cannot be written: {_one_line(error)}.") from error
+        finally:
+            temporary.unlink(missing_ok=True)
+        return int(n_rows)
 
     def ask(self, sql: str) -> Result:
         """Run a user's query: one statement that only reads, of this store and no file."""

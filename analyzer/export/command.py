@@ -60,6 +60,14 @@ def _write(kind: str, store: Store, selection: Selection, out: IO[bytes]) -> Non
         from rcp.analyzer.export.perfetto import write_perfetto
 
         write_perfetto(store, selection, out)
+    elif kind == "folded":
+        from rcp.analyzer.export.folded import write_folded
+
+        write_folded(store, selection, out)
+    else:
+        from rcp.analyzer.export.speedscope import write_speedscope
+
+        write_speedscope(store, selection, out)
 
 
 def _write_file(kind: str, store: Store, selection: Selection, target: Path) -> None:
@@ -79,9 +87,9 @@ def _one_format(chosen: dict[str, bool]) -> str:
     kinds = [kind for kind, is_chosen in chosen.items() if is_chosen]
     if len(kinds) == 1:
         return kinds[0]
-    flags = " or ".join(f"--{kind}" for kind in chosen)
+    *others, last = (f"--{kind}" for kind in chosen)
     given = f"{len(kinds)} formats were" if kinds else "no format was"
-    raise CliError(f"{given} given: choose one, {flags}.")
+    raise CliError(f"{given} given: choose {', '.join(others)} or {last}.")
 
 
 def _target(recording: Path, kind: str, output: Path | None, force: bool) -> Path | None:
@@ -116,9 +124,33 @@ def _chosen(
         yield store, selection
 
 
+def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]) -> None:
+    from rcp.analyzer.cli import CliError, recording
+    from rcp.analyzer.export.parquet import write_parquet
+
+    if any(value not in (None, ()) for value in chosen):
+        raise CliError(
+            "--parquet writes every table whole: leave out -o, --request, --slowest, --from, --to."
+        )
+    if not force and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise CliError(f"{folder} is not an empty folder: use --force to write into it.")
+    with recording(file) as store:
+        rows = write_parquet(store, folder)
+    click.echo(f"{folder}: {sum(rows.values())} rows of {len(rows)} tables written.", err=True)
+
+
 @click.command(short_help="Write a recording for Perfetto and other tools.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--perfetto", is_flag=True, help="Write a trace for ui.perfetto.dev.")
+@click.option("--folded", is_flag=True, help="Write folded stacks of blocked time, in µs.")
+@click.option("--speedscope", is_flag=True, help="Write blocked time for speedscope.app.")
+@click.option(
+    "--parquet",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write every table to DIR/TABLE.parquet.",
+)
 @click.option(
     "-o",
     "--output",
@@ -146,6 +178,9 @@ def _chosen(
 def export(
     file: Path,
     perfetto: bool,
+    folded: bool,
+    speedscope: bool,
+    folder: Path | None,
     output: Path | None,
     force: bool,
     **chosen: Any,
@@ -154,15 +189,29 @@ def export(
 
     --perfetto is a time line: threads with their states, requests, journal, ios of each
     device, inversions, and the critical path of each chosen request with arrows to whoever
-    ended its waits. Without --request or --slowest, paths are drawn for the slowest 100.
+    ended its waits; without --request or --slowest, paths are drawn for the slowest 100.
+    --folded and --speedscope are flame graphs of the time requests were blocked: request,
+    chain of waits, what happened meanwhile, kernel stack.
 
     \b
     Examples:
       rcp-trace export slow.duckdb --perfetto
       rcp-trace export slow.duckdb --perfetto --slowest 10 -o worst.pftrace
       rcp-trace export slow.duckdb --perfetto --from 1.5s --to 2s
+      rcp-trace export slow.duckdb --folded -o - | flamegraph.pl > blocked.svg
+      rcp-trace export slow.duckdb --parquet tables/
     """
-    kind = _one_format({"perfetto": perfetto})
+    kind = _one_format(
+        {
+            "perfetto": perfetto,
+            "folded": folded,
+            "speedscope": speedscope,
+            "parquet": folder is not None,
+        }
+    )
+    if folder is not None:
+        _export_parquet(file, folder, force, [output, *chosen.values()])
+        return
     target = _target(file, kind, output, force)
     with _chosen(file, **chosen) as (store, selection):
         if target is None:

@@ -1,13 +1,16 @@
 """``rcp-trace export``: what users type, and exactly what they read when it goes wrong."""
 
+import json
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
 from rcp.analyzer.export.command import OFFSET
 from rcp.analyzer.load import load_spool
+from rcp.analyzer.store import open_store
 from rcp.fixtures.synth import Synth
 
 
@@ -55,7 +58,12 @@ def test_a_dash_is_stdout(recording: Path) -> None:
 
 
 def test_errors_are_one_line(recording: Path) -> None:
-    assert error_of(recording) == "no format was given: choose one, --perfetto."
+    assert error_of(recording) == (
+        "no format was given: choose --perfetto, --folded, --speedscope or --parquet."
+    )
+    assert error_of(recording, "--perfetto", "--folded") == (
+        "2 formats were given: choose --perfetto, --folded, --speedscope or --parquet."
+    )
     assert error_of(recording, "--perfetto", "--request", 9) == (
         f"{recording} has no request 9: request ids go from 1 to 5."
     )
@@ -70,6 +78,50 @@ def test_errors_are_one_line(recording: Path) -> None:
     assert result.stderr.splitlines()[-1] == (
         "Error: Invalid value for '--from': '1h' is no time: write it like 1.5s or 200ms."
     )
+
+
+def test_parquet_holds_every_table_whole(recording: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "it's tables"
+    result = run(recording, "--parquet", folder)
+    assert result.exit_code == 0, result.stderr
+    with open_store(recording) as store:
+        counts = {table: store.query(f"SELECT count(*) FROM {table}")[0][0]
+                  for table in store.tables()}  # fmt: skip
+    assert result.stderr == (
+        f"{folder}: {sum(counts.values())} rows of {len(counts)} tables written.\n"
+    )
+    assert {path.name for path in folder.iterdir()} == {f"{name}.parquet" for name in counts}
+    assert counts["request"] == 5
+    for name, n_rows in counts.items():
+        assert pyarrow.parquet.read_table(folder / f"{name}.parquet").num_rows == n_rows, name
+    rows = pyarrow.parquet.read_table(folder / "request.parquet").to_pylist()
+    assert [row["dur"] for row in rows] == [300, 100, 200, None, 900_000]
+
+
+def test_parquet_has_rules_of_its_own(recording: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    assert error_of(recording, "--parquet", tmp_path / "taken") == (
+        f"{tmp_path / 'taken'} is not an empty folder: use --force to write into it."
+    )
+    assert error_of(recording, "--parquet", tmp_path) == (
+        f"{tmp_path} is not an empty folder: use --force to write into it."
+    )
+    assert run(recording, "--parquet", tmp_path, "--force").exit_code == 0
+    assert error_of(recording, "--parquet", tmp_path / "x", "--slowest", 3) == (
+        "--parquet writes every table whole: leave out -o, --request, --slowest, --from, --to."
+    )
+
+
+def test_flame_graphs_stand_beside_the_recording(recording: Path) -> None:
+    assert run(recording, "--folded").exit_code == 0
+    assert recording.with_name("x.folded").read_text() == ""  # its requests never waited
+    assert run(recording, "--speedscope").exit_code == 0
+    told = json.loads(recording.with_name("x.speedscope.json").read_text())
+    assert [profile["name"] for profile in told["profiles"]] == [
+        "fsync 1: 300 ns",
+        "fsync 3: 200 ns",
+        "fsync 2: 100 ns",
+    ]
 
 
 @pytest.mark.parametrize(

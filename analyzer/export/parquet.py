@@ -1,0 +1,15 @@
+"""Parquet: every table of a store as a file, for data frames and query engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rcp.analyzer.store import Store
+
+
+def write_parquet(store: Store, folder: Path) -> dict[str, int]:
+    """Write each table to ``folder``/TABLE.parquet; return the rows of each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return {
+        table: store.write_parquet(table, folder / f"{table}.parquet") for table in store.tables()
+    }

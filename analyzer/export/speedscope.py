@@ -1,0 +1,68 @@
+"""Speedscope: blocked time as a flame graph per kind of request, slow ones as time lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import IO, Any
+
+from rcp.analyzer.export.selection import Selection
+from rcp.analyzer.export.stacks import Stack, blocked, timeline
+from rcp.analyzer.render import duration
+from rcp.analyzer.store import Store
+
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+TIMELINES = 10
+"""Requests with a profile of their own; each is one more entry in a menu."""
+
+
+class _Frames:
+    """The file's table of frames: each name once, profiles refer to its place."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def profile(self, name: str, stacks: Sequence[Stack]) -> dict[str, Any]:
+        """Return stacks, in their order, as a profile."""
+        return {
+            "type": "sampled",
+            "name": name,
+            "unit": "nanoseconds",
+            "startValue": 0,
+            "endValue": sum(stack.dur_ns for stack in stacks),
+            "samples": [
+                [self.places.setdefault(frame, len(self.places)) for frame in stack.frames]
+                for stack in stacks
+            ],
+            "weights": [stack.dur_ns for stack in stacks],
+        }
+
+
+def document(store: Store, selection: Selection) -> dict[str, Any]:
+    """Return the file's content."""
+    frames = _Frames()
+    stacks = blocked(store, selection.request_ids)
+    profiles = [
+        frames.profile(f"{name}: blocked", [stack for stack in stacks if stack.request == name])
+        for name in sorted({stack.request for stack in stacks})
+    ]
+    for request_id in selection.request_ids[:TIMELINES]:
+        line = timeline(store, request_id)
+        took = duration(sum(stack.dur_ns for stack in line))
+        if line:
+            name = f"{line[0].request} {request_id}: {took}"
+            profiles.append(frames.profile(name, line))
+    return {
+        "$schema": SCHEMA,
+        "exporter": "rcp",
+        "name": "time on critical paths",
+        "activeProfileIndex": 0,
+        "shared": {"frames": [{"name": name} for name in frames.places]},
+        "profiles": profiles,
+    }
+
+
+def write_speedscope(store: Store, selection: Selection, out: IO[bytes]) -> None:
+    """Write the chosen requests to a file opened for bytes."""
+    out.write(json.dumps(document(store, selection), ensure_ascii=False).encode())
