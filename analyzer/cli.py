@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rcp.analyzer.diff_command import diff
 from rcp.analyzer.export.command import export
 from rcp.probes.cli import doctor, record_command
 from rcp.probes.spool import PACKED_SUFFIX, SpoolError, is_spool
@@ -251,3 +252,4 @@ def _load_recorded(spool: Path, output: Path) -> None:
 main.add_command(record_command(_load_recorded))
 main.add_command(doctor)
 main.add_command(export)
+main.add_command(diff)

@@ -1,0 +1,43 @@
+"""``rcp-trace diff``: what changed between two recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Say what changed between two recordings.")
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "json", "csv"]),
+    default="text",
+    show_default=True,
+    help="How to print: for people, programs or spreadsheets.",
+)
+def diff(a: Path, b: Path, kind: str) -> None:
+    """Say what changed from recording A to recording B.
+
+    For every kind of request both have: quantiles side by side, time per request by what was
+    waited for and by who held requests up, and the patterns that came, went or changed, the
+    greatest change first. Times are per request and counts per 1000 requests, so recordings
+    may differ in length.
+
+    \b
+    Examples:
+      rcp-trace diff before.duckdb after.duckdb
+      rcp-trace diff main.duckdb branch.spool --format json
+    """
+    from rcp.analyzer.cli import CliError, recording
+    from rcp.analyzer.diff import DiffError, compare
+    from rcp.analyzer.diff_render import diff_as
+
+    with recording(a) as store_a, recording(b) as store_b:
+        try:
+            found = compare(store_a, store_b, (str(a), str(b)))
+        except DiffError as error:
+            raise CliError(str(error)) from error
+    click.echo(diff_as(kind, found), nl=False)
