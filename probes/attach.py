@@ -7,17 +7,21 @@ a recorder that is killed leaves no probe behind.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rcp.probes.events import RECORDS, Record
 from rcp.probes.features import Features, RecordError
+from rcp.probes.points import Points
 from rcp.probes.probe import SYSCALLS_WITHOUT_ARGUMENTS
 from rcp.probes.program import DEFAULT_RING_BYTES, Options, cflags, compile_globs, source_text
 from rcp.probes.ring import Ring
 from rcp.probes.shedding import Shedding
+from rcp.probes.uprobe import Hook, attach
 
 _COUNTERS = ("written", "lost", "excluded", "filtered")
 
@@ -49,12 +53,15 @@ class Probes:
     def __init__(self, options: Options, features: Features, self_pid: int) -> None:
         """Compile, load and attach everything; raise RecordError with the compiler's reason."""
         self._bpf = load_program(source_text(features), cflags(options, features, self_pid))
+        self._uprobe_fds: list[int] = []
         try:
             self._min_wait_ns = options.min_wait_ns
             self.shed(Shedding())
             self._choose_targets(options)
-            for syscall in options.syscalls:
+            for syscall in options.requests.syscalls.values():
                 self._attach_syscall(syscall)
+            for index, points in enumerate(options.requests.points):
+                self._attach_points(index, points)
         except Exception as error:  # as above
             raise RecordError(f"the probes did not attach: {error}") from error
         # The first lookup reads all of /proc/kallsyms, 0.3 s of CPU in the lab: not later, when
@@ -73,6 +80,8 @@ class Probes:
 
     def __exit__(self, *_: object) -> None:
         """Detach every probe and free the maps."""
+        for fd in self._uprobe_fds:
+            os.close(fd)
         self._bpf.cleanup()
 
     def _attach_syscall(self, name: str) -> None:
@@ -80,6 +89,22 @@ class Probes:
         enter = "request_enter_without_arguments" if bare else "request_enter"
         self._bpf.attach_tracepoint(tp=f"syscalls:sys_enter_{name}", fn_name=enter)
         self._bpf.attach_tracepoint(tp=f"syscalls:sys_exit_{name}", fn_name="request_exit")
+
+    def _attach_points(self, index: int, points: Points) -> None:
+        # the ends first: no request begins that could not end
+        self._attach_uprobes(f"point_other_end_{index}", points.other_end)
+        if points.is_call:
+            self._attach_uprobes(f"point_end_{index}", points.begin, is_return=True)
+        else:
+            self._attach_uprobes(f"point_end_{index}", points.end)
+        self._attach_uprobes(f"point_begin_{index}", points.begin)
+
+    def _attach_uprobes(
+        self, function: str, hooks: Iterable[Hook], is_return: bool = False
+    ) -> None:
+        for hook in hooks:
+            program = self._bpf.load_func(function, import_bcc().BPF.KPROBE)
+            self._uprobe_fds.append(attach(hook, program.fd, is_return))
 
     def _choose_targets(self, options: Options) -> None:
         table = self._bpf["glob_step"]
@@ -143,5 +168,10 @@ class Probes:
             (state.request_ts, 0, 0, state.request_arg0, tid.value, state.request_nr)
             for tid, state in self._bpf["tasks"].items()
             if state.request_ts
+        ]
+        rows += [
+            (open_request.ts, 0, 0, key.object, key.tid, key.nr)
+            for key, open_request in self._bpf["open_requests"].items()
+            if Path(f"/proc/{key.tid}").exists()  # else it ended within, and nobody waits
         ]
         return np.array(rows, record.dtype)

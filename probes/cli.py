@@ -24,13 +24,13 @@ from rcp.probes.flight_cli import (
     numbered,
     spool_of,
 )
+from rcp.probes.points import FORMS, resolve_requests
 from rcp.probes.probe import DEFAULT_SYSCALLS
 from rcp.probes.program import Cgroup, GlobError, Options, Target, compile_globs
 from rcp.probes.record import Ended, Plan, record
 from rcp.probes.role_profiles import profiles
 from rcp.probes.roles import RuleError, cgroup_of, require_pid, resolve_rules, with_descendants
 from rcp.probes.spool import SpoolError
-from rcp.probes.syscalls import numbers
 from rcp.probes.telling import cost_text
 from rcp.probes.triggers import TriggerError
 
@@ -54,6 +54,8 @@ Examples:
   sudo rcp-trace record -p $(pgrep -o postgres) --profile postgresql -d 30 -o slow.duckdb
   sudo rcp-trace record --comm 'redis-*' --background comm:rsync -d 10 -o redis.duckdb
   sudo rcp-trace record -o build.duckdb -- make -j8
+  sudo rcp-trace record -p $(pgrep -o postgres) --request postgresql -d 30 -o pg.duckdb
+  sudo rcp-trace record --comm redis-server --request socket -d 10 -o redis.duckdb
   sudo rcp-trace record --comm 'postgres*' --keep 30s --when 'fsync>50ms' -o slow.duckdb
 """
 
@@ -101,19 +103,18 @@ def _plan(options: dict[str, Any], output: Path) -> Plan:
         command=bool(options["command"]),
     )
     compile_globs(target.comms)
-    syscalls = numbers(options["request"] or DEFAULT_SYSCALLS, features.tracefs)
+    requests = resolve_requests(options["request"], features.tracefs, target.pids)
     return Plan(
         spool=output,
-        options=Options(target, tuple(syscalls.values()), min_wait_ns=_min_wait_ns(options)),
+        options=Options(target, requests, min_wait_ns=_min_wait_ns(options)),
         features=features,
         roles=resolve_rules(options["foreground"], options["background"], options["profile"]),
-        syscalls=syscalls,
         duration_s=options["duration"],
         command=list(options["command"]),
         max_bytes=options["max_spool"] << 20,
         progress=_show_progress,
         max_cpu=options["max_cpu"] / 100 if options["max_cpu"] else None,
-        flight=flight_plan(options, output, syscalls.values()),
+        flight=flight_plan(options, output, requests.names.values()),
     )
 
 
@@ -208,8 +209,9 @@ def record_command(load: Loader) -> click.Command:
     @click.option(
         "--request",
         multiple=True,
-        metavar="SYSCALL",
-        help=f"Syscalls that count as requests.  [default: {' '.join(DEFAULT_SYSCALLS)}]",
+        metavar="[NAME=]SPEC",
+        help=f"What counts as a request: {FORMS}. Without any syscall:, these are recorded "
+        f"too, inside the others: {' '.join(DEFAULT_SYSCALLS)}; syscall:none turns them off.",
     )
     @click.option(
         "-o",

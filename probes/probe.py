@@ -67,7 +67,19 @@ PROBES: tuple[Probe, ...] = (
         "request",
         "request.bpf.c",
         "how long each chosen syscall of a chosen task took",
-        (),
+    ),
+    Probe(
+        "point",
+        "points.bpf.c",
+        "how long a task took between chosen points of its program",
+    ),
+    Probe(
+        "socket",
+        "socket.bpf.c",
+        "how long what came in on a socket took to be answered",
+        # since commit 6e6eda44b939 ("sock: add tracepoint for send recv length") (in v6.3)
+        ("sock:sock_recv_length", "sock:sock_send_length"),
+        without="what comes in on sockets cannot be a request",
     ),
     Probe(
         "lock_wait",

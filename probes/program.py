@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rcp.probes.active import active_probes
-from rcp.probes.events import RECORDS, TASK_COMM_LEN
+from rcp.probes.events import RECORDS, SOCKET_REQUEST_NR, TASK_COMM_LEN, UPROBE_REQUEST_NR
 from rcp.probes.features import Features
-from rcp.probes.probe import DEFAULT_SYSCALLS
+from rcp.probes.points import Requests
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096
@@ -61,7 +61,7 @@ class Options:
     """What to record."""
 
     target: Target = field(default_factory=Target)
-    syscalls: tuple[str, ...] = DEFAULT_SYSCALLS
+    requests: Requests = field(default_factory=Requests)
     min_wait_ns: int = 0
     """Shorter times off the CPU are not recorded, but counted."""
 
@@ -118,6 +118,17 @@ def source_text(features: Features) -> str:
     return "\n".join(f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}' for name in names)
 
 
+def _request_macros(requests: Requests) -> dict[str, int]:
+    calls = sum(1 << i for i, points in enumerate(requests.points) if points.is_call)
+    return {
+        "RCP_UPROBE_REQUEST_NR": UPROBE_REQUEST_NR,
+        "RCP_N_POINTS": len(requests.points),
+        "RCP_CALL_POINTS": calls,
+        "RCP_SOCKET_REQUEST_NR": SOCKET_REQUEST_NR,
+        "RCP_SOCKET_REQUESTS": int(bool(requests.socket)),
+    }
+
+
 def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
     """Return the compiler flags that carry options and kernel features into the probes."""
     globs = compile_globs(options.target.comms)
@@ -132,6 +143,7 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
         "RCP_GLOB_ACCEPT": f"{globs.accept:#x}ULL",
         "RCP_PREEMPT_COUNT_ADDR": f"{features.preempt_count_addr:#x}ULL",
         "RCP_PER_CPU_OFFSET_ADDR": f"{features.per_cpu_offset_addr:#x}ULL",
+        **_request_macros(options.requests),
     }
     for record in RECORDS:
         pages = DEFAULT_RING_BYTES[record.name] // PAGE_BYTES

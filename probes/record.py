@@ -47,8 +47,6 @@ class Plan:
     options: Options
     features: Features
     roles: list[dict[str, Any]]
-    syscalls: dict[int, str]
-    """Number to name."""
     duration_s: float | None = None
     command: list[str] = field(default_factory=list)
     max_bytes: int = 2 << 30
@@ -89,6 +87,7 @@ def _devices() -> dict[str, str]:
 def describe(plan: Plan) -> dict[str, Any]:
     """Return the spool's ``meta``: where, when, how and of whom the recording is made."""
     shift = os.environ.get("RCP_LAB_ICOUNT_SHIFT", "")
+    requests = plan.options.requests
     return {
         "schema_version": SCHEMA_VERSION,
         "rcp_version": version("rcp"),
@@ -110,7 +109,8 @@ def describe(plan: Plan) -> dict[str, Any]:
         "recorder_pid": os.getpid(),
         "roles": plan.roles,
         "cmdlines": cmdlines(),
-        "request_syscalls": {str(number): name for number, name in plan.syscalls.items()},
+        "request_syscalls": {str(number): name for number, name in requests.syscalls.items()},
+        "request_points": {str(number): name for number, name in requests.point_names.items()},
         "devices": _devices(),
         "missing_functions": list(plan.features.missing_functions),
         "missing_probes": [probe.name for probe in missing_probes(plan.features)],
@@ -147,7 +147,7 @@ def _session(
         recorder = Recorder(source, spool, plan.progress)
         return _Session(plan, source, spool, recorder, upkeep, signals, None, command)
     window = RollingSpool(plan.spool, meta, plan.flight.keep_ns, plan.max_bytes)
-    watch = Watch(plan.flight.triggers, plan.syscalls)
+    watch = Watch(plan.flight.triggers, plan.options.requests.names)
     flight = Flight(plan.flight, watch, window, meta, say)
     upkeep = Upkeep(source, window, meta, plan.max_cpu, say)
     recorder = Recorder(source, window, plan.progress, flight.see)

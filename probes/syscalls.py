@@ -8,7 +8,7 @@ from pathlib import Path
 from rcp.probes.features import RecordError
 
 # arch/x86/entry/syscalls/syscall_64.tbl; tracefs names syscalls but does not number them.
-_X86_64 = {
+NUMBERS = {
     "read": 0,
     "write": 1,
     "open": 2,
@@ -60,8 +60,8 @@ def numbers(names: Iterable[str], tracefs: Path) -> dict[int, str]:
     """Return syscall number to name for ``names``; raise RecordError for one it cannot trace."""
     found = {}
     for name in names:
-        if name not in _X86_64 or not (tracefs / f"events/syscalls/sys_enter_{name}").is_dir():
-            known = ", ".join(sorted(_X86_64))
+        if name not in NUMBERS or not (tracefs / f"events/syscalls/sys_enter_{name}").is_dir():
+            known = ", ".join(sorted(NUMBERS))
             raise RecordError(f"cannot record the syscall {name!r}: choose from {known}.")
-        found[_X86_64[name]] = name
+        found[NUMBERS[name]] = name
     return found

@@ -2,7 +2,39 @@
 /*
  * One record per chosen syscall of a target task. attach.py hangs these functions on
  * syscalls:sys_enter_NAME and sys_exit_NAME of each chosen syscall only.
+ *
+ * A thread is in one syscall at a time, kept in its task_state. Requests of the other kinds
+ * (points.bpf.c, socket.bpf.c) hold syscalls and each other, and are kept in open_requests.
  */
+
+struct open_key {
+	u64 object; /* the socket, else 0 */
+	u32 tid;
+	u32 nr; /* the kind of request */
+};
+
+struct open_request {
+	u64 ts;
+	u64 frame; /* stack pointer at the entry of a function, else 0 */
+};
+
+/* LRU: who receives without ever answering would fill it for good. */
+BPF_TABLE("lru_hash", struct open_key, struct open_request, open_requests, 16384);
+
+static inline void end_open_request(struct open_key *key, struct open_request *open, s64 ret)
+{
+	struct request_record event = {};
+
+	event.ts = open->ts;
+	event.end_ns = bpf_ktime_get_ns();
+	event.ret = ret;
+	event.arg0 = key->object;
+	event.tid = key->tid;
+	event.nr = key->nr;
+	open_requests.delete(key);
+	count_output(request_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_REQUEST);
+}
 
 struct syscall_enter {
 	u64 common;

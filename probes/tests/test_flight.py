@@ -12,6 +12,7 @@ from rcp.probes.drain import Recorder
 from rcp.probes.events import REQUEST, SLEEP, TASK
 from rcp.probes.features import Features
 from rcp.probes.flight import Flight, FlightPlan, announce
+from rcp.probes.points import Requests
 from rcp.probes.program import Options
 from rcp.probes.record import Ended, Plan, describe, record_from
 from rcp.probes.rolling import RollingSpool
@@ -44,7 +45,9 @@ def fly(tmp_path: Path, source: "ArraySource", clock: "Clock", features: Feature
 
     def of(*when: str, **settings: int) -> SimpleNamespace:
         plan = flight_plan(tmp_path, *when, **settings)
-        meta = describe(Plan(tmp_path / "x", Options(), features, [], NAMES, flight=plan))
+        meta = describe(
+            Plan(tmp_path / "x", Options(requests=Requests(NAMES)), features, [], flight=plan)
+        )
         meta["clock"].update(started_monotonic_ns=clock.now_ns, started_realtime_ns=5 * S)
         spool = RollingSpool(tmp_path / "window.spool", meta, plan.keep_ns, 1 << 30, clock)
         said: list[str] = []
@@ -173,7 +176,12 @@ def recorded(
     source.on_drain = drained
     signals = Signals(usr1=True)
     whole = Plan(
-        folder / "r.spool", Options(), features, [], NAMES, duration_s=duration_s, flight=plan
+        folder / "r.spool",
+        Options(requests=Requests(NAMES)),
+        features,
+        [],
+        duration_s=duration_s,
+        flight=plan,
     )
     with signals.caught():
         return record_from(source, whole, lambda _text: None, signals)

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Requests that come in on a stream socket: one begins when a thread has received bytes, and
+ * ends when it has sent on the same connection. A thread may have several open at once.
+ */
+#if RCP_SOCKET_REQUESTS
+#include <net/sock.h>
+
+RAW_TRACEPOINT_PROBE(sock_recv_length)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct open_key key = { .object = (u64)sk,
+				.tid = (u32)bpf_get_current_pid_tgid(),
+				.nr = RCP_SOCKET_REQUEST_NR };
+	struct task_state *state = current_state();
+	struct open_request fresh = {};
+	int received = (int)ctx->args[1];
+
+	if (!state || !(state->flags & RCP_TASK_IS_TARGET) || (u32)ctx->args[2] & MSG_PEEK)
+		return 0;
+	if (received == 0) /* the other side closed: it no longer waits for an answer */
+		open_requests.delete(&key);
+	/* more bytes of a request that is open are the rest of it */
+	if (received <= 0 || sk->sk_type != SOCK_STREAM || open_requests.lookup(&key))
+		return 0;
+	fresh.ts = bpf_ktime_get_ns();
+	open_requests.update(&key, &fresh);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(sock_send_length)
+{
+	struct open_key key = { .object = ctx->args[0],
+				.tid = (u32)bpf_get_current_pid_tgid(),
+				.nr = RCP_SOCKET_REQUEST_NR };
+	struct open_request *open = open_requests.lookup(&key);
+
+	if (open && (int)ctx->args[1] > 0)
+		end_open_request(&key, open, (int)ctx->args[1]);
+	return 0;
+}
+#endif
