@@ -41,10 +41,15 @@ def test_an_unknown_profile_is_refused() -> None:
 
 
 def test_command_lines_are_those_of_running_processes() -> None:
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["cat", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        process.stdout.readline()  # only now is its exec over, and its command line in place
         found = cmdlines()
         process.kill()
-    assert found[str(process.pid)] == "sleep 60"
+    assert found[str(process.pid)] == "cat -"
     assert str(os.getpid()) not in found
 
 
