@@ -13,8 +13,9 @@ import click
 
 from rcp.analyzer.diff_command import diff
 from rcp.analyzer.export.command import export
-from rcp.probes.cli import doctor, record_command
-from rcp.probes.spool import PACKED_SUFFIX, SpoolError, is_spool
+from rcp.probes.cli import doctor, live_command_of, record_command
+from rcp.probes.live_cli import Analysis
+from rcp.probes.spool import PACKED_SUFFIX, Spool, SpoolError, is_spool
 
 if TYPE_CHECKING:
     from rcp.analyzer.store import Store
@@ -249,7 +250,22 @@ def _load_recorded(spool: Path, output: Path) -> None:
         load_spool(spool, output)
 
 
-main.add_command(record_command(_load_recorded))
+def _analyse(spool: Spool) -> dict[str, Any]:
+    from rcp.analyzer.live import analyse
+
+    with one_line_errors():
+        return analyse(spool)
+
+
+def _live_text(told: dict[str, Any]) -> str:
+    from rcp.analyzer.live import as_text
+
+    return as_text(told)
+
+
+_record = record_command(_load_recorded)
+main.add_command(_record)
+main.add_command(live_command_of(_record, Analysis(_analyse, _live_text)))
 main.add_command(doctor)
 main.add_command(export)
 main.add_command(diff)

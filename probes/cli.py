@@ -24,6 +24,7 @@ from rcp.probes.flight_cli import (
     numbered,
     spool_of,
 )
+from rcp.probes.live_cli import Analysis, live_command
 from rcp.probes.points import FORMS, resolve_requests
 from rcp.probes.probe import DEFAULT_SYSCALLS
 from rcp.probes.program import Cgroup, GlobError, Options, Target, compile_globs
@@ -261,6 +262,15 @@ def record_command(load: Loader) -> click.Command:
             _finish(ended, output, plan, load)
 
     return command
+
+
+def live_command_of(record: click.Command, analysis: Analysis) -> click.Command:
+    """Return ``rcp-trace live``, which looks at what ``record`` could be told to."""
+
+    def plan(options: dict[str, Any]) -> Plan:
+        return _plan(options, Path("live"))
+
+    return live_command(record, plan, analysis, _fail, _USER_ERRORS)
 
 
 @click.command("doctor", short_help="Tell whether this machine can record.")
