@@ -80,7 +80,7 @@ def device(names: Mapping[str, str]) -> Columns:
 
 def loss(counters: Mapping[str, Any]) -> Columns:
     """Columns of ``loss``: counters are lists by CPU, per kind of count and probe."""
-    kinds = ("written", "lost", "excluded")
+    kinds = ("written", "lost", "excluded", "filtered")
     by_kind = {kind: counters.get(kind, {}) for kind in kinds}
     probes = list(dict.fromkeys(probe for counts in by_kind.values() for probe in counts))
     rows: list[tuple[Any, ...]] = []

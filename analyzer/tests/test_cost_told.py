@@ -50,3 +50,13 @@ def test_what_was_left_out_is_told_under_losses(tmp_path: Path) -> None:
         "  waits shorter than 20us were not recorded (--min-wait): their time counts as cpu\n"
         in text
     )
+
+
+def test_what_a_filter_left_out_is_counted_beside_the_losses(tmp_path: Path) -> None:
+    synth = small()
+    synth.counters["filtered"] = {"sleep": [3, 4]}
+    with load_in_memory(synth.write(tmp_path / "a.spool")) as store:
+        assert store.query("SELECT cpu, lost, filtered FROM loss WHERE probe = 'sleep'") == [
+            (0, 0, 3),
+            (1, 0, 4),
+        ]

@@ -56,7 +56,7 @@ def test_every_record_becomes_a_row(ask: Ask) -> None:
         (1001, 3, "rwsem_write", 1)
     ]
     assert ask(synth, "FROM device") == [(DEVICE, "nvme0n1", DEVICE)]
-    assert ask(synth, "FROM loss WHERE lost > 0") == [("io", 0, 1, 2, 7)]
+    assert ask(synth, "FROM loss WHERE lost > 0") == [("io", 0, 1, 2, 7, 0)]
 
 
 def test_edges_and_segments_refer_to_rows(ask: Ask) -> None:
