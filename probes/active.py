@@ -12,12 +12,18 @@ from rcp.probes.probe import PROBES, Probe
 def lacking(probe: Probe, features: Features) -> tuple[str, ...]:
     """Return the hooks the probe cannot do without and this kernel does not have."""
     absent = {*features.missing_tracepoints, *features.missing_functions}
+    if probe.needs_any and absent.issuperset(probe.optional_functions):
+        return probe.optional_functions
     return tuple(name for name in (*probe.tracepoints, *probe.functions) if name in absent)
 
 
 def active_probes(features: Features) -> tuple[Probe, ...]:
     """Return the probes that run here, in the order they are compiled."""
-    return tuple(probe for probe in PROBES if probe.essential or not lacking(probe, features))
+    return tuple(
+        probe
+        for probe in PROBES
+        if probe.essential or not (probe.name in features.left_out or lacking(probe, features))
+    )
 
 
 def missing_probes(features: Features) -> tuple[Probe, ...]:
@@ -26,25 +32,26 @@ def missing_probes(features: Features) -> tuple[Probe, ...]:
 
 
 def without(features: Features, names: Iterable[str]) -> Features:
-    """Return what a kernel offers that lacks these hooks, or all hooks of these probes.
+    """Return what a kernel offers that lacks these hooks, or has no use for these probes.
 
     Raises RecordError for a name that is neither.
     """
-    by_name = {probe.name: probe for probe in PROBES}
-    tracepoints, functions = set(features.missing_tracepoints), set(features.missing_functions)
+    left_out, hooks = set(features.left_out), set[str]()
     for name in names:
-        probes = [by_name[name]] if name in by_name else list(PROBES)
-        hooks = {name} if name not in by_name else set(by_name[name].hooks)
-        known = {hook for probe in probes for hook in probe.hooks} & hooks
-        if not known:
+        if name in {probe.name for probe in PROBES if not probe.essential}:
+            left_out.add(name)
+        elif any(name in probe.hooks for probe in PROBES):
+            hooks.add(name)
+        else:
             raise RecordError(
-                f"no probe and no kernel hook is called {name}: `rcp-trace doctor` lists the "
-                "probes."
+                f"no probe that could be left out and no kernel hook is called {name}: "
+                "`rcp-trace doctor` lists the probes."
             )
-        tracepoints |= {hook for hook in known if ":" in hook}
-        functions |= {hook for hook in known if ":" not in hook}
+    tracepoints = {*features.missing_tracepoints, *(hook for hook in hooks if ":" in hook)}
+    functions = {*features.missing_functions, *(hook for hook in hooks if ":" not in hook)}
     return replace(
         features,
+        left_out=tuple(sorted(left_out)),
         missing_tracepoints=tuple(sorted(tracepoints)),
         missing_functions=tuple(sorted(functions)),
     )

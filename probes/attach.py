@@ -23,6 +23,8 @@ from rcp.probes.ring import Ring
 from rcp.probes.shedding import Shedding
 from rcp.probes.uprobe import Hook, attach
 
+# Frames of the recording itself: our programs, and what calls them.
+_RECORDING = ("bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__bpf_trace_", "__traceiter_")
 _COUNTERS = ("written", "lost", "excluded", "filtered")
 
 
@@ -116,6 +118,10 @@ class Probes:
         # The probes run since they were loaded: tasks seen before the choice are judged again.
         self._bpf["tasks"].clear()
 
+    def programs(self) -> dict[str, int]:
+        """Return the file descriptor of each BPF program by its name in C."""
+        return {name.decode(): int(function.fd) for name, function in self._bpf.funcs.items()}
+
     def drain(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
         """Take all finished records of one type off its ring."""
         return self._rings[record.name].drain()
@@ -151,16 +157,16 @@ class Probes:
     @property
     def program_fds(self) -> list[int]:
         """File descriptors of the loaded BPF programs."""
-        return [function.fd for function in self._bpf.funcs.values()]
+        return list(self.programs().values())
 
     def stacks(self, ids: Iterable[int]) -> Iterator[tuple[int, list[str]]]:
         """Yield each kernel stack as function names, innermost first."""
         table = self._bpf["stacks"]
         for stack_id in ids:
-            frames = [
+            names = [
                 self._bpf.ksym(address).decode(errors="replace") for address in table.walk(stack_id)
             ]
-            yield stack_id, frames
+            yield stack_id, [name for name in names if not name.startswith(_RECORDING)]
 
     def unfinished_requests(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
         """Return the requests under way now, with ``end_ns`` 0."""

@@ -52,7 +52,7 @@ class SleepFlag(enum.IntFlag):
     FIRST_SEEN = 4  # the task's first record: what it did before run_ns is not known
     WOKEN_BY_HARDIRQ = 8  # the waker was a hard interrupt, not the task it interrupted
     WOKEN_BY_SOFTIRQ = 16
-    OWNER_GUESSED = 32  # owner_tid is a word of user memory that looked like glibc's lock owner
+    OWNER_GUESSED = 32  # owner_tid may be wrong: glibc's word, the last reader, the last taker
 
 
 class IoFlag(enum.IntFlag):

@@ -36,6 +36,8 @@ class Features:
     per_cpu_offset_addr: int
     missing_tracepoints: tuple[str, ...]
     missing_functions: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """Probes not to be used although they could be."""
 
 
 def _has_capabilities() -> bool:

@@ -21,6 +21,8 @@ class Probe:
     """Kernel functions it uses where the kernel has them."""
     without_optional: str = ""
     """What an absent optional function costs the verdicts."""
+    needs_any: bool = False
+    """It is of no use when none of its optional functions is there."""
     without: str = ""
     """What leaving the whole probe out costs the verdicts; empty when it is essential."""
 
@@ -86,6 +88,8 @@ PROBES: tuple[Probe, ...] = (
         "lock_wait.bpf.c",
         "who waited for which kernel lock, and who held it",
         ("lock:contention_begin", "lock:contention_end"),
+        optional_functions=("percpu_down_write", "percpu_up_write"),
+        without_optional="who holds a per-CPU rwsem for writing is not known",
         without="who held a lock is not known; only who released it",
     ),
     Probe(
@@ -105,9 +109,77 @@ PROBES: tuple[Probe, ...] = (
             "wait_transaction_locked",
             "jbd2_journal_wait_updates",
             "__jbd2_log_wait_for_space",
+            "jbd2_fc_begin_commit",
+            "jbd2_journal_lock_updates",
         ),
         without_optional="waits in it are named from the stack, without the journal",
         without="commits and their phases are not known, as on a kernel without ext4",
+    ),
+    Probe(
+        "journal_handle",
+        "handle.bpf.c",
+        "whose open handles a commit waited for",
+        ("jbd2:jbd2_end_commit",),
+        functions=("start_this_handle", "stop_this_handle"),
+        without="a commit that waits for open handles is blamed on the last one only",
+    ),
+    Probe(
+        "file",
+        "file.bpf.c",
+        "what the inodes are called",
+        optional_functions=("clear_inode",),
+        without_optional="a file made in the place of a removed one may keep its name",
+        without="files are numbers without names",
+    ),
+    Probe(
+        "io_cause",
+        "dirty.bpf.c",
+        "who dirtied the pages that an io writes",
+        ("writeback:writeback_dirty_folio",),
+        without="writes by flushers and the journal are blamed on those, not on the writer",
+    ),
+    Probe(
+        "page_wait",
+        "page_wait.bpf.c",
+        "which page of which file was waited for",
+        optional_functions=(
+            "folio_wait_bit",
+            "folio_wait_bit_killable",
+            "__folio_lock",
+            "__folio_lock_killable",
+            "__folio_lock_or_retry",
+            "filemap_fault",
+        ),
+        without_optional="waits in it are named from the stack, without the file",
+        needs_any=True,
+        without="waits for pages are named from the stack, without the file",
+    ),
+    Probe(
+        "buffer_wait",
+        "buffer_wait.bpf.c",
+        "which block of which device was waited for",
+        optional_functions=("__wait_on_buffer", "__lock_buffer", "out_of_line_wait_on_bit"),
+        without_optional="waits in it are named from the stack, without the block",
+        needs_any=True,
+        without="waits for buffers are named from the stack, without the block",
+    ),
+    Probe(
+        "futex_wait",
+        "futex.bpf.c",
+        "which futex was waited for, and who held it",
+        optional_functions=("futex_wait", "futex_lock_pi"),
+        without_optional="waits in it are named from the stack, without the futex and its owner",
+        needs_any=True,
+        without="waits for futexes are named from the stack, without the futex and its owner",
+    ),
+    Probe(
+        "sem_wait",
+        "sysv_sem.bpf.c",
+        "which SysV semaphore was waited for, and who took it last",
+        optional_functions=("__do_semtimedop",),
+        without_optional="waits for SysV semaphores are named from the stack, without an owner",
+        needs_any=True,
+        without="waits for SysV semaphores are named from the stack, without an owner",
     ),
     Probe(
         "throttle",

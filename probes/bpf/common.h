@@ -16,12 +16,21 @@
 #include <uapi/linux/ptrace.h>
 #include <linux/blk-mq.h> /* first: struct request is incomplete without it */
 #include <linux/blkdev.h>
+#include <linux/buffer_head.h>
 #include <linux/cgroup.h>
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include <linux/futex.h>
 #include <linux/jbd2.h>
+#include <linux/mm_types.h>
 #include <linux/mutex.h>
+#include <linux/page-flags.h>
+#include <linux/pid.h>
 #include <linux/preempt.h>
+#include <linux/rtmutex.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
+#include <linux/sem.h>
 #include "events.h"
 
 /* Index of a record type in the counters; program.py reads them by the same order. */
@@ -93,18 +102,26 @@ struct task_state {
 	s32 stack_id;
 	u16 sleep_flags;
 	u16 wake_flags;
+	/* its last stack and where that was (sleep.bpf.c:stack_of_sleep) */
+	s32 known_stack_id;
+	u64 stack_place;
+	u64 stack_depth;
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
+	u32 pid;
+	u32 inner_tid; /* tid in its own pid namespace, 0 when that is the outermost */
+	u32 request_nr;
 	/* what it is doing; a note does not change while its task sleeps */
 	struct wait_note note;
 	u64 lock_ts;
 	u64 lock;
 	u32 lock_owner_tid;
 	u32 lock_type;
+	u32 lock_owner_flags; /* RCP_SLEEP_OWNER_GUESSED */
+	s32 lock_stack_id;
+	u64 handle_ts;
 	u64 request_ts;
 	u64 request_arg0;
-	u32 request_nr;
-	s32 lock_stack_id;
 };
 
 /* 65536 tasks alive at once; more are not recorded and counted as lost. */

@@ -27,6 +27,61 @@ static inline u32 this_cpu_preempt_count(void)
 }
 
 /*
+ * Pages of a folio. The order of a large one moved into _flags_1 with "mm: free up a word
+ * in the first tail page" (in v6.6).
+ */
+static inline u32 pages_in_folio(struct folio *folio)
+{
+	unsigned long flags = 0, order = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), &folio->flags);
+	if (!(flags & 1UL << PG_head))
+		return 1;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	bpf_probe_read_kernel(&order, sizeof(order), &folio->_flags_1);
+#else
+	bpf_probe_read_kernel(&order, sizeof(folio->_folio_order), &folio->_folio_order);
+#endif
+	return 1U << (order & 31);
+}
+
+/*
+ * The head of struct blkcg_gq, which is private to block/ since v5.18 and so is not in the headers;
+ * its first members have not changed since v4.0. A struct blkcg begins with its css.
+ */
+struct rcp_blkcg_gq {
+	void *queue;
+	void *queue_node[2];
+	void *blkcg_node[2];
+	struct cgroup_subsys_state *blkcg;
+};
+
+static inline u64 blkg_of(struct bio *bio)
+{
+#ifdef CONFIG_BLK_CGROUP
+	return (u64)bio->bi_blkg;
+#else
+	return 0;
+#endif
+}
+
+static inline u64 cgroup_of_blkg(u64 blkg)
+{
+	struct cgroup_subsys_state *css = NULL;
+	struct kernfs_node *node = NULL;
+	struct cgroup *cgroup = NULL;
+	u64 id = 0;
+
+	if (!blkg)
+		return 0;
+	bpf_probe_read_kernel(&css, sizeof(css), &((struct rcp_blkcg_gq *)blkg)->blkcg);
+	bpf_probe_read_kernel(&cgroup, sizeof(cgroup), &css->cgroup);
+	bpf_probe_read_kernel(&node, sizeof(node), &cgroup->kn);
+	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
+	return id;
+}
+
+/*
  * State a task left the CPU in. An argument of sched_switch since commit fa2c3254d7cf
  * ("sched/tracing: Don't re-read p->state when emitting sched_switch event") (in v5.18).
  */

@@ -29,12 +29,14 @@ BPF_PERCPU_ARRAY(completing, struct completing_io, 1);
 
 static inline void set_completing_io(u64 io)
 {
-	struct completing_io completion = { .io = io };
 	int zero = 0;
+	struct completing_io *completion = completing.lookup(&zero);
 
+	if (!completion)
+		return;
+	completion->io = io;
 	if (io)
-		completion.context = this_context();
-	completing.update(&zero, &completion);
+		completion->context = this_context();
 }
 
 /* The io whose completion runs now, else 0; not that of a completion we interrupted. */

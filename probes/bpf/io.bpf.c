@@ -8,8 +8,12 @@
 struct bio_state {
 	u64 queued_ns;
 	u64 got_ns;
+	u64 mapping; /* page cache its first page belongs to, or nothing of sense (inode.h) */
+	u64 blkg;
 	u32 tid;
+	u32 bytes;
 	u32 flags;
+	u32 unused;
 };
 
 /* LRU: bios of drivers without requests (dm, md) never finish here. */
@@ -19,17 +23,48 @@ BPF_PERCPU_ARRAY(io_count, u64, 1);
 
 /* More merged bios than this are not looked at: 64 * 4 KiB is a common request limit. */
 #define MAX_BIOS 64
+/* Nor more inodes in one io: writeback merges across files only where they touch on disk. */
+#define MAX_INODES 4
+
+struct io_inodes {
+	u64 mapping[MAX_INODES];
+	u64 bytes[MAX_INODES];
+};
+
+/* In a map, not on the stack: the verifier would follow every way to fill it, bio by bio. */
+BPF_PERCPU_ARRAY(inodes_of_io, struct io_inodes, 1);
+
+static inline u64 mapping_of(struct bio *bio)
+{
+	struct bio_vec *vec = bio->bi_io_vec;
+	struct folio *folio = NULL;
+	u64 mapping = 0, head = 0;
+
+	bpf_probe_read_kernel(&folio, sizeof(folio), &vec[bio->bi_iter.bi_idx].bv_page);
+	bpf_probe_read_kernel(&head, sizeof(head), &((struct page *)folio)->compound_head);
+	if (head & 1)
+		folio = (struct folio *)(head - 1);
+	bpf_probe_read_kernel(&mapping, sizeof(mapping), &folio->mapping);
+	return mapping;
+}
 
 RAW_TRACEPOINT_PROBE(block_bio_queue)
 {
 	u64 bio = ctx->args[0];
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct bio_state state = {};
+	struct bio copy = {};
 
 	if (is_paused()) {
 		bios.delete(&bio); /* of an earlier bio at this address */
 		return 0;
 	}
+	/* one copy of the whole costs less than a read of each member */
+	bpf_probe_read_kernel(&copy, sizeof(copy), (void *)bio);
+	state.blkg = blkg_of(&copy);
+	state.bytes = copy.bi_iter.bi_size;
+	if (state.bytes && (copy.bi_opf & REQ_OP_MASK) <= REQ_OP_WRITE)
+		state.mapping = mapping_of(&copy);
 	state.queued_ns = bpf_ktime_get_ns();
 	state.tid = (u32)pid_tgid;
 	if (pid_tgid >> 32 == RCP_SELF_PID)
@@ -53,6 +88,8 @@ RAW_TRACEPOINT_PROBE(block_split)
 		return 0;
 	part = *whole;
 	part.got_ns = 0;
+	part.bytes = front->bi_iter.bi_size;
+	whole->bytes -= part.bytes;
 	bios.update(&key, &part);
 	return 0;
 }
@@ -89,12 +126,47 @@ static inline struct io_record *io_of(struct request *rq)
 	return io;
 }
 
+static inline void add_inode(struct io_inodes *of_io, u64 mapping, u64 bytes)
+{
+#pragma unroll
+	for (int i = 0; i < MAX_INODES; i++) {
+		if (!of_io->mapping[i])
+			of_io->mapping[i] = mapping;
+		if (of_io->mapping[i] == mapping) {
+			of_io->bytes[i] += bytes;
+			return;
+		}
+	}
+}
+
+static inline void describe_inodes(struct io_record *io, struct io_inodes *of_io)
+{
+	struct inode_state *inode = inode_of(of_io->mapping[0]);
+
+	if (inode)
+		io->ino = inode->ino;
+	if ((io->cmd_flags & REQ_OP_MASK) != REQ_OP_WRITE)
+		return;
+	for (int i = 0; i < MAX_INODES; i++) {
+		inode = inodes.lookup(&of_io->mapping[i]);
+		if (inode)
+			take_causes(io->id, inode, (of_io->bytes[i] + PAGE_SIZE - 1) / PAGE_SIZE);
+	}
+}
+
 /* Times and submitter from the oldest of the request's bios, which is not always the first. */
 static inline void describe_bios(struct io_record *io, struct request *rq)
 {
 	struct bio *bio = rq->bio;
+	struct io_inodes *of_io;
+	int zero = 0;
 	u32 n_bios = 0;
+	u64 blkg = 0;
 
+	of_io = inodes_of_io.lookup(&zero);
+	if (!of_io)
+		return;
+	*of_io = (struct io_inodes){};
 	for (int i = 0; i < MAX_BIOS && bio; i++) {
 		u64 key = (u64)bio;
 		struct bio_state *state = bios.lookup(&key);
@@ -106,6 +178,9 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 				io->submitter_tid = state->tid;
 				io->flags |= state->flags;
 			}
+			if (state->mapping)
+				add_inode(of_io, state->mapping, state->bytes);
+			blkg = blkg ?: state->blkg;
 			if (state->got_ns && (!io->got_ns || state->got_ns < io->got_ns))
 				io->got_ns = state->got_ns;
 			bios.delete(&key);
@@ -113,6 +188,8 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 		bio = bio->bi_next;
 	}
 	io->n_bios = n_bios;
+	io->cgroup_id = cgroup_of_blkg(blkg);
+	describe_inodes(io, of_io);
 	if (!io->queued_ns) {
 		io->queued_ns = rq->start_time_ns ?: io->issued_ns;
 		io->submitter_tid = (u32)bpf_get_current_pid_tgid();

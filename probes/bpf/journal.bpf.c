@@ -85,9 +85,12 @@ static inline int begin_journal_wait(journal_t *journal, u16 reason, int owned)
 
 	if (!state)
 		return 0;
-	state->note.object = (u64)journal;
-	state->note.owner_tid = owned ? journal->j_task->pid : 0;
-	state->note.reason = reason;
+	state->note = (struct wait_note){
+		.object = (u64)journal,
+		.dev = journal->j_fs_dev->bd_dev,
+		.owner_tid = owned ? journal->j_task->pid : 0,
+		.reason = reason,
+	};
 	return 0;
 }
 
@@ -133,6 +136,30 @@ KFUNC_PROBE(__jbd2_log_wait_for_space, journal_t *journal)
 }
 
 KRETFUNC_PROBE(__jbd2_log_wait_for_space)
+{
+	return end_wait();
+}
+#endif
+
+#ifdef RCP_HAVE_jbd2_fc_begin_commit
+KFUNC_PROBE(jbd2_fc_begin_commit, journal_t *journal)
+{
+	return begin_journal_wait(journal, RCP_WAIT_JOURNAL_COMMIT, 0);
+}
+
+KRETFUNC_PROBE(jbd2_fc_begin_commit)
+{
+	return end_wait();
+}
+#endif
+
+#ifdef RCP_HAVE_jbd2_journal_lock_updates
+KFUNC_PROBE(jbd2_journal_lock_updates, journal_t *journal)
+{
+	return begin_journal_wait(journal, RCP_WAIT_JOURNAL_HANDLE, 0);
+}
+
+KRETFUNC_PROBE(jbd2_journal_lock_updates)
 {
 	return end_wait();
 }

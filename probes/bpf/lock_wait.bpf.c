@@ -14,6 +14,7 @@
 
 /* Low bits of mutex.owner and rw_semaphore.owner are flags (kernel/locking/mutex.h, rwsem.c). */
 #define OWNER_FLAGS 7UL
+#define RWSEM_READER_OWNED 1UL
 
 static inline u32 lock_type_of(u32 flags)
 {
@@ -30,19 +31,62 @@ static inline u32 lock_type_of(u32 flags)
 	return RCP_LOCK_OTHER;
 }
 
-static inline u32 lock_owner(u64 lock, u32 type)
+/* The kernel does not note who holds one of these for writing. */
+BPF_HASH(percpu_writers, u64, u32, 1024);
+
+#if defined(RCP_HAVE_percpu_down_write) && defined(RCP_HAVE_percpu_up_write)
+KRETFUNC_PROBE(percpu_down_write, struct percpu_rw_semaphore *sem)
+{
+	u64 lock = (u64)sem;
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	percpu_writers.update(&lock, &tid);
+	return 0;
+}
+
+KFUNC_PROBE(percpu_up_write, struct percpu_rw_semaphore *sem)
+{
+	u64 lock = (u64)sem;
+
+	percpu_writers.delete(&lock);
+	return 0;
+}
+#endif
+
+static inline u32 percpu_writer(u64 lock)
+{
+	u32 *tid = percpu_writers.lookup(&lock);
+
+	return tid ? *tid : 0;
+}
+
+/*
+ * Of a semaphore nothing is known, of a rwsem that is held by readers the last that came: it
+ * may have gone since, and its task with it.
+ */
+static inline u32 lock_owner(u64 lock, u32 type, u32 *flags)
 {
 	u64 owner = 0;
 	u32 tid = 0;
+
+	*flags = 0;
+	if (type == RCP_LOCK_PERCPU_RWSEM)
+		return percpu_writer(lock);
 
 	if (type == RCP_LOCK_MUTEX)
 		bpf_probe_read_kernel(&owner, sizeof(owner), &((struct mutex *)lock)->owner);
 	else if (type == RCP_LOCK_RWSEM_READ || type == RCP_LOCK_RWSEM_WRITE)
 		bpf_probe_read_kernel(&owner, sizeof(owner), &((struct rw_semaphore *)lock)->owner);
+	else if (type == RCP_LOCK_RTMUTEX)
+		bpf_probe_read_kernel(&owner, sizeof(owner),
+				      &((struct rt_mutex_base *)lock)->owner);
+	if (owner & RWSEM_READER_OWNED &&
+	    (type == RCP_LOCK_RWSEM_READ || type == RCP_LOCK_RWSEM_WRITE))
+		*flags = RCP_SLEEP_OWNER_GUESSED;
 	owner &= ~OWNER_FLAGS;
 	if (owner)
 		bpf_probe_read_kernel(&tid, sizeof(tid), &((struct task_struct *)owner)->pid);
-	return tid;
+	return *flags && !tasks.lookup(&tid) ? 0 : tid;
 }
 
 RAW_TRACEPOINT_PROBE(contention_begin)
@@ -50,7 +94,7 @@ RAW_TRACEPOINT_PROBE(contention_begin)
 	u64 lock = ctx->args[0];
 	u32 flags = ctx->args[1];
 	struct task_state *state;
-	u32 type = lock_type_of(flags);
+	u32 type = lock_type_of(flags), owner_flags = 0;
 
 	/* spinlock_t and rwlock_t; a mutex says SPIN too while its waiter spins first */
 	if (flags & LCB_F_SPIN && !(flags & LCB_F_MUTEX))
@@ -68,7 +112,8 @@ RAW_TRACEPOINT_PROBE(contention_begin)
 		lost.increment(REC_LOCK_WAIT);
 		return 0;
 	}
-	state->lock_owner_tid = lock_owner(lock, type);
+	state->lock_owner_tid = lock_owner(lock, type, &owner_flags);
+	state->lock_owner_flags = owner_flags;
 	if (state->lock == lock)
 		return 0; /* a mutex begins twice: when it spins and when it gives up spinning */
 	state->lock = lock;

@@ -15,6 +15,50 @@
  */
 #define WAKE_RACE_NS 20000
 
+/* No WaitReason: a kernel thread that was not noted to wait and sleeps interruptibly. */
+#define IDLES 0xffff
+
+static inline u32 syscall_of(struct task_struct *task)
+{
+	u64 top = (u64)task->stack + THREAD_SIZE - TOP_OF_KERNEL_STACK_PADDING;
+	u32 nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr), &((struct pt_regs *)top - 1)->orig_ax);
+	return nr;
+}
+
+/*
+ * A walk of the stack costs more than all the rest of a sleep's record, and tasks sleep in few
+ * places over and over. A stack is taken to be the task's last one when it is as deep to the
+ * byte and the same kind of wait was noted in the same syscall; or when a kernel thread idles,
+ * which it does at the head of its loop and nowhere else at that depth. So no sleep gets the
+ * reason of another: where nothing was noted, the stack has to tell it and is walked each time.
+ */
+static inline s32 stack_of_sleep(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
+				 struct task_state *state, u32 task_state)
+{
+	u64 here, depth = (u64)&here, place;
+
+	if (state->lock)
+		return state->lock_stack_id; /* walked when the wait for the lock began */
+	place = state->note.reason;
+	if (state->flags & RCP_TASK_IS_KTHREAD) {
+		if (!place && (task_state & TASK_NOLOAD || !(task_state & TASK_UNINTERRUPTIBLE)))
+			place = IDLES;
+	} else if (place) {
+		place |= (u64)syscall_of(task) << 32;
+	}
+	if (!place)
+		return stack_of(ctx);
+	if (state->stack_place != place || state->stack_depth != depth ||
+	    state->known_stack_id < 0) {
+		state->stack_place = place;
+		state->stack_depth = depth;
+		state->known_stack_id = stack_of(ctx);
+	}
+	return state->known_stack_id;
+}
+
 static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_struct *prev,
 			       u32 tid, u64 now)
 {
@@ -34,7 +78,7 @@ static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_
 		return;
 	}
 	state->sleep_flags = task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0;
-	state->stack_id = stack_of(ctx);
+	state->stack_id = stack_of_sleep(ctx, prev, state, task_state);
 }
 
 static inline void describe_wait(struct sleep_record *event, struct task_state *state)
@@ -45,6 +89,7 @@ static inline void describe_wait(struct sleep_record *event, struct task_state *
 		event->reason = RCP_WAIT_LOCK;
 		event->object = state->lock;
 		event->owner_tid = state->lock_owner_tid;
+		event->flags |= state->lock_owner_flags;
 		return;
 	}
 	event->reason = note->reason;

@@ -61,6 +61,26 @@ static inline u32 identity_of(struct task_struct *task, struct task_record *even
 	return flags;
 }
 
+/* Threads of processes in a pid namespace, by pid << 32 | the tid the process itself sees. */
+BPF_TABLE("lru_hash", u64, u32, inner_tids, 16384);
+
+static inline u32 inner_tid_of(struct task_struct *task)
+{
+	struct pid *pid = NULL;
+	u32 level = 0, inner = 0, tid = 0;
+	u64 key;
+
+	bpf_probe_read_kernel(&pid, sizeof(pid), &task->thread_pid);
+	bpf_probe_read_kernel(&level, sizeof(level), &pid->level);
+	if (!level || level > 32) /* MAX_PID_NS_LEVEL */
+		return 0;
+	bpf_probe_read_kernel(&inner, sizeof(inner), &pid->numbers[level].nr);
+	tid = task->pid;
+	key = (u64)task->tgid << 32 | inner;
+	inner_tids.update(&key, &tid);
+	return inner;
+}
+
 static inline u32 announce(struct task_struct *task, const char *comm, u32 extra_flags)
 {
 	struct task_record event = {};
@@ -86,6 +106,8 @@ static inline struct task_state *state_of(struct task_struct *task, u32 tid)
 		return state;
 	fresh.flags = announce(task, NULL, 0);
 	fresh.stack_id = -1;
+	fresh.pid = task->tgid;
+	fresh.inner_tid = inner_tid_of(task);
 	tasks.update(&tid, &fresh);
 	state = tasks.lookup(&tid);
 	if (!state)

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -103,3 +105,21 @@ def features() -> Features:
         missing_tracepoints=(),
         missing_functions=(),
     )
+
+
+@pytest.fixture(scope="session")
+def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one boot with guest_recorder.py left: recorder.json and the recording of causes."""
+    out = tmp_path_factory.mktemp("recorder")
+    here = Path(__file__).parent
+    scripts = [here / "guest_recorder.py", here / "guest_workload.py"]
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
+            *("--timeout", "1500"),
+            *(option for script in scripts for option in ("--input", str(script))),
+            *("--", "python3 $RCP_LAB_IN/inputs/guest_recorder.py"),
+        ],
+        check=True,
+    )
+    return out

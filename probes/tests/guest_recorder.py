@@ -180,6 +180,50 @@ def lock_owner() -> dict[str, Any]:
     return {**done, "waits": waits}
 
 
+EVIDENCE_DISK = """
+set -e
+mkdir /sys/kernel/config/nullb/nullb1 /mnt/evidence
+cd /sys/kernel/config/nullb/nullb1
+echo 1 >memory_backed; echo 128 >size; echo 4096 >blocksize
+echo 2 >irqmode; echo 200000 >completion_nsec; echo 1 >power
+mke2fs -q -t ext4 -E lazy_itable_init=0,lazy_journal_init=0 /dev/nullb1
+mount /dev/nullb1 /mnt/evidence
+echo +io +memory >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/kernel/tracing/instances/witness
+cd /sys/kernel/tracing/instances/witness
+echo 16384 >buffer_size_kb
+echo 'next_comm ~ "hog-*"' >events/sched/sched_switch/filter
+echo 'pause > 0' >events/writeback/balance_dirty_pages/filter
+for event in sched/sched_switch writeback/balance_dirty_pages jbd2/jbd2_run_stats; do
+	echo 1 >events/$event/enable
+done
+"""
+
+
+def causes() -> dict[str, Any]:
+    """Record a workload whose causes are known, with ftrace as a second witness."""
+    subprocess.run(["modprobe", "null_blk", "nr_devices=0"], check=True)
+    subprocess.run(["sh", "-c", EVIDENCE_DISK], check=True)
+    workload = Path(__file__).with_name("guest_workload.py")
+    done: dict[str, Any] = trace(
+        *("record", "-o", str(OUT / "causes.spool"), "--"),
+        *("python3", str(workload), str(OUT / "truth.json")),
+    )
+    witness = Path("/sys/kernel/tracing/instances/witness")
+    (OUT / "witness.txt").write_text((witness / "trace").read_text())
+    (witness / "tracing_on").write_text("0")
+    return done
+
+
+def without_probes() -> dict[str, Any]:
+    """Record as on a kernel that lacks most of what may be lacking."""
+    path = WORK / "poor.spool"
+    lacks = ("lock_wait", "io_cause", "file", "jbd2:jbd2_end_commit", "futex_lock_pi")
+    names = [option for name in lacks for option in ("--without", name)]
+    done = trace("record", "-o", str(path), *names, "--", "sync")
+    return {**done, "spool": spool_facts(path), "meta": open_spool(path).meta}
+
+
 CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor": lambda: trace("doctor", "--format", "json"),
     "unknown_pid": lambda: trace("record", "-p", "4194305", "-o", "/tmp/recorder/a.spool"),
@@ -209,6 +253,8 @@ CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
     "full_disk": full_disk,
     "chosen_targets": chosen_targets,
     "lock_owner": lock_owner,
+    "causes": causes,
+    "without_probes": without_probes,
     "spool_limit": lambda: trace(
         *("record", "-o", "/tmp/recorder/limit.spool", "--max-spool", "1", "--"),
         *("sh", "-c", "while :; do sleep 0; done"),

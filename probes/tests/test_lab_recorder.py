@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,9 @@ pytestmark = pytest.mark.lab
 
 
 @pytest.fixture(scope="module")
-def seen(lab: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What guest_recorder.py saw, in one boot."""
-    out = tmp_path_factory.mktemp("recorder")
-    script = Path(__file__).parent / "guest_recorder.py"
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
-            *("--timeout", "1500", "--input", str(script)),
-            *("--", "python3 $RCP_LAB_IN/inputs/guest_recorder.py"),
-        ],
-        check=True,
-    )
-    result: dict[str, Any] = json.loads((out / "recorder.json").read_text())
+def seen(recorder_lab: Path) -> dict[str, Any]:
+    """What guest_recorder.py saw."""
+    result: dict[str, Any] = json.loads((recorder_lab / "recorder.json").read_text())
     return result
 
 
@@ -148,3 +136,19 @@ def test_lock_waits_name_the_owner(seen: dict[str, Any]) -> None:
     waits = [tuple(wait) for wait in seen["lock_owner"]["waits"]]
     assert waits.count(("waiter", "holder", LockType.RWSEM_WRITE)) > 10
     assert waits.count(("holder", "waiter", LockType.RWSEM_WRITE)) > 10
+
+
+def test_a_poorer_kernel_is_recorded_and_the_recording_says_what_it_lacks(
+    seen: dict[str, Any],
+) -> None:
+    check = seen["without_probes"]
+    assert check["status"] == 0
+    assert check["spool"]["n_sleeps"] > 0
+    assert check["meta"]["missing_probes"] == [
+        *("lock_wait", "journal_commit", "journal_handle", "file", "io_cause")
+    ]
+    assert check["meta"]["missing_functions"] == ["futex_lock_pi"]
+    assert (
+        "rcp-trace: the probe io_cause is left out here: writes by flushers and the journal are "
+        "blamed on those, not on the writer.\n" in check["stderr"]
+    )

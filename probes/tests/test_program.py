@@ -105,6 +105,9 @@ def test_a_probe_that_lacks_a_hook_is_left_out_and_the_rest_is_compiled(features
     poorer = without(features, ["lock_wait", "jbd2:jbd2_run_stats"])
     left_out = [probe.name for probe in missing_probes(poorer)]
     assert left_out == ["lock_wait", "journal_commit"]
+    waits = next(probe for probe in PROBES if probe.name == "buffer_wait")
+    assert waits in missing_probes(without(features, waits.optional_functions))
+    assert waits not in missing_probes(without(features, waits.optional_functions[:1]))
     text, flags = source_text(poorer), cflags(Options(), poorer, self_pid=1)
     assert "lock_wait.bpf.c" not in text
     assert "journal.bpf.c" not in text
@@ -121,5 +124,6 @@ def test_only_a_known_probe_or_hook_can_be_left_out(features: Features) -> None:
     with pytest.raises(RecordError) as error:
         without(features, ["journal"])
     assert str(error.value) == (
-        "no probe and no kernel hook is called journal: `rcp-trace doctor` lists the probes."
+        "no probe that could be left out and no kernel hook is called journal: `rcp-trace doctor` "
+        "lists the probes."
     )

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who held jbd2 handles open in which transaction, and for how long, added up per task and
+ * told when the transaction has been committed. A commit waits for every open handle.
+ */
+
+/* The first seven tasks are told apart; an eighth, and all after it, are added up as tid 0. */
+#define MAX_HOLDERS 8
+
+struct handle_holder {
+	u64 first_ns;
+	u64 last_ns;
+	u64 held_ns;
+	u64 longest_ns;
+	u32 tid;
+	u32 n_handles; /* 0: the place is free */
+};
+
+struct transaction_holders {
+	struct handle_holder holders[MAX_HOLDERS];
+};
+
+struct transaction_key {
+	u32 dev;
+	u32 transaction;
+};
+
+BPF_HASH(transactions, struct transaction_key, struct transaction_holders, 1024);
+BPF_ARRAY(no_holders, struct transaction_holders, 1); /* 320 zeroes; they burden the stack */
+
+static inline struct transaction_holders *holders_in(struct transaction_key *key)
+{
+	struct transaction_holders *known = transactions.lookup(key), *none;
+	int zero = 0;
+
+	if (known)
+		return known;
+	none = no_holders.lookup(&zero);
+	if (!none)
+		return NULL;
+	transactions.insert(key, none);
+	known = transactions.lookup(key);
+	if (!known)
+		lost.increment(REC_JOURNAL_HANDLE);
+	return known;
+}
+
+static inline void add_handle(struct transaction_holders *all, u32 tid, u64 start_ns, u64 now)
+{
+	struct handle_holder *holder = &all->holders[MAX_HOLDERS - 1];
+	u64 held_ns = now - start_ns;
+
+#pragma unroll
+	for (int i = MAX_HOLDERS - 2; i >= 0; i--) {
+		if (all->holders[i].tid == tid || !all->holders[i].n_handles)
+			holder = &all->holders[i];
+	}
+	if (!holder->n_handles) {
+		holder->tid = tid;
+		holder->first_ns = start_ns;
+	} else if (holder->tid != tid) {
+		holder->tid = 0;
+	}
+	holder->n_handles++;
+	holder->last_ns = now;
+	holder->held_ns += held_ns;
+	if (held_ns > holder->longest_ns)
+		holder->longest_ns = held_ns;
+}
+
+KRETFUNC_PROBE(start_this_handle, journal_t *journal, handle_t *handle, u32 gfp_mask, int ret)
+{
+	struct task_state *state;
+
+	if (ret)
+		return 0;
+	state = current_state();
+	if (state)
+		state->handle_ts = bpf_ktime_get_ns();
+	return 0;
+}
+
+KFUNC_PROBE(stop_this_handle, handle_t *handle)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct task_state *state = tasks.lookup(&tid);
+	struct transaction_holders *all;
+	struct block_device *bdev = NULL;
+	transaction_t *transaction = NULL;
+	struct transaction_key key = {};
+	journal_t *journal = NULL;
+	u64 start_ns;
+
+	if (!state || !state->handle_ts)
+		return 0;
+	start_ns = state->handle_ts;
+	state->handle_ts = 0;
+	bpf_probe_read_kernel(&transaction, sizeof(transaction), &handle->h_transaction);
+	bpf_probe_read_kernel(&key.transaction, sizeof(u32), &transaction->t_tid);
+	bpf_probe_read_kernel(&journal, sizeof(journal), &transaction->t_journal);
+	bpf_probe_read_kernel(&bdev, sizeof(bdev), &journal->j_fs_dev);
+	bpf_probe_read_kernel(&key.dev, sizeof(u32), &bdev->bd_dev);
+	all = holders_in(&key);
+	if (all)
+		add_handle(all, tid, start_ns, bpf_ktime_get_ns());
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(jbd2_end_commit)
+{
+	journal_t *journal = (journal_t *)ctx->args[0];
+	transaction_t *committed = (transaction_t *)ctx->args[1];
+	struct journal_handle_record event = {};
+	struct transaction_holders *all;
+	struct transaction_key key = {};
+
+	key.dev = journal->j_fs_dev->bd_dev;
+	key.transaction = committed->t_tid;
+	all = transactions.lookup(&key);
+	if (!all)
+		return 0;
+	event.dev = key.dev;
+	event.transaction = key.transaction;
+	for (int i = 0; i < MAX_HOLDERS; i++) {
+		struct handle_holder *holder = &all->holders[i];
+
+		if (!holder->n_handles)
+			break;
+		event.ts = holder->first_ns;
+		event.end_ns = holder->last_ns;
+		event.held_ns = holder->held_ns;
+		event.longest_ns = holder->longest_ns;
+		event.tid = holder->tid;
+		event.n_handles = holder->n_handles;
+		count_output(
+			journal_handle_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+			REC_JOURNAL_HANDLE);
+	}
+	transactions.delete(&key);
+	return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inodes that pages were dirtied of, waited for or written, by the address of their page
+ * cache: their number and name, and who dirtied them. A block device's own pages (metadata
+ * and journal of its file system) count as an inode of that device.
+ */
+
+#define MAX_DIRTIERS 4
+
+struct dirtier {
+	u32 tid;
+	s32 n_pages; /* dirtied and not yet written; the place is free when not above 0 */
+};
+
+struct inode_state {
+	u64 ino;
+	u32 dev;
+	u32 n_replaced;
+	struct dirtier dirtiers[MAX_DIRTIERS];
+};
+
+/* LRU: an inode that nobody dirtied or waited for lately is announced again when it is met. */
+BPF_TABLE("lru_hash", u64, struct inode_state, inodes, 16384);
+
+static inline void name_of(char *name, struct dentry *dentry)
+{
+	const unsigned char *text = NULL;
+
+	bpf_probe_read_kernel(&text, sizeof(text), &dentry->d_name.name);
+	bpf_probe_read_kernel_str(name, 32, text);
+}
+
+static inline void announce_file(struct inode *inode, struct inode_state *known, u16 mode)
+{
+#ifdef RCP_PROBE_file
+	struct file_record event = {};
+	struct dentry *dentry, *parent = NULL;
+	struct hlist_node *alias = NULL;
+
+	event.ts = bpf_ktime_get_ns();
+	event.ino = known->ino;
+	event.dev = known->dev;
+	event.flags = S_ISBLK(mode) ? RCP_FILE_IS_BLOCK_DEVICE :
+		      S_ISDIR(mode) ? RCP_FILE_IS_DIRECTORY :
+				      0;
+	bpf_probe_read_kernel(&alias, sizeof(alias), &inode->i_dentry.first);
+	if (alias) {
+		dentry = (struct dentry *)((u64)alias - offsetof(struct dentry, d_u.d_alias));
+		name_of(event.name, dentry);
+		bpf_probe_read_kernel(&parent, sizeof(parent), &dentry->d_parent);
+		if (parent != dentry)
+			name_of(event.parent, parent);
+	}
+	count_output(file_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_FILE);
+#endif
+}
+
+/*
+ * The inode of a page cache, announced when it is new; NULL when the address is none. What a
+ * page has in place of its page cache may be anything (slab, anonymous memory): only an inode
+ * whose own page cache is at that address is believed.
+ */
+static inline struct inode_state *inode_of(u64 mapping)
+{
+	struct inode_state *known = inodes.lookup(&mapping);
+	struct inode_state fresh = {};
+	struct super_block *sb = NULL;
+	struct inode *inode = NULL;
+	u16 mode = 0;
+
+	if (known || !mapping || mapping & 3)
+		return known;
+	bpf_probe_read_kernel(&inode, sizeof(inode), &((struct address_space *)mapping)->host);
+	if ((u64)inode + offsetof(struct inode, i_data) != mapping)
+		return NULL;
+	bpf_probe_read_kernel(&mode, sizeof(mode), &inode->i_mode);
+	bpf_probe_read_kernel(&fresh.ino, sizeof(fresh.ino), &inode->i_ino);
+	if (S_ISBLK(mode)) {
+		bpf_probe_read_kernel(&fresh.dev, sizeof(fresh.dev), &inode->i_rdev);
+	} else {
+		bpf_probe_read_kernel(&sb, sizeof(sb), &inode->i_sb);
+		bpf_probe_read_kernel(&fresh.dev, sizeof(fresh.dev), &sb->s_dev);
+	}
+	announce_file(inode, &fresh, mode);
+	inodes.update(&mapping, &fresh);
+	return inodes.lookup(&mapping);
+}
