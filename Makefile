@@ -9,7 +9,7 @@ SCENARIO := wal-vs-checkpoint
 LAB_BENCHES := ring-drain
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo planted test test-fast test-lab test-bare lint format typecheck bench docs \
+.PHONY: help setup demo planted test test-fast test-lab test-bare lint format typecheck bench cases docs \
 	fixtures clean
 
 help: ## list the targets
@@ -85,6 +85,10 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
 		cp build/lab/$$bench/$$bench.json build/bench/ || exit; done
 	@head -n 100 build/bench/*.json
+
+cases: setup ## real databases in the lab, each against its own counters
+	@echo "==> databases in the lab, usually 3-5 minutes each"
+	@$(BIN)/python -m rcp.fixtures.cases $(CASES)
 
 docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
 	@.ci/docs
