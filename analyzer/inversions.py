@@ -33,6 +33,7 @@ from rcp.analyzer.flushes import is_flush
 from rcp.analyzer.found import KIND, KINDS, Found, Rows, found_rows
 from rcp.analyzer.helpers import EXCLUSIVE_REASON, on_behalf
 from rcp.analyzer.paths import Edges, Paths
+from rcp.analyzer.reasons import CODE
 from rcp.analyzer.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.suspects import (
     ADMISSION,
@@ -101,11 +102,13 @@ class _Search:
         """Rule 1."""
         beside, edges, segments = self.beside, self.beside.paths.edges, self.beside.paths.segments
         guilty, culprit = guilty_edges(edges, beside.pid, beside.suspects, beside.blame)
-        first = first_on_chain(edges, guilty)
+        # Behind a wait for a place is the past of whoever happened to leave one: rule 2 knows more.
+        first = first_on_chain(edges, guilty | np.isin(edges.reason, (THROTTLE, *ADMISSION)))
+        first = np.where((first >= 0) & guilty[first], first, -1)
         chosen = self.ask(segments.edge >= 0)
         chosen = chosen[first[segments.edge[chosen]] >= 0]
         head = first[segments.edge[chosen]]
-        by_io, exclusive = edges.io[head] >= 0, EXCLUSIVE_REASON[edges.reason[head]]
+        by_io, exclusive = edges.io[head] >= 0, self._is_lock(head)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
         share = np.ones(len(head))
         share[by_io] = beside.blame.io.share[edges.io[head[by_io]]]
@@ -120,6 +123,14 @@ class _Search:
                 share,
             )
         )
+
+    def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
+        """Tell which waits were for what one task holds at a time: a futex with an owner is."""
+        edges, sleeps = self.beside.paths.edges, self.beside.trace.sleeps
+        reason = edges.reason[edge]
+        owned = sleeps.owner_utid[edges.sleep[edge]] == edges.waker[edge]
+        lock: npt.NDArray[np.bool_] = EXCLUSIVE_REASON[reason] | (owned & (reason == CODE["futex"]))
+        return lock
 
     def crowded(self) -> None:
         """Rules 2 to 4."""

@@ -58,8 +58,9 @@ CODE: dict[str, int] = {name: code for code, name in enumerate(REASONS)}
 EXTERNAL = frozenset(CODE[name] for name in ("timer", "network", "pipe", "poll"))
 """Waits for something outside the storage stack: a clock, a peer, a client."""
 
-EXCLUSIVE = frozenset(CODE[name] for name in ("lock", "page_lock", "buffer_lock"))
-"""Waits for something one task holds at a time."""
+EXCLUSIVE = frozenset(CODE[name] for name in ("lock", "page_lock", "buffer_lock", "sysv_sem"))
+"""Waits for something one task holds at a time. Semaphores need not be locks, but programs that
+have futexes for the rest use them as such."""
 
 # Function -> (reason, the kernel file that function is in).
 STACK_REASONS: dict[str, tuple[str, str]] = {
@@ -112,6 +113,10 @@ STACK_REASONS: dict[str, tuple[str, str]] = {
     "rt_mutex_slowlock": ("lock", "kernel/locking/rtmutex.c"),
     "rt_mutex_slowlock_block": ("lock", "kernel/locking/rtmutex.c"),
     "inode_dio_wait": ("lock", "fs/inode.c"),
+    "flock_lock_inode_wait": ("lock", "fs/locks.c"),
+    "posix_lock_inode_wait": ("lock", "fs/locks.c"),
+    "locks_lock_inode_wait": ("lock", "fs/locks.c"),
+    "do_lock_file_wait": ("lock", "fs/locks.c"),
     "futex_wait": ("futex", "kernel/futex/waitwake.c"),
     "__futex_wait": ("futex", "kernel/futex/waitwake.c"),
     "futex_wait_queue": ("futex", "kernel/futex/waitwake.c"),
@@ -172,16 +177,18 @@ STACK_REASONS: dict[str, tuple[str, str]] = {
     "ext4_lazyinit_thread": ("timer", "fs/ext4/super.c"),
 }
 
-# Completions sleep in schedule_timeout() without a timeout.
+# These sleep in schedule_timeout() although they wait for no clock.
 COMPLETION_REASONS: dict[str, tuple[str, str]] = {
     "wait_for_completion": ("condition", "kernel/sched/completion.c"),
     "__wait_for_common": ("condition", "kernel/sched/completion.c"),
     "do_wait_for_common": ("condition", "kernel/sched/completion.c"),
+    # It sleeps in schedule_timeout() too, and direct I/O waits in it.
+    "io_schedule_timeout": ("device", "kernel/sched/core.c"),
+    "blk_io_schedule": ("device", "block/blk-core.c"),
 }
 
 GENERIC_REASONS: dict[str, tuple[str, str]] = {
     "io_schedule": ("device", "kernel/sched/core.c"),
-    "io_schedule_timeout": ("device", "kernel/sched/core.c"),
     "blk_wait_io": ("device", "block/bio.c"),
     "schedule_timeout": ("timer", "kernel/time/sleep_timeout.c"),
     "schedule_hrtimeout_range": ("timer", "kernel/time/sleep_timeout.c"),

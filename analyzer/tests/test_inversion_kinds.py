@@ -131,6 +131,17 @@ def test_admission(
     assert inversions(synth) == expected
 
 
+def test_the_past_of_who_makes_place_is_not_in_the_way(inversions: Rows) -> None:
+    """The io that makes place was queued at 130, by a backup that had waited for its own."""
+    stage = Stage()
+    synth = stage.synth
+    synth.sleep(stage.bg, 90 * US, 125 * US, io=synth.io(stage.bg, 5 * US, 125 * US))
+    io = synth.io(stage.bg, 130 * US, 160 * US)
+    synth.io(stage.fg, 115 * US, 250 * US, got=161 * US)
+    synth.sleep(stage.fg, 120 * US, 160 * US, io=io, stack=["io_schedule", "blk_mq_get_tag"])
+    assert [row[:3] for row in inversions(synth)] == [("admission_tag", "backup", 40 * US)]
+
+
 def test_admission_ended_by_a_timer(inversions: Rows, segments: Rows) -> None:
     """io.cost lets the waiter go by a timer: no io says which device it is."""
     stage = Stage()

@@ -51,6 +51,7 @@ def test_io_dependency_through_jbd2(
     ("reason", "kind", "chain"),
     [
         (WaitReason.LOCK, "lock", "fsync → lock (checkpointer)"),
+        (WaitReason.SYSV_SEM, "lock", "fsync → sysv_sem (checkpointer)"),
         (WaitReason.JOURNAL_HANDLE, "condition", "fsync → journal_handle (checkpointer)"),
     ],
 )
@@ -63,6 +64,17 @@ def test_background_waker_held_a_lock_or_a_condition(
     synth.sleep(fg, 110, 180, 185, waker=bg, reason=reason)
     synth.sleep(bg, 120, 150, io=synth.io(bg, 115, 150), stack=["io_schedule"])
     assert inversions(synth) == [(kind, "checkpointer", 70, chain, 1.0)]
+
+
+@pytest.mark.parametrize(("owned", "kind"), [(True, "lock"), (False, "condition")])
+def test_futex_with_an_owner_is_a_lock(inversions: Rows, owned: bool, kind: str) -> None:
+    synth = Synth(BACKGROUND)
+    fg, bg = synth.task("writer", target=True), synth.task("checkpointer")
+    synth.request(fg, 100, 200)
+    owner = bg if owned else 0
+    synth.sleep(fg, 110, 180, waker=bg, reason=WaitReason.FUTEX, owner=owner)
+    synth.first_seen(bg, 50)
+    assert inversions(synth) == [(kind, "checkpointer", 70, "fsync → futex (checkpointer)", 1.0)]
 
 
 def test_first_background_task_on_the_chain_is_the_culprit(inversions: Rows) -> None:

@@ -67,6 +67,8 @@ def test_tables_use_known_reasons() -> None:
             "schedule io_schedule_timeout __wait_for_common submit_bio_wait blkdev_issue_flush",
             "device",
         ),
+        ("schedule schedule_timeout io_schedule_timeout __iomap_dio_rw", "device"),
+        ("schedule flock_lock_inode_wait locks_lock_inode_wait __do_sys_flock", "lock"),
         ("schedule io_schedule mystery", "device"),
         ("schedule schedule_timeout mystery", "timer"),
         ("schedule worker_thread kthread", "condition"),
