@@ -80,6 +80,8 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@mkdir -p build/bench
 	@echo "==> analysis, usually about a minute"
 	@$(BIN)/python -m rcp.analyzer.bench --json > build/bench/analyzer.json
+	@echo "==> exporting, and Perfetto's critical path beside ours, usually about a minute"
+	@$(BIN)/python -m rcp.analyzer.export.bench --json > build/bench/export.json
 	@for bench in $(LAB_BENCHES); do \
 		echo "==> $$bench in the lab, usually some minutes"; \
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \

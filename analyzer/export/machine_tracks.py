@@ -122,11 +122,15 @@ def _ios(store: Store, lo_ns: int, hi_ns: int) -> dict[int, list[Io]]:
     return by_device
 
 
-def _io_slice(io: Io, ts: int, end: int) -> Slice:
+def _io_name(io: Io) -> str:
+    return f"{io.op} by {io.submitter or '?'}"
+
+
+def _device_slice(io: Io) -> Slice:
     return Slice(
-        ts,
-        end,
-        f"{io.op} by {io.submitter or '?'}",
+        io.issued_ns,
+        io.completed_ns,
+        _io_name(io),
         {
             "io": io.io_id,
             "op": io.op,
@@ -149,14 +153,18 @@ def write_ios(
 ) -> None:
     """Write each device's ios, Q→D as ``queued`` and D→C as ``device``.
 
-    ``wakes`` are the threads an io's completion woke: a mark each, where the flow arrives.
+    The latter says everything about the io, the former its number. ``wakes`` are the threads an
+    io's completion woke: a mark each, where the flow arrives.
     """
     top = packets.track("Block devices")
     for dev, ios in _ios(store, *window).items():
         parent = packets.track(names[dev], top)
         for lane in lanes.disjoint((io.queued_ns, io.issued_ns, io) for io in ios):
             track = packets.track("queued (Q→D)", parent, 0)
-            packets.slices(track, (_io_slice(io, io.queued_ns, io.issued_ns) for io in lane))
+            packets.slices(
+                track,
+                (Slice(io.queued_ns, io.issued_ns, _io_name(io), {"io": io.io_id}) for io in lane),
+            )
         ios.sort(key=lambda io: (io.issued_ns, io.io_id))
         for lane in lanes.disjoint((io.issued_ns, io.completed_ns, io) for io in ios):
             track = packets.track("device (D→C)", parent, 1)
@@ -166,7 +174,7 @@ def write_ios(
                     piece
                     for io in lane
                     for piece in (
-                        _io_slice(io, io.issued_ns, io.completed_ns),
+                        _device_slice(io),
                         *(_wake_mark(io, wake) for wake in wakes.get(io.io_id, ())),
                     )
                 ),

@@ -146,8 +146,9 @@ def _write_sched(
 ) -> None:
     names = {utid: sched.Name(thread.tid, thread.comm) for utid, thread in known.items()}
     names.setdefault(sched.IDLE_UTID, sched.Name(0, "swapper"))
+    functions = sched.wait_functions(store)
     for cpu, found in sched.by_cpu(sched.changes(store, *window)):
-        packets.sched(cpu, sched.events(cpu, found, names))
+        packets.sched(cpu, sched.events(cpu, found, names, functions))
 
 
 def write_perfetto(store: Store, selection: Selection, out: IO[bytes]) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from rcp.analyzer.export.stacks import wait_function
 from rcp.analyzer.export.wire import HARDIRQ_FLAG, SOFTIRQ_FLAG, Switch, Waking
 from rcp.analyzer.store import Store
 
@@ -32,8 +33,9 @@ _STATES = {  # as sched_switch prints prev_state since v4.14: TASK_REPORT in lin
 }
 _RUNNABLE = 0
 
-_OUT, _WAKE, _IN = range(3)
-"""Order of events of one moment: who leaves, leaves first."""
+_WAKE, _OUT, _LATE_WAKE, _IN = range(4)
+"""Order of events of one moment: a thread wakes others, then leaves the CPU to the next one. A
+thread may be woken at the moment it leaves, but not before that."""
 
 
 class Name(NamedTuple):
@@ -49,13 +51,15 @@ class Change(NamedTuple):
     cpu: int
     ts: int
     kind: int
-    """``_OUT``, ``_WAKE`` or ``_IN``."""
+    """``_WAKE``, ``_OUT``, ``_LATE_WAKE`` or ``_IN``."""
     utid: int
     other: int | None
     """The waker of a wake-up; who left the CPU when ``utid`` got it."""
     how: str | None
     """State a thread leaves in; context of a wake-up."""
     target_cpu: int
+    stack_id: int | None
+    """Where a woken thread slept."""
 
 
 _RUNS = """
@@ -73,7 +77,7 @@ _RUNS = """
 # The waker was on the CPU it had got last.
 _WAKINGS = """
     SELECT coalesce(waker.cpu, woken.cpu), woken.woken_ns, woken.utid, woken.waker_utid,
-        woken.waker_context, woken.cpu
+        woken.waker_context, woken.cpu, woken.stack_id, woken.woken_ns = woken.ts
     FROM sleep AS woken
     ASOF LEFT JOIN (SELECT utid, ts, cpu FROM on_cpu) AS waker
         ON waker.utid = woken.waker_utid AND waker.ts <= woken.woken_ns
@@ -85,11 +89,11 @@ def changes(store: Store, lo_ns: int, hi_ns: int) -> list[Change]:
     """Return what CPUs did in [lo_ns, hi_ns), and the ends of what they did then, in order."""
     found = []
     for cpu, ts, utid, end, how, before in store.query(_RUNS, [lo_ns, hi_ns]):
-        found.append(Change(cpu, ts, _IN, utid, before, None, cpu))
+        found.append(Change(cpu, ts, _IN, utid, before, None, cpu, None))
         if end is not None:
-            found.append(Change(cpu, end, _OUT, utid, None, how, cpu))
-    for cpu, ts, utid, waker, context, target in store.query(_WAKINGS, [lo_ns, hi_ns]):
-        found.append(Change(cpu, ts, _WAKE, utid, waker, context, target))
+            found.append(Change(cpu, end, _OUT, utid, None, how, cpu, None))
+    for cpu, ts, utid, *how_woken, is_late in store.query(_WAKINGS, [lo_ns, hi_ns]):
+        found.append(Change(cpu, ts, _LATE_WAKE if is_late else _WAKE, utid, *how_woken))
     return sorted(found, key=lambda change: change[:4])
 
 
@@ -107,8 +111,10 @@ def by_cpu(found: Sequence[Change]) -> Iterator[tuple[int, Sequence[Change]]]:
 class _Cpu:
     """One CPU while its changes are read: who has it."""
 
-    def __init__(self, cpu: int, names: Mapping[int, Name]) -> None:
-        self._cpu, self._names = cpu, names
+    def __init__(
+        self, cpu: int, names: Mapping[int, Name], functions: Mapping[int, str | None]
+    ) -> None:
+        self._cpu, self._names, self._functions = cpu, names, functions
         self.current = IDLE_UTID
 
     def switch(self, ts: int, to: int, state: int) -> Switch:
@@ -121,7 +127,14 @@ class _Cpu:
         flags = {"hardirq": HARDIRQ_FLAG, "softirq": SOFTIRQ_FLAG}.get(change.how or "", 0)
         tid, comm = self._names[change.utid]
         return Waking(
-            self._cpu, change.ts, tid, comm, self._names[waker].tid, flags, change.target_cpu
+            self._cpu,
+            change.ts,
+            tid,
+            comm,
+            self._names[waker].tid,
+            flags,
+            change.target_cpu,
+            None if change.stack_id is None else self._functions.get(change.stack_id),
         )
 
     def left_state(self) -> int:
@@ -134,13 +147,21 @@ def _next_in(found: Sequence[Change], after: int) -> Change | None:
     return next((found[at] for at in following if found[at].kind == _IN), None)
 
 
+def wait_functions(store: Store) -> dict[int, str | None]:
+    """Return the function slept in by stack."""
+    return {key: wait_function(f) for key, f in store.query("SELECT stack_id, frames FROM stack")}
+
+
 def events(
-    cpu: int, found: Sequence[Change], names: Mapping[int, Name]
+    cpu: int,
+    found: Sequence[Change],
+    names: Mapping[int, Name],
+    functions: Mapping[int, str | None],
 ) -> Iterable[Switch | Waking]:
     """Yield the scheduler events of one CPU from its changes, which are in order of time."""
-    state = _Cpu(cpu, names)
+    state = _Cpu(cpu, names, functions)
     for at, change in enumerate(found):
-        if change.kind == _WAKE:
+        if change.kind in (_WAKE, _LATE_WAKE):
             yield state.waking(change)
         elif change.kind == _OUT and state.current == change.utid:
             left = _STATES.get(change.how or "", _STATES["interruptible"])

@@ -90,6 +90,11 @@ def own_frames(frames: Sequence[str]) -> tuple[str, ...]:
     return tuple(reversed(own))
 
 
+def wait_function(frames: Sequence[str]) -> str | None:
+    """Return the function a thread slept in: the innermost that is not the scheduler's."""
+    return next((name for name in reversed(own_frames(frames)) if "schedule" not in name), None)
+
+
 def labels(store: Store) -> list[str]:
     """Return what each thread is called, at the place of its utid."""
     named = dict(store.query("SELECT utid, comm FROM task"))

@@ -72,6 +72,8 @@ class Waking:
     waker: int
     flags: int
     target_cpu: int
+    function: str | None
+    """Kernel function it slept in."""
 
 
 class Packets:
@@ -80,7 +82,8 @@ class Packets:
     def __init__(self, out: IO[bytes], monotonic_ns: int, realtime_ns: int) -> None:
         """Begin a trace; the two times name one moment."""
         self._builder = StreamingTraceProtoBuilder(out)
-        self._names: dict[str, dict[str, int]] = {"event": {}, "annotation": {}, "text": {}}
+        kinds = ("event", "annotation", "text", "function")
+        self._names: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
         self._next_uuid = 0
         packet = self._packet()
         packet.sequence_flags = _CLEARED
@@ -168,6 +171,8 @@ class Packets:
                 interned.event_names.add(iid=number, name=text)
             elif kind == "annotation":
                 interned.debug_annotation_names.add(iid=number, name=text)
+            elif kind == "function":
+                interned.kernel_symbols.add(iid=number, str=text.encode())
             else:
                 interned.debug_annotation_string_values.add(iid=number, str=text.encode())
         return number
@@ -251,22 +256,36 @@ class Packets:
         """Write the scheduler's events of one CPU, in order of time."""
         packet = self._packet()
         for event in events:
-            if len(packet.ftrace_events.event) == BUNDLE_EVENTS:
+            if len(packet.ftrace_events.event) >= BUNDLE_EVENTS:
                 self._builder.write_packet(packet)
                 packet = self._packet()
             packet.ftrace_events.cpu = cpu
-            row = packet.ftrace_events.event.add(timestamp=event.ts)
             if isinstance(event, Switch):
-                row.pid = event.prev
-                switch = row.sched_switch
-                switch.prev_pid, switch.prev_comm = event.prev, event.prev_comm
-                switch.prev_state = event.prev_state
-                switch.next_pid, switch.next_comm = event.next, event.next_comm
-                switch.prev_prio = switch.next_prio = 120  # nice 0; priorities are not recorded
+                _add_switch(packet, event)
             else:
-                row.pid, row.common_flags = event.waker, event.flags
-                waking = row.sched_waking
-                waking.pid, waking.comm = event.tid, event.comm
-                waking.prio, waking.success, waking.target_cpu = 120, 1, event.target_cpu
+                self._add_waking(packet, event)
         if len(packet.ftrace_events.event):
             self._builder.write_packet(packet)
+
+    def _add_waking(self, packet: proto.TracePacket, event: Waking) -> None:
+        if event.function:
+            row = packet.ftrace_events.event.add(timestamp=event.ts, pid=event.waker)
+            row.sched_blocked_reason.pid = event.tid
+            row.sched_blocked_reason.caller = self._intern(packet, "function", event.function)
+        row = packet.ftrace_events.event.add(timestamp=event.ts, pid=event.waker)
+        row.common_flags = event.flags
+        waking = row.sched_waking
+        waking.pid, waking.comm = event.tid, event.comm
+        waking.prio, waking.success, waking.target_cpu = _PRIORITY, 1, event.target_cpu
+
+
+_PRIORITY = 120  # nice 0; priorities are not recorded
+
+
+def _add_switch(packet: proto.TracePacket, event: Switch) -> None:
+    row = packet.ftrace_events.event.add(timestamp=event.ts, pid=event.prev)
+    switch = row.sched_switch
+    switch.prev_pid, switch.prev_comm = event.prev, event.prev_comm
+    switch.prev_state = event.prev_state
+    switch.next_pid, switch.next_comm = event.next, event.next_comm
+    switch.prev_prio = switch.next_prio = _PRIORITY

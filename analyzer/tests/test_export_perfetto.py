@@ -272,6 +272,18 @@ def test_an_io_says_whose_and_which_file_it_was(small: TraceProcessor) -> None:
     }
 
 
+def test_a_thread_state_names_the_function_slept_in(tmp_path: Path) -> None:
+    synth = Synth()
+    task = synth.task("jbd2/nvme0n1-8", tid=5, kthread=True)
+    synth.first_seen(task, 1000)
+    synth.sleep(task, 1020, 1085, stack=["schedule", "io_schedule", "folio_wait_writeback"])
+    with TraceProcessor(export(synth.write(tmp_path / "x.spool"))) as perfetto:
+        rows = perfetto.query(
+            "SELECT ts, dur, blocked_function AS slept_in FROM thread_state WHERE state = 'D'"
+        )
+    assert rows == [{"ts": 1020, "dur": 65, "slept_in": "folio_wait_writeback"}]
+
+
 def test_an_unfinished_request_has_no_end(small: TraceProcessor) -> None:
     rows = small.query("SELECT ts, dur FROM slice WHERE name = 'fsync' AND ts = 1200")
     assert rows == [{"ts": 1200, "dur": -1}]

@@ -21,7 +21,7 @@ def told(store: Store) -> list[tuple[object, ...]]:
     names = {utid: Name(t.tid, t.comm) for utid, t in threads(store).items()}
     rows: list[tuple[object, ...]] = []
     for cpu, found in sched.by_cpu(sched.changes(store, 0, 1 << 60)):
-        for event in sched.events(cpu, found, names):
+        for event in sched.events(cpu, found, names, {}):
             if isinstance(event, Switch):
                 rows.append((event.ts, event.prev, event.prev_state, event.next))
             else:
@@ -58,6 +58,20 @@ def test_a_preempted_thread_is_not_woken(load: Load) -> None:
         (150, 10, PREEMPTED, 20),
         (180, 20, D, 10),
         (400, 10, S, 20),
+    ]
+
+
+def test_of_one_moment_the_wake_up_comes_before_the_switch(load: Load) -> None:
+    synth = Synth()
+    a, b = synth.task("a", tid=10), synth.task("b", tid=20)
+    synth.first_seen(a, 100)
+    synth.sleep(b, 50, 150, waker=a)
+    synth.sleep(a, 150, 150, 300)  # woken before it had quite left
+    assert told(load(synth))[2:] == [
+        (150, 10, 0, "wakes", 20),
+        (150, 10, D, 20),
+        (150, 20, 8, "wakes", 10),
+        (300, 20, S, 10),
     ]
 
 
@@ -117,7 +131,7 @@ def test_every_run_of_a_real_recording_is_told(fixtures_dir: Path, tmp_path: Pat
         told = [
             event
             for cpu, found in sched.by_cpu(sched.changes(store, 0, 1 << 60))
-            for event in sched.events(cpu, found, names)
+            for event in sched.events(cpu, found, names, {})
         ]
     switches = [event for event in told if isinstance(event, Switch)]
     assert len(told) - len(switches) == n_wakings

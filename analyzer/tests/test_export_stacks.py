@@ -9,7 +9,13 @@ import pytest
 from rcp.analyzer.export.folded import lines, write_folded
 from rcp.analyzer.export.selection import select
 from rcp.analyzer.export.speedscope import document
-from rcp.analyzer.export.stacks import Stack, blocked, own_frames, timeline
+from rcp.analyzer.export.stacks import (
+    Stack,
+    blocked,
+    own_frames,
+    timeline,
+    wait_function,
+)
 from rcp.analyzer.load import load_in_memory
 from rcp.analyzer.store import Store
 from rcp.fixtures.synth import Synth
@@ -100,6 +106,11 @@ def test_the_scheduler_is_no_part_of_a_stack() -> None:
     assert own_frames(["bpf_x", "__schedule", "schedule", "inner", "outer"]) == ("outer", "inner")
     assert own_frames(["inner", "outer"]) == ("outer", "inner")
     assert own_frames([]) == ()
+
+
+def test_a_wait_is_in_the_innermost_function_that_is_not_the_schedulers() -> None:
+    assert wait_function(["bpf_x", "schedule", "io_schedule", "wait", "outer"]) == "wait"
+    assert wait_function(["schedule"]) is None
 
 
 def test_speedscope_profiles_refer_to_their_frames(load: Load) -> None:

@@ -41,6 +41,7 @@ EXCEPTIONS = {
     "rcp.fixtures.planted_score": ["rcp.analyzer.store"],  # it judges the analyzer's answers
     "rcp.fixtures.planted_store": ["rcp.analyzer.store"],
     "rcp.analyzer.bench": ["rcp.fixtures"],  # it measures on the hand-made traces
+    "rcp.analyzer.export.bench": ["rcp.fixtures"],  # Perfetto's engine is a witness, for tests
 }
 
 # Outside things, and the only modules (or packages) that may touch them.
