@@ -57,8 +57,6 @@ class Probes:
         self._bpf = load_program(source_text(features), cflags(options, features, self_pid))
         self._uprobe_fds: list[int] = []
         try:
-            self._min_wait_ns = options.min_wait_ns
-            self.shed(Shedding())
             self._choose_targets(options)
             for syscall in options.requests.syscalls.values():
                 self._attach_syscall(syscall)
@@ -148,7 +146,6 @@ class Probes:
         """Leave out from now on what ``shedding`` says."""
         table = self._bpf["settings"]
         table[ctypes.c_int(0)] = table.Leaf(
-            self._min_wait_ns,
             shedding.wait_ns,
             int(not shedding.stacks),
             int(shedding.paused),

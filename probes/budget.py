@@ -29,6 +29,7 @@ class Budget:
         """``bound`` is in CPUs: 0.05 is 5 % of one."""
         self.bound = bound
         self._level = self._level_max = 0
+        self._used, self._n_used = 0.0, 0
         self._above = self._below = 0
         self._on = 1.0
         self._cycle_ns = now_ns
@@ -54,6 +55,7 @@ class Budget:
     def tick(self, share: float, now_ns: int) -> str | None:
         """Judge the use since the last tick; return what changed, in words, if anything."""
         self._cycle_ns = now_ns
+        self._used, self._n_used = self._used + share, self._n_used + 1
         if STEPS[self._level].pauses:
             # What is used hardly depends on the pause's length but through it: aim at the bound.
             wanted = self._on * self.bound / max(share, 1e-6)
@@ -71,8 +73,9 @@ class Budget:
         if not 0 <= level < len(STEPS):
             return None
         self._level, self._above, self._below = level, 0, 0
+        self._used, self._n_used = 0.0, 0
         self._level_max = max(self._level_max, level)
-        self._on = 0.5 if STEPS[level].pauses else 1.0
+        self._on = max(self.bound / share, _LEAST_ON) if STEPS[level].pauses else 1.0
         text = STEPS[level].text
         self._events.append(
             {"ts": now_ns, "level": level, "step": text, "cpu_share": round(share, 4)}
@@ -111,6 +114,7 @@ class Budget:
         return {
             "max_cpu": self.bound,
             "events": list(self._events),
+            "cpu_share_since": round(self._used / max(self._n_used, 1), 4),
             "n_pauses": self._n_pauses,
             "paused_ns": self._paused_ns,
             "pauses": list(self._pauses),

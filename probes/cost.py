@@ -3,7 +3,7 @@
 The kernel measures the run time of BPF programs while somebody holds a file descriptor for it
 (BPF_ENABLE_STATS, since v5.8), and stops when that is closed: a recorder that is killed leaves
 nothing switched on. Measuring costs two readings of the clock per run of a probe, so it is
-done for one second in eight unless a bound on CPU needs it all the time; the figures are then
+done for one second in four unless a bound on CPU needs it all the time; the figures are then
 scaled up and called estimated.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 
 _BPF_ENABLE_STATS = 32  # enum bpf_cmd, include/uapi/linux/bpf.h
 _BPF_SYSCALL = {"x86_64": 321, "aarch64": 280}
-_ON_SHARE = 8  # measured for one tick in so many
+_ON_SHARE = 4  # measured for one tick in so many
 
 
 def enable_run_stats() -> int | None:

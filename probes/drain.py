@@ -61,6 +61,7 @@ class Recorder:
         self._new_stacks: set[int] = set()
         self._known_stacks: set[int] = set()
         self._next_housekeeping_s = 0.0
+        self._n_spooled: dict[str, int] = {}
         self.n_records = 0
         self.counters: dict[str, Any] = {}
         """As of the last housekeeping."""
@@ -74,22 +75,26 @@ class Recorder:
         """Spool what has come."""
         for record in RECORDS:
             rows = self._source.drain(record)
-            self._spool.append(record, rows)
-            self.n_records += len(rows)
-            if len(rows) and record.has_stack:
-                self._new_stacks.update(int(i) for i in np.unique(rows["stack_id"]) if i >= 0)
+            self._take(record, rows)
             if record == REQUEST:
                 self._see_requests(rows)
         if time.monotonic() >= self._next_housekeeping_s:
             self.keep_house()
 
-    def keep_house(self) -> None:
-        """Spool what a killed recorder would take with it."""
+    def _take(self, record: Record, rows: Rows) -> None:
+        self._spool.append(record, rows)
+        self._n_spooled[record.name] = self._n_spooled.get(record.name, 0) + len(rows)
+        self.n_records += len(rows)
+        if len(rows) and record.has_stack:
+            self._new_stacks.update(int(i) for i in np.unique(rows["stack_id"]) if i >= 0)
+
+    def keep_house(self, counters: dict[str, Any] | None = None) -> None:
+        """Spool what a killed recorder would take with it; ``counters`` are read if not given."""
         fresh = self._new_stacks - self._known_stacks
         self._spool.append_stacks(self._source.stacks(sorted(fresh)))
         self._known_stacks |= fresh
         self._new_stacks.clear()
-        self.counters = self._source.counters()
+        self.counters = self._source.counters() if counters is None else counters
         self._spool.write_counters(self.counters)
         self._next_housekeeping_s = time.monotonic() + _HOUSEKEEPING_S
         self._progress(self.n_records, self._spool.written_bytes)
@@ -98,6 +103,12 @@ class Recorder:
         """Take what is left, and requests still under way."""
         self.drain()
         unfinished = self._source.unfinished_requests(REQUEST)
-        self._spool.append(REQUEST, unfinished)
-        self.n_records += len(unfinished)
-        self.keep_house()
+        counters = self._source.counters()
+        for record in RECORDS:
+            # The probes are still on. What they counted until now is taken, what they wrote
+            # meanwhile is not: the counters then tell of exactly what is in the spool.
+            n_written = sum(counters.get("written", {}).get(record.name, ()))
+            n_missing = max(n_written - self._n_spooled.get(record.name, 0), 0)
+            self._take(record, self._source.drain(record)[:n_missing])
+        self._take(REQUEST, unfinished)
+        self.keep_house(counters)

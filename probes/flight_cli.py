@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rcp.probes.durations import option_ns
+from rcp.probes.durations import duration_text, option_ns
 from rcp.probes.flight import FlightPlan
 from rcp.probes.spool import SpoolError
 from rcp.probes.triggers import TriggerError, parse_trigger
@@ -74,14 +74,34 @@ def flight_plan(options: dict[str, Any], output: Path, names: Collection[str]) -
     keep_ns = option_ns("--keep", options["keep"])
     if keep_ns < _SHORTEST_KEEP_NS:
         raise TriggerError(f"--keep {options['keep']!r}: keep at least 1s.")
-    after = options["after"]
+    triggers = tuple(parse_trigger(text, names) for text in options["when"])
+    after_ns = _after_ns(options, keep_ns)
+    for trigger in triggers:
+        if trigger.bound_ns + after_ns >= keep_ns:
+            raise TriggerError(
+                f"--when {str(trigger)!r}: such a request would have begun before the window: "
+                f"give a --keep longer than {duration_text(trigger.bound_ns + after_ns)}."
+            )
     return FlightPlan(
         keep_ns=keep_ns,
-        triggers=tuple(parse_trigger(text, names) for text in options["when"]),
-        after_ns=option_ns("--after", after) if after else _DEFAULT_AFTER_NS,
+        triggers=triggers,
+        after_ns=after_ns,
         max_dumps=options["max_dumps"] or _DEFAULT_MAX_DUMPS,
         dump_path=lambda number: spool_of(numbered(output, number)),
     )
+
+
+def _after_ns(options: dict[str, Any], keep_ns: int) -> int:
+    """The time to go on for: as asked, else 2 s, or less where that would be half the window."""
+    if not options["after"]:
+        return min(_DEFAULT_AFTER_NS, keep_ns // 2)
+    after_ns = option_ns("--after", options["after"])
+    if after_ns >= keep_ns:
+        raise TriggerError(
+            f"--after {options['after']!r}: what fired would have left the window by then: give "
+            f"less than --keep {options['keep']}."
+        )
+    return after_ns
 
 
 def clear_dumps(output: Path, force: bool) -> None:

@@ -135,6 +135,7 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
     cgroup = options.target.cgroup
     macros = {
         "RCP_SELF_PID": self_pid,
+        "RCP_MIN_WAIT_NS": f"{options.min_wait_ns}ULL",
         "RCP_TARGET_ALL": int(options.target.is_everyone),
         "RCP_TARGET_CGROUP": cgroup.id if cgroup else 0,
         "RCP_TARGET_LEVEL": cgroup.level if cgroup else 0,

@@ -2,10 +2,11 @@
 /*
  * What the recorder may change while it records: what is left out, by wish or to save CPU.
  * Everything that is left out is counted, as filtered (asked for) or as lost (to save CPU).
+ *
+ *   RCP_MIN_WAIT_NS   shorter sleeps were not asked for; a macro, so that it holds from the first
  */
 
 struct rcp_settings {
-	u64 min_wait_ns; /* shorter sleeps were not asked for */
 	u64 shed_wait_ns; /* shorter sleeps cost too much */
 	u32 is_without_stacks;
 	u32 is_paused;
@@ -45,13 +46,11 @@ static inline int is_too_short(u64 dur)
 	int zero = 0;
 	struct rcp_settings *now = settings.lookup(&zero);
 
-	if (!now)
-		return 0;
-	if (dur < now->min_wait_ns) {
+	if (dur < RCP_MIN_WAIT_NS) {
 		filtered.increment(REC_SLEEP);
 		return 1;
 	}
-	if (dur < now->shed_wait_ns) {
+	if (now && dur < now->shed_wait_ns) {
 		lost.increment(REC_SLEEP);
 		return 1;
 	}

@@ -85,6 +85,7 @@ def test_pauses_keep_a_storm_near_the_bound(load: float) -> None:
     storm = Storm(load)
     shares = [storm.second() for _ in range(40)]
     assert sum(shares[20:]) / 20 == pytest.approx(0.05, rel=0.2)
+    assert storm.budget.as_dict(storm.now_ns)["cpu_share_since"] == pytest.approx(0.05, rel=0.2)
     told: dict[str, Any] = storm.budget.as_dict(storm.now_ns)
     assert told["n_pauses"] == len(told["pauses"]) > 20
     assert told["paused_ns"] == sum(end - start for start, end in told["pauses"])
@@ -114,6 +115,6 @@ def test_the_next_change_is_the_end_of_the_tick_or_the_pause() -> None:
     assert budget.next_change_s(TICK_NS // 4) == 0.75
     ticks(budget, *[0.5] * TOP)
     start = TOP * TICK_NS
-    assert budget.next_change_s(start) == 0.5  # half of the first cycle is recorded
+    assert budget.next_change_s(start) == 0.1  # 0.05 of 0.5 CPUs: a tenth is recorded
     assert budget.is_due(start + TICK_NS)
     assert not budget.is_due(start + TICK_NS - 1)

@@ -216,6 +216,16 @@ def test_dumps_of_an_earlier_run_are_kept_unless_forced(
         (["--max-dumps", "2"], "--max-dumps needs --keep: say how much to keep, as in --keep 30s."),
         (["--keep", "30"], "--keep '30': give a unit: ns, us, ms or s."),
         (["--keep", "10ms"], "--keep '10ms': keep at least 1s."),
+        (
+            ["--keep", "9s", "--after", "9s"],
+            "--after '9s': what fired would have left the window by then: give less than "
+            "--keep 9s.",
+        ),
+        (
+            ["--keep", "9s", "--when", "fsync>7s"],
+            "--when 'fsync>7s': such a request would have begun before the window: give a --keep "
+            "longer than 9s.",
+        ),
         (["--keep", "9s", "--after", "x"], "--after 'x': give a number and a unit, as in 50ms."),
         (
             ["--keep", "9s", "--when", "request>50"],

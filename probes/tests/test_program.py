@@ -127,3 +127,8 @@ def test_only_a_known_probe_or_hook_can_be_left_out(features: Features) -> None:
         "no probe that could be left out and no kernel hook is called journal: `rcp-trace doctor` "
         "lists the probes."
     )
+
+
+def test_the_shortest_wait_holds_from_the_first_event(features: Features) -> None:
+    assert "-DRCP_MIN_WAIT_NS=20000ULL" in cflags(Options(min_wait_ns=20_000), features, 1)
+    assert "-DRCP_MIN_WAIT_NS=0ULL" in cflags(Options(), features, 1)

@@ -1,0 +1,61 @@
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rcp.probes.drain import Recorder
+from rcp.probes.events import REQUEST, SCHEMA_VERSION, SLEEP
+from rcp.probes.spool import SpoolWriter, open_spool
+
+if TYPE_CHECKING:
+    from rcp.probes.tests.conftest import ArraySource
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> SpoolWriter:
+    return SpoolWriter(tmp_path / "a.spool", {"schema_version": SCHEMA_VERSION})
+
+
+def test_the_counters_tell_of_exactly_what_is_in_the_spool(
+    source: "ArraySource", spool: SpoolWriter
+) -> None:
+    # The probes are on to the last: every drain, the final ones included, finds more.
+    source.on_drain = lambda: source.put("sleep", tid=[1, 2, 3])
+    recorder = Recorder(source, spool)
+    recorder.drain()
+    counters = source.counters
+
+    def counted_between() -> dict[str, dict[str, list[int]]]:
+        now = counters()
+        source.put("sleep", tid=[4, 5])  # written after the counters were read
+        return now
+
+    source.counters = counted_between  # type: ignore[method-assign]
+    recorder.finish()
+    spool.close({})
+    written = json.loads((spool.path / "counters.json").read_text())["written"]["sleep"]
+    assert written == [len(open_spool(spool.path).records(SLEEP))]
+    assert recorder.n_records == written[0]
+
+
+def test_requests_under_way_are_added_to_what_was_written(
+    source: "ArraySource", spool: SpoolWriter
+) -> None:
+    source.put("request", ts=1, end_ns=0, tid=7)
+    source.unfinished = source.drain(REQUEST)
+    source.written.clear()
+    recorder = Recorder(source, spool)
+    source.put("request", ts=1, end_ns=5, tid=6)
+    recorder.finish()
+    assert open_spool(spool.path).records(REQUEST)["tid"].tolist() == [6, 7]
+
+
+def test_each_stack_is_written_once(source: "ArraySource", spool: SpoolWriter) -> None:
+    recorder = Recorder(source, spool)
+    for _ in range(3):
+        source.put("sleep", tid=1, stack_id=[5, 5, -1, 6])
+        recorder.drain()
+        recorder.keep_house()
+    lines = (spool.path / "stack.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [5, 6]
