@@ -125,5 +125,6 @@ def comm_of(task: TaskFacts, rule_text: str) -> str:
     """Return the name to show: the last one, unless an earlier one gave the task its role."""
     kind, _, value = rule_text.partition(":")
     if kind == "comm" and not fnmatchcase(task.comms[-1], value):
-        return next(comm for comm in reversed(task.comms) if fnmatchcase(comm, value))
+        named = (comm for comm in reversed(task.comms) if fnmatchcase(comm, value))
+        return next(named, task.comms[-1])
     return task.comms[-1]

@@ -9,6 +9,7 @@ latest thread of that tid that had started by then::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.roles import (
     KERNEL,
+    NO_RULE,
     ROLE_CODE,
     RoleRule,
     TaskFacts,
@@ -30,6 +32,9 @@ Ints = npt.NDArray[np.int64]
 
 IDLE_UTID = 0
 """The per-CPU idle threads, which all have tid 0."""
+
+# io_uring/io-wq.c and io_uring/sqpoll.c name their threads after the task they work for.
+_URING_WORKER = re.compile(r"iou-(wrk|sqp)-(?P<tid>\d+)")
 
 _DIRECT_TIDS = 1 << 23
 """Tids below this are looked up in a table: twice the kernel's PID_MAX_LIMIT (2^22)."""
@@ -89,6 +94,17 @@ def _undescribed(tids: Iterable[int]) -> list[_Thread]:
     return [_Thread(t, 0, 0, 0, 0, TaskFacts(0, 0, 0, [f"<{t}>"])) for t in sorted(tids)]
 
 
+def _roles(threads: Sequence[_Thread], rules: Sequence[RoleRule]) -> list[tuple[str, str]]:
+    """Return role and rule of each thread; an io_uring worker without one has its task's."""
+    roles = [role_of(thread.facts, rules) for thread in threads]
+    of_tid = {thread.tid: role for thread, role in zip(threads, roles, strict=True)}
+    for at, thread in enumerate(threads):
+        worker = _URING_WORKER.fullmatch(thread.facts.comms[-1])
+        if worker and roles[at][1] == NO_RULE:
+            roles[at] = of_tid.get(int(worker["tid"]), roles[at])
+    return roles
+
+
 def build_tasks(
     records: npt.NDArray[np.void], event_tids: Sequence[Ints], rules: Sequence[RoleRule]
 ) -> Tasks:
@@ -99,7 +115,7 @@ def build_tasks(
     for tids in event_tids:
         seen.update(np.unique(tids).tolist())
     threads += _undescribed(seen - described)
-    roles = [role_of(thread.facts, rules) for thread in threads]
+    roles = _roles(threads, rules)
 
     def column(values: Iterable[Any], idle: int = 0) -> Ints:
         return np.array([idle, *values], np.int64)
