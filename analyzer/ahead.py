@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.lookup import group_codes
+from rcp.analyzer.chunked import CHUNK_ROWS
 from rcp.analyzer.suspects import Owners, Suspects
 from rcp.analyzer.trace import Index, Ios, Times
 
@@ -54,10 +54,16 @@ class _Intervals:
     """Ios of one owner on one device."""
 
     def __init__(self, start: Times, end: Times, size: Times) -> None:
-        by_start, by_end = np.argsort(start), np.argsort(end)
-        self.start, self.end = start[by_start], end[by_end]
-        self._started_bytes = np.r_[np.int64(0), np.cumsum(size[by_start])]
-        self._ended_bytes = np.r_[np.int64(0), np.cumsum(size[by_end])]
+        self.start, self._started_bytes = self._sorted(start, size)
+        self.end, self._ended_bytes = self._sorted(end, size)
+
+    @staticmethod
+    def _sorted(time: Times, size: Times) -> tuple[Times, Times]:
+        """Return the times in order, and the bytes of those before each place."""
+        order = np.argsort(time)
+        total = np.zeros(len(time) + 1, np.int64)
+        np.cumsum(size[order], out=total[1:])
+        return time[order], total
 
     def overlapping(self, lo: Times, hi: Times) -> tuple[Times, Times]:
         """Return how many overlap each [lo, hi), and their bytes."""
@@ -83,8 +89,9 @@ def ios_ahead(
     owner = np.full(len(windows), -1, np.int32)
     most, n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(3))
     chosen = np.flatnonzero(owners.utid >= 0)
+    chosen = chosen[np.isin(ios.dev[chosen], windows.dev)].astype(np.int32)
     order = chosen[np.lexsort((owners.utid[chosen], ios.dev[chosen]))]
-    order = order[np.isin(ios.dev[order], windows.dev)]
+    del chosen
     asked = np.lexsort((windows.lo, windows.dev))
     window_dev = windows.dev[asked]
     dev, utid = ios.dev[order], owners.utid[order]
@@ -133,9 +140,9 @@ def _all_ahead(
     return n_ios, size
 
 
-def size_bucket(ios: Ios) -> Times:
+def size_bucket(ios: Ios) -> npt.NDArray[np.int32]:
     """Return the size of each io, to a power of two."""
-    return np.log2(np.maximum(ios.bytes, 1)).astype(np.int64)
+    return np.log2(np.maximum(ios.bytes, 1), dtype=np.float32).astype(np.int32)
 
 
 def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
@@ -144,9 +151,20 @@ def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
     for dev in np.unique(ios.dev):
         on = np.flatnonzero(ios.dev == dev)
         intervals = _Intervals(ios.issued[on], ios.completed[on], ios.bytes[on])
-        count, _ = intervals.overlapping(ios.issued[on], ios.completed[on])
-        alone[on] = count == 1  # itself
+        for begin in range(0, len(on), CHUNK_ROWS):
+            some = on[begin : begin + CHUNK_ROWS]
+            count, _ = intervals.overlapping(ios.issued[some], ios.completed[some])
+            alone[some] = count == 1  # itself
     return alone
+
+
+def _alike(ios: Ios) -> npt.NDArray[np.int32]:
+    """Number the ios by device, operation and size to a power of two."""
+    devices = np.unique(ios.dev)
+    code = np.searchsorted(devices, ios.dev).astype(np.int32)
+    code = (code << 8 | ios.op) << 6 | size_bucket(ios)
+    # Looked up instead of np.unique's inverse, which sorts and takes five times the memory.
+    return np.searchsorted(np.unique(code), code).astype(np.int32)
 
 
 def solo_service_ns(ios: Ios) -> tuple[Times, npt.NDArray[np.bool_]]:
@@ -157,7 +175,7 @@ def solo_service_ns(ios: Ios) -> tuple[Times, npt.NDArray[np.bool_]]:
     """
     if len(ios) == 0:
         return np.empty(0, np.int64), np.empty(0, bool)
-    bucket = group_codes(ios.dev, ios.op, size_bucket(ios))
+    bucket = _alike(ios)
     n_buckets = int(bucket.max()) + 1
     service = ios.completed - ios.issued
     least = np.full(n_buckets, np.iinfo(np.int64).max)

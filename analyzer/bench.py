@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import platform
 import resource
@@ -96,6 +97,53 @@ def measure(rows: int, runs: int) -> dict[str, Any]:
     return result
 
 
+def _peak_rss_mib() -> int:
+    """Return the peak resident set of this process image; ru_maxrss counts its parent's too."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def analyse(spool_path: Path) -> dict[str, float]:
+    """Return what all critical paths and inversions of a spool cost, without a store."""
+    spool = open_spool(spool_path)
+    clock = [time.perf_counter()]
+    trace = read_trace(spool)
+    clock.append(time.perf_counter())
+    paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
+    clock.append(time.perf_counter())
+    inversions = find_inversions(trace, paths, request_names(spool.meta))
+    clock.append(time.perf_counter())
+    map_s, paths_s, inversions_s = np.diff(clock).round(3).tolist()
+    return {
+        "sleeps": len(trace.sleeps),
+        "ios": len(trace.ios),
+        "requests": len(trace.requests),
+        "segments": len(paths.segments),
+        "inversions": len(inversions),
+        "map_s": map_s,
+        "critical_paths_s": paths_s,
+        "inversions_s": inversions_s,
+        "peak_rss_mib": _peak_rss_mib(),
+    }
+
+
+def measure_analysis(rows: int) -> dict[str, float]:
+    """Return what analysing ``rows`` sleeps and half as many ios costs, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:
+        spool = write_spool(Path(folder) / "bench.spool", rows, rows // 2)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            return pool.apply(analyse, (spool,))
+
+
+def _growth_text(results: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(
+        f"{result['sleeps']:>11,} sleeps, {result['ios']:,} ios, {result['requests']:,} requests: "
+        f"columns {result['map_s']:.1f} s, critical paths {result['critical_paths_s']:.1f} s, "
+        f"inversions {result['inversions_s']:.1f} s, peak {result['peak_rss_mib']} MiB"
+        for result in results
+    )
+
+
 def _text(results: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(
         f"{result['rows']:>11,} sleeps and ios, {result['requests']:,.0f} requests: load "
@@ -121,22 +169,26 @@ def _text(results: Sequence[Mapping[str, Any]]) -> str:
     show_default=True,
     help="Loads to take the median of.",
 )
-@click.option("--large", is_flag=True, help="Measure ten times the rows too, once.")
+@click.option(
+    "--large",
+    is_flag=True,
+    help="Measure also how the analysis alone grows: once, three and ten times the rows.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(rows: int, runs: int, large: bool, as_json: bool) -> None:
     """Measure loading, critical paths and inversions on a synthetic recording."""
     results = [measure(rows, runs)]
-    if large:
-        results.append(measure(rows * 10, 1))
+    growth = [measure_analysis(rows * times) for times in (1, 3, 10)] if large else []
     machine = {
         "n_cores": os.cpu_count(),
         "machine": platform.machine(),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    click.echo(
-        json.dumps({"host": machine, "results": results}, indent=1) if as_json else _text(results)
-    )
+    if as_json:
+        click.echo(json.dumps({"host": machine, "results": results, "growth": growth}, indent=1))
+    else:
+        click.echo("\n".join(filter(None, (_text(results), _growth_text(growth)))))
 
 
 if __name__ == "__main__":

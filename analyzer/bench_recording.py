@@ -159,8 +159,8 @@ def _tasks() -> npt.NDArray[np.void]:
     )
 
 
-def write_spool(folder: Path, rows: int) -> Path:
-    """Write the synthetic spool with ``rows`` sleeps and ``rows`` ios."""
+def write_spool(folder: Path, rows: int, n_ios: int | None = None) -> Path:
+    """Write the synthetic spool with ``rows`` sleeps and ``n_ios`` ios (default: as many)."""
     meta = {
         "schema_version": SCHEMA_VERSION,
         "request_syscalls": {str(_FSYNC): "fsync"},
@@ -170,7 +170,7 @@ def write_spool(folder: Path, rows: int) -> Path:
     requests = _requests(rows // SLEEPS_PER_REQUEST)
     writer.append(TASK, _tasks())
     writer.append(REQUEST, requests)
-    writer.append(IO, _ios(requests, rows))
+    writer.append(IO, _ios(requests, rows if n_ios is None else n_ios))
     writer.append(SLEEP, _sleeps(requests, rows))
     writer.append_stacks(
         [

@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from rcp.analyzer.lookup import last_until, ranges
 from rcp.analyzer.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.trace import Index, Ios, Times, Trace, io_positions
-from rcp.probes.events import IO, IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
+from rcp.analyzer.trace import Index, Ios, Times, Trace
+from rcp.probes.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
 
 CAUSE_KINDS = ("submitter", "dirtier", "journal")
 SUBMITTER, DIRTIER, JOURNAL = range(len(CAUSE_KINDS))
@@ -93,7 +93,7 @@ def _joined(one: Sets, other: Sets) -> Sets:
 def _dirtiers(trace: Trace) -> tuple[Times, Sets]:
     """Return the ios that write dirtied pages of known tasks, and their sets."""
     rows = trace.rows[IO_CAUSE.name]
-    io = io_positions(rows["io"], trace.rows[IO.name]["id"])
+    io = trace.cause_io
     known = np.flatnonzero((io >= 0) & (rows["n_pages"] > 0))
     pages = rows["n_pages"][known].astype(np.float64)
     return _collect(io[known].astype(np.int64), trace.utids[IO_CAUSE.name][known], pages)

@@ -22,14 +22,14 @@ sleeps, so the segments of a request are disjoint and cover it exactly; levels e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.chunked import trim
 from rcp.analyzer.offcpu import Frames, OffCpu, Pieces
-from rcp.analyzer.paths import Edges, PathColumns, Paths, Segments, column_dtype
+from rcp.analyzer.paths import Edges, PathColumns, Paths, Segments
 from rcp.analyzer.reasons import CODE, EXTERNAL, REASONS
 from rcp.analyzer.trace import Index, Ios, Requests, Sleeps, Times
 
@@ -66,8 +66,7 @@ class _Walk:
 
     def take_segments(self) -> dict[str, Any]:
         """Return the columns of the segments so far, by request and time, and forget them."""
-        columns = self.segments.arrays()
-        self.segments = PathColumns(Segments)
+        columns = self.segments.take()
         order = _path_order(columns["request"], columns["ts"])
         return {name: array[order] for name, array in columns.items()}
 
@@ -197,19 +196,22 @@ def _chunks(requests: Requests) -> Iterator[Frames]:
 def critical_paths(sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int) -> Paths:
     """Return the critical paths of all finished requests; ``n_utids`` is the number of tasks."""
     walk = _Walk(sleeps, ios, n_utids)
-    done: list[dict[str, Any]] = []
+    done = PathColumns(Segments)
     for chunk in _chunks(requests):
         frames, depth = chunk, 0
         while len(frames):
             frames = walk.level(frames, depth)
             depth += 1
         # Chunks come in order of request, so sorting each is sorting all, and stays in the cache.
-        done.append(walk.take_segments())
-    segments = {
-        f.name: np.concatenate([np.empty(0, column_dtype(f.name)), *(d[f.name] for d in done)])
-        for f in fields(Segments)
-    }
-    return Paths(Segments(**segments), Edges(**walk.edges.arrays()))
+        segments = walk.take_segments()
+        done.add(len(segments["ts"]), **segments)
+        if len(chunk) == CHUNK_REQUESTS:  # a small recording is not worth the call
+            trim()
+    edges = walk.edges.take()
+    del walk  # its index of sleeps is not needed any more, and large
+    paths = Paths(Segments(**done.take()), Edges(**edges))
+    trim()
+    return paths
 
 
 def _path_order(request: Index, ts: Times) -> npt.NDArray[np.intp]:

@@ -155,7 +155,6 @@ class Beside:
         io = segments.io[chosen]
         late = flush_excess(
             self.trace.ios,
-            self.trace.rows,
             io,
             self.pid[segments.request[chosen]],
             self.suspects,

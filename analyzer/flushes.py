@@ -13,7 +13,6 @@ before which no suspect's data had come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +21,7 @@ import numpy.typing as npt
 from rcp.analyzer.ahead import Windows, ios_ahead, size_bucket
 from rcp.analyzer.lookup import group_codes, last_until
 from rcp.analyzer.suspects import SHARE_MIN, Owners, Suspects
-from rcp.analyzer.trace import Index, Ios, Rows, Times
-from rcp.probes.events import IO
-
-_WRITE, OP_FLUSH = 1, 2  # enum req_op (include/linux/blk_types.h)
-FUA, PREFLUSH = 1 << 17, 1 << 18  # enum req_flag_bits: __REQ_FUA and __REQ_PREFLUSH
+from rcp.analyzer.trace import OP_FLUSH, OP_WRITE, Index, Ios, Times
 
 EXCESS_MIN = 0.10
 """Part of the solo time that an excess must pass: below it, it is the device's own jitter."""
@@ -45,13 +40,6 @@ class Late:
     guessed: npt.NDArray[np.bool_]
 
 
-def is_flush(ios: Ios, rows: Mapping[str, Rows]) -> npt.NDArray[np.bool_]:
-    """Tell which ios are, or wait for, a flush of the device's cache."""
-    asks: npt.NDArray[np.bool_] = (rows[IO.name]["cmd_flags"] & (PREFLUSH | FUA)) != 0
-    asks |= ios.op == OP_FLUSH
-    return asks
-
-
 def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
     """Return, for each flush, the time since the flush before it on the device was issued."""
     same = ios.op[flush] == OP_FLUSH
@@ -63,16 +51,15 @@ def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
 
 def flush_excess(
     ios: Ios,
-    rows: Mapping[str, Rows],
     asked: Index,
     pid: Times,
     suspects: Suspects,
     owners: Owners,
 ) -> Late:
     """Return what others' writes cost each of the flushes ``asked``, for process ``pid``."""
-    flush = np.flatnonzero(is_flush(ios, rows))
+    flush = np.flatnonzero(ios.asks_flush)
     windows = _windows(ios, flush, np.full(len(flush), -2))
-    writers = Owners(np.where(ios.op == _WRITE, owners.utid, -1).astype(np.int32), owners.share)
+    writers = Owners(np.where(ios.op == OP_WRITE, owners.utid, -1).astype(np.int32), owners.share)
     dirty = ios_ahead(windows, ios, ios.issued, writers, suspects, by_count=False)
     took = ios.completed[flush] - ios.got[flush]
     kind = group_codes(ios.dev[flush], ios.op[flush], size_bucket(ios)[flush])

@@ -29,7 +29,6 @@ from rcp.analyzer.causes import io_causes
 from rcp.analyzer.chains import Chains, ChainTexts, generic_name
 from rcp.analyzer.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE, RUNQUEUE
 from rcp.analyzer.crowding import GUESS_CONFIDENCE, Beside
-from rcp.analyzer.flushes import is_flush
 from rcp.analyzer.found import KIND, KINDS, Found, Rows, found_rows
 from rcp.analyzer.helpers import EXCLUSIVE_REASON, on_behalf
 from rcp.analyzer.paths import Edges, Paths
@@ -142,7 +141,7 @@ class _Search:
             self.answer(rule(chosen, first[segments.edge[chosen]]))
         of_io = segments.io >= 0
         at_flush = of_io.copy()
-        at_flush[of_io] = is_flush(beside.trace.ios, beside.trace.rows)[segments.io[of_io]]
+        at_flush[of_io] = beside.trace.ios.asks_flush[segments.io[of_io]]
         at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)
         self.answer(beside.flush(self.ask(at_flush)))
         for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE, DEVICE):

@@ -107,24 +107,35 @@ class OffCpu:
         self._empty = len(sleeps) == 0
         if self._empty:
             return
+        self._sleeps = sleeps
         # A first-seen record has no beginning of its own: it is placed by its end.
         begin = np.where(sleeps.first_seen, sleeps.run, sleeps.ts)
-        run = np.maximum(sleeps.run, begin)
-        self._clock = clock = _Clock([begin, run], n_utids)
-        task = sleeps.utid * np.int64(clock.span)
-        key = task + clock.at(begin)
-        order = np.argsort(key)
-        self._sleep = order.astype(np.int32)
-        self._first_seen = sleeps.first_seen[order]
+        self._clock = clock = _Clock([begin, sleeps.run], n_utids)
+        key = clock.at(begin)
+        del begin
+        key += sleeps.utid * np.int64(clock.span)
+        self._sleep = np.argsort(key).astype(np.int32)
+        key = key[self._sleep]
+        task = sleeps.utid[self._sleep] * np.int64(clock.span)
+        run_key = clock.at(sleeps.run)[self._sleep]
+        run_key += task
+        np.maximum(run_key, key, out=run_key)
         # Damaged or lost events can make records overlap: each begins after the one before.
-        task, run_at = task[order], clock.at(run[order])
-        before = np.maximum.accumulate(task + run_at)
-        before = np.maximum(np.r_[np.int64(0), before[:-1]] - task, 0)
-        begin_at = np.where(self._first_seen, before, np.maximum(key[order] - task, before))
-        run_at = np.maximum(run_at, begin_at)
-        self._ts, self._run = clock.time(begin_at), clock.time(run_at)
-        self._woken = np.clip(sleeps.woken[order], self._ts, self._run)
-        self._ts_key, self._run_key = task + begin_at, task + run_at
+        before = np.maximum.accumulate(run_key)
+        before[1:], before[0] = before[:-1], 0
+        np.maximum(before, task, out=before)
+        first_seen = np.flatnonzero(sleeps.first_seen[self._sleep])
+        key[first_seen] = before[first_seen]
+        self._ts_key = np.maximum(key, before, out=key)
+        self._run_key = np.maximum(run_key, key, out=run_key)
+
+    def _record(self, at: npt.NDArray[np.intp]) -> tuple[Index, Times, Times, Times]:
+        """Return some records: which, when they began, were woken and ran."""
+        sleep = self._sleep[at]
+        task = self._sleeps.utid[sleep] * np.int64(self._clock.span)
+        ts = self._clock.time(self._ts_key[at] - task)
+        run = self._clock.time(self._run_key[at] - task)
+        return sleep, ts, np.clip(self._sleeps.woken[sleep], ts, run), run
 
     def _overlapping(self, frames: Frames) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return, for each frame, its first record and how many there are."""
@@ -157,9 +168,10 @@ class OffCpu:
         owner = np.repeat(np.arange(len(frames)), count)
         at = np.arange(total) - np.repeat(start - first, count)
         lo, hi = frames.lo[owner], frames.hi[owner]
-        asleep = np.maximum(self._ts[at], lo)
-        woken = np.clip(self._woken[at], asleep, hi)
-        run = np.clip(self._run[at], woken, hi)
+        record, ts, woken, run = self._record(at)
+        asleep = np.maximum(ts, lo)
+        woken = np.clip(woken, asleep, hi)
+        run = np.clip(run, woken, hi)
         some = count > 0
         # Gaps between records: one before each, and one after the last of each frame.
         gap_lo = np.r_[np.int64(0), run[:-1]]
@@ -173,7 +185,7 @@ class OffCpu:
                 each.request[which], each.utid[which], begin[which], end[which], each.edge[which]
             )
 
-        unseen = self._first_seen[at]
+        unseen = self._sleeps.first_seen[record]
         slept = np.flatnonzero(~unseen & (woken > asleep))
         delayed = np.flatnonzero(~unseen & (run > woken))
         everything = slice(None)
@@ -181,8 +193,8 @@ class OffCpu:
         return Pieces(
             running=Frames.concatenate(part(gap_lo, asleep, everything), tail),
             runnable=part(woken, run, delayed),
-            delayed=self._sleep[at[delayed]],
+            delayed=record[delayed],
             unseen=part(asleep, run, np.flatnonzero(unseen)),
             asleep=part(asleep, woken, slept),
-            sleep=self._sleep[at[slept]],
+            sleep=record[slept],
         )

@@ -71,7 +71,7 @@ class PathColumns:
 
     def __init__(self, kind: type[Segments] | type[Edges]) -> None:
         """Begin without rows."""
-        self._dtypes = {f.name: column_dtype(f.name) for f in fields(kind)}
+        self._dtypes = {f.name: _DTYPES.get(f.name, _INDEX) for f in fields(kind)}
         self._parts: dict[str, list[npt.NDArray[np.generic]]] = {n: [] for n in self._dtypes}
         self.count = 0
 
@@ -85,12 +85,14 @@ class PathColumns:
                 self._parts[name].append(np.full(count, value, dtype))
         self.count += count
 
-    def arrays(self) -> dict[str, Any]:
-        """Return the columns."""
-        return {
-            name: np.concatenate([np.empty(0, self._dtypes[name]), *parts])
-            for name, parts in self._parts.items()
-        }
+    def take(self) -> dict[str, Any]:
+        """Return the columns, and begin anew; no more than one column is in memory twice."""
+        columns = {}
+        for name, dtype in self._dtypes.items():
+            parts, self._parts[name] = self._parts[name], []
+            columns[name] = np.concatenate([np.empty(0, dtype), *parts])
+        self.count = 0
+        return columns
 
 
 _INDEX: np.dtype[np.generic] = np.dtype(np.int32)
@@ -102,8 +104,3 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "reason": np.dtype(np.int8),
     "guessed": np.dtype(np.bool_),
 }
-
-
-def column_dtype(name: str) -> np.dtype[np.generic]:
-    """Return the type of a column of Segments or Edges."""
-    return _DTYPES.get(name, _INDEX)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.suspects import MOSTLY, Blame, Suspects
-from rcp.analyzer.trace import Index, Times, Trace
+from rcp.analyzer.trace import OP_WRITE, Index, Times, Trace
 from rcp.probes.events import THROTTLE
 
 LOOKBACK_NS = 1_000_000_000
@@ -19,8 +19,6 @@ LOOKBACK_NS = 1_000_000_000
 0.2 s at a time (MAX_PAUSE, mm/page-writeback.c), several times in a row."""
 
 PAGE_BYTES = 4096
-
-_WRITE = 1  # enum req_op
 
 
 def _sum_between(time: Times, pages: npt.NDArray[np.float64], lo: Times, hi: Times) -> Times:
@@ -36,7 +34,7 @@ def _sum_between(time: Times, pages: npt.NDArray[np.float64], lo: Times, hi: Tim
 def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.float64]]:
     """Return when who dirtied or wrote how many pages; -1 is everybody who is no suspect."""
     rows, ios = trace.rows[THROTTLE.name], trace.ios
-    write = np.flatnonzero((ios.op == _WRITE) & (ios.bytes > 0))
+    write = np.flatnonzero((ios.op == OP_WRITE) & (ios.bytes > 0))
     pages = ios.bytes[write] / PAGE_BYTES
     share = blame.io.share[write]
     others = np.maximum(1 - share - blame.kernel_share[write], 0)

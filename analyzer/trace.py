@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.chunked import columns_of, parts_of
 from rcp.analyzer.reasons import reason_codes
 from rcp.analyzer.roles import RoleRule
 from rcp.analyzer.tasks import Resolver, Tasks, build_tasks
@@ -26,12 +28,18 @@ from rcp.probes.events import (
     SLEEP,
     TASK,
     THROTTLE,
+    Record,
     SleepFlag,
 )
 
 Times = npt.NDArray[np.int64]
 Index = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.void]
+
+_INTERRUPTS = (SleepFlag.WOKEN_BY_HARDIRQ, SleepFlag.WOKEN_BY_SOFTIRQ)
+
+OP_WRITE, OP_FLUSH = 1, 2  # enum req_op (include/linux/blk_types.h)
+FUA, PREFLUSH = 1 << 17, 1 << 18  # enum req_flag_bits: __REQ_FUA and __REQ_PREFLUSH
 
 CONTEXTS = ("task", "hardirq", "softirq")
 """Where a wake-up came from; the position is the code used in arrays."""
@@ -76,6 +84,8 @@ class Ios:
     bytes: Times
     dev: Times
     op: npt.NDArray[np.uint8]
+    asks_flush: npt.NDArray[np.bool_]
+    """It is, or waits for, a flush of the device's cache."""
 
     def __len__(self) -> int:
         return len(self.submitter)
@@ -104,6 +114,8 @@ class Trace:
     requests: Requests
     rows: Mapping[str, Rows]
     """Records by type name; ``task`` and ``request`` rows included."""
+    cause_io: Index
+    """Position of each io_cause row's io in ``ios``, -1 when that was not recorded."""
     utids: Mapping[str, Index]
     """utid of each row of ``_TASK_OF``'s types, and ``lock_owner`` of lock waits."""
 
@@ -123,35 +135,36 @@ def _times(rows: Rows, name: str) -> Times:
 
 def _sleeps(
     rows: Rows,
-    io_ids: npt.NDArray[np.uint64],
+    io_ids: IoIds,
     resolver: Resolver,
     stacks: Mapping[int, Sequence[str]],
 ) -> Sleeps:
-    ts = _times(rows, "ts")
-    woken = np.maximum(_times(rows, "woken_ns"), ts)
-    run = np.maximum(_times(rows, "run_ns"), woken)
-    flags = rows["flags"]
-    context = np.where(
-        flags & SleepFlag.WOKEN_BY_HARDIRQ, 1, np.where(flags & SleepFlag.WOKEN_BY_SOFTIRQ, 2, 0)
-    ).astype(np.int8)
-    waker_tid = np.ascontiguousarray(rows["waker_tid"])
-    waker = resolver.utids(waker_tid, woken)
-    waker[(context != 0) | (waker_tid == 0)] = -1
-    return Sleeps(
-        utid=resolver.utids(np.ascontiguousarray(rows["tid"]), run),
-        ts=ts,
-        woken=woken,
-        run=run,
-        first_seen=(flags & SleepFlag.FIRST_SEEN) != 0,
-        waker_utid=waker,
-        waker_io=io_positions(rows["waker_io"], io_ids),
-        context=context,
-        reason=reason_codes(rows["reason"], rows["stack_id"], stacks),
-        object=rows["object"].copy(),
-        owner_utid=_some_utids(rows["owner_tid"], woken, resolver),
-        owner_guessed=(flags & SleepFlag.OWNER_GUESSED) != 0,
-        ran_utid=_some_utids(rows["ran_tid"], run, resolver),
-    )
+    def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
+        ts = _times(part, "ts")
+        woken = np.maximum(_times(part, "woken_ns"), ts)
+        run = np.maximum(_times(part, "run_ns"), woken)
+        flags = part["flags"]
+        hardirq, softirq = (flags & flag != 0 for flag in _INTERRUPTS)
+        context = np.where(hardirq, 1, np.where(softirq, 2, 0)).astype(np.int8)
+        waker_tid = np.ascontiguousarray(part["waker_tid"])
+        waker = resolver.utids(waker_tid, woken)
+        waker[(context != 0) | (waker_tid == 0)] = -1
+        return {
+            "utid": resolver.utids(np.ascontiguousarray(part["tid"]), run),
+            "ts": ts,
+            "woken": woken,
+            "run": run,
+            "first_seen": (flags & SleepFlag.FIRST_SEEN) != 0,
+            "waker_utid": waker,
+            "waker_io": io_ids.positions(part["waker_io"]),
+            "context": context,
+            "reason": reason_codes(part["reason"], part["stack_id"], stacks),
+            "owner_utid": _some_utids(part["owner_tid"], woken, resolver),
+            "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
+            "ran_utid": _some_utids(part["ran_tid"], run, resolver),
+        }
+
+    return Sleeps(**columns_of(rows, some), object=rows["object"])
 
 
 def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) -> Index:
@@ -162,34 +175,45 @@ def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) 
     return utids
 
 
-def io_positions(ids: npt.NDArray[np.uint64], io_ids: npt.NDArray[np.uint64]) -> Index:
-    """Return positions of io ids, -1 for 0 and for ios that were not recorded."""
-    index = np.full(len(ids), -1, np.int32)
-    asked = np.flatnonzero(ids)
-    if len(io_ids) == 0 or len(asked) == 0:
+class IoIds:
+    """Find the position of an io by its id."""
+
+    def __init__(self, ids: npt.NDArray[np.uint64]) -> None:
+        """Prepare the lookup."""
+        self._order = np.argsort(ids, kind="stable").astype(np.int32)
+        self._ids = ids[self._order]
+
+    def positions(self, asked: npt.NDArray[np.uint64]) -> Index:
+        """Return positions of ids, -1 for 0 and for ios that were not recorded."""
+        index = np.full(len(asked), -1, np.int32)
+        some = np.flatnonzero(asked)
+        if len(self._ids) == 0 or len(some) == 0:
+            return index
+        at = np.minimum(np.searchsorted(self._ids, asked[some]), len(self._ids) - 1)
+        index[some] = np.where(self._ids[at] == asked[some], self._order[at], -1)
         return index
-    order = np.argsort(io_ids, kind="stable")
-    ordered, wanted = io_ids[order], ids[asked]
-    at = np.minimum(np.searchsorted(ordered, wanted), len(order) - 1)
-    index[asked] = np.where(ordered[at] == wanted, order[at], -1)
-    return index
 
 
 def _ios(rows: Rows, resolver: Resolver) -> Ios:
-    queued = _times(rows, "queued_ns")
-    got = np.maximum(_times(rows, "got_ns"), queued)
-    issued = np.maximum(_times(rows, "issued_ns"), got)
-    tids = np.ascontiguousarray(rows["submitter_tid"])
-    return Ios(
-        submitter=np.where(tids != 0, resolver.utids(tids, queued), -1).astype(np.int32),
-        queued=queued,
-        got=got,
-        issued=issued,
-        completed=np.maximum(_times(rows, "completed_ns"), issued),
-        bytes=_times(rows, "bytes"),
-        dev=_times(rows, "dev"),
-        op=(rows["cmd_flags"] & 0xFF).astype(np.uint8),
-    )
+    def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
+        queued = _times(part, "queued_ns")
+        got = np.maximum(_times(part, "got_ns"), queued)
+        issued = np.maximum(_times(part, "issued_ns"), got)
+        tids = np.ascontiguousarray(part["submitter_tid"])
+        return {
+            "submitter": _some_utids(tids, queued, resolver),
+            "queued": queued,
+            "got": got,
+            "issued": issued,
+            "completed": np.maximum(_times(part, "completed_ns"), issued),
+            "bytes": _times(part, "bytes"),
+            "dev": _times(part, "dev"),
+            "op": (part["cmd_flags"] & 0xFF).astype(np.uint8),
+            "asks_flush": ((part["cmd_flags"] & 0xFF) == OP_FLUSH)
+            | ((part["cmd_flags"] & (PREFLUSH | FUA)) != 0),
+        }
+
+    return Ios(**columns_of(rows, some))
 
 
 def _requests(rows: Rows, resolver: Resolver) -> Requests:
@@ -203,25 +227,29 @@ def _requests(rows: Rows, resolver: Resolver) -> Requests:
 
 
 def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
-    columns = (
-        (SLEEP, "tid"),
-        (SLEEP, "waker_tid"),
-        (SLEEP, "owner_tid"),
-        (IO, "submitter_tid"),
-        (REQUEST, "tid"),
-        (LOCK_WAIT, "owner_tid"),
-        (SLEEP, "ran_tid"),
-        (IO_CAUSE, "tid"),
-        *((record, "tid") for record, _ in _TASK_OF),
+    columns: tuple[tuple[Record, tuple[str, ...]], ...] = (
+        (SLEEP, ("tid", "waker_tid", "owner_tid", "ran_tid")),
+        (IO, ("submitter_tid",)),
+        (REQUEST, ("tid",)),
+        (LOCK_WAIT, ("owner_tid",)),
+        (IO_CAUSE, ("tid",)),
+        *((record, ("tid",)) for record, _ in _TASK_OF),
     )
-    return [np.unique(rows[record.name][name]).astype(np.int64) for record, name in columns]
+    return [_distinct(rows[record.name], names) for record, names in columns]
 
 
-def _cause_utids(rows: Mapping[str, Rows], resolver: Resolver) -> Index:
+def _distinct(rows: Rows, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the distinct values of some columns of thread ids."""
+    found = [np.empty(0, np.uint32)]
+    for part in parts_of(rows):
+        found += [np.unique(part[name]) for name in names]
+    return np.unique(np.concatenate(found)).astype(np.int64)
+
+
+def _cause_utids(rows: Mapping[str, Rows], io: Index, resolver: Resolver) -> Index:
     """Return the utid of each io_cause row, as of the time its io was queued."""
     causes, ios = rows[IO_CAUSE.name], rows[IO.name]
-    io = io_positions(causes["io"], ios["id"].copy())
-    queued = _times(ios, "queued_ns")[io] if len(ios) else np.zeros(len(io), np.int64)
+    queued = _times(ios[io], "queued_ns") if len(ios) else np.zeros(len(io), np.int64)
     return resolver.utids(np.ascontiguousarray(causes["tid"]), np.where(io >= 0, queued, 0))
 
 
@@ -234,12 +262,15 @@ def build_trace(
     requests = rows[REQUEST.name]
     requests = requests[np.argsort(requests["ts"], kind="stable")]
     locks = rows[LOCK_WAIT.name]
+    io_ids = IoIds(columns_of(rows[IO.name], lambda part: {"id": part["id"]})["id"])
+    cause_io = io_ids.positions(rows[IO_CAUSE.name]["io"])
     return Trace(
         tasks=tasks,
-        sleeps=_sleeps(rows[SLEEP.name], rows[IO.name]["id"].copy(), resolver, stacks),
+        sleeps=_sleeps(rows[SLEEP.name], io_ids, resolver, stacks),
         ios=_ios(rows[IO.name], resolver),
         requests=_requests(requests, resolver),
         rows={**rows, REQUEST.name: requests},
+        cause_io=cause_io,
         utids={
             **{
                 record.name: resolver.utids(
@@ -247,7 +278,7 @@ def build_trace(
                 )
                 for record, ts in _TASK_OF
             },
-            IO_CAUSE.name: _cause_utids(rows, resolver),
+            IO_CAUSE.name: _cause_utids(rows, cause_io, resolver),
             "lock_owner": _some_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
         },
     )

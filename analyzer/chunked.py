@@ -1,0 +1,60 @@
+"""Columns from records of a mapped file, a part at a time: only the columns stay in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.void]
+
+CHUNK_ROWS = 1 << 19
+"""Some 40 MB of records: enough to hide the cost of a step, small beside their columns."""
+
+
+def release(rows: Rows) -> None:
+    """Give back the memory of a mapped file's pages; reading them again maps them again."""
+    base: Any = rows
+    while base is not None:
+        if isinstance(base, mmap.mmap):
+            base.madvise(mmap.MADV_DONTNEED)
+            return
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+
+
+def trim() -> None:
+    """Give freed memory back to the system.
+
+    glibc keeps what lies between live arrays below 32 MiB: hundreds of MiB after a loop that
+    collects its results in parts. Other C libraries have no such call and do not need it.
+    """
+    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if malloc_trim is not None:
+        malloc_trim(0)
+
+
+def parts_of(rows: Rows) -> Iterator[Rows]:
+    """Yield the rows a part at a time, one at least, and release those of a large file."""
+    for begin in range(0, max(len(rows), 1), CHUNK_ROWS):
+        yield rows[begin : begin + CHUNK_ROWS]
+        if len(rows) > CHUNK_ROWS:
+            release(rows)
+
+
+def columns_of(
+    rows: Rows, make: Callable[[Rows], dict[str, npt.NDArray[Any]]]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return ``make(rows)``, made of a part of the rows at a time."""
+    columns: dict[str, npt.NDArray[Any]] = {}
+    begin = 0
+    for part in parts_of(rows):
+        for name, values in make(part).items():
+            if name not in columns:
+                columns[name] = np.empty(len(rows), values.dtype)
+            columns[name][begin : begin + len(part)] = values
+        begin += len(part)
+    return columns
