@@ -34,6 +34,7 @@ def task(tasks: Tasks) -> Columns:
         "pid": tasks.pid,
         "ppid": tasks.ppid,
         "comm": tasks.comm,
+        "comms": [list(comms) for comms in tasks.comms],
         "start_ns": tasks.start_ns,
         "exit_ns": null_if(tasks.exit_ns, tasks.exit_ns == 0),
         "is_kthread": (tasks.flags & TaskFlag.KTHREAD) != 0,

@@ -7,7 +7,8 @@ load that fails (a full disk, a signal) loses nothing and can be repeated.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer import base_tables, tables, verdict_tables
+from rcp.analyzer.causes import io_causes
 from rcp.analyzer.critical_path import critical_paths
 from rcp.analyzer.inversions import Inversions, find_inversions
 from rcp.analyzer.paths import Paths
@@ -149,6 +151,7 @@ def insert_verdicts(
             "edge": verdict_tables.edge(trace, paths),
             "request": verdict_tables.request(trace, paths, names),
             "inversion": verdict_tables.inversion(trace, inversions),
+            "io_share": verdict_tables.io_share(trace, io_causes(trace)),
         }
     )
 
@@ -158,8 +161,13 @@ def fill(store: Store, spool: Spool) -> None:
     trace = read_trace(spool)
     names = request_names(spool.meta)
     insert_records(store, spool, trace)
+    judge(store, trace, names, recorded_share(spool.counters))
+
+
+def judge(store: Store, trace: Trace, names: Mapping[int, str], share: float) -> None:
+    """Compute paths and inversions into a store; ``share`` of sleeps and ios was recorded."""
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
-    inversions = find_inversions(trace, paths, names, recorded_share(spool.counters))
+    inversions = find_inversions(trace, paths, names, share)
     insert_verdicts(store, trace, paths, inversions, names)
 
 
@@ -187,10 +195,20 @@ def load_spool(spool_path: Path, target: Path) -> None:
     written; the spool and a store that was there are then as before.
     """
     spool = _open_checked(spool_path)
+    with new_store(target) as store:
+        fill(store, spool)
+
+
+@contextmanager
+def new_store(target: Path) -> Iterator[Store]:
+    """Make a store that appears as ``target``, or replaces it, when the block ends well.
+
+    Raises StoreError when it cannot be written; what was there is then as before.
+    """
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         with Store.create(temporary, str(target)) as store:
-            fill(store, spool)
+            yield store
         temporary.replace(target)
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}.") from error

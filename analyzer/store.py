@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +153,22 @@ class Store:
         finally:
             cursor.close()
         return int(incoming.num_rows)
+
+    def copy(self, source: Path, names: Iterable[str]) -> None:
+        """Append whole tables of the store at ``source``, which must not be open elsewhere here."""
+        path = str(source).replace("'", "''")
+        try:
+            self._connection.execute(f"ATTACH '{path}' AS _source (READ_ONLY)")
+            for name in names:
+                self._connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM _source.{name}")
+            self._connection.execute("DETACH _source")
+        except duckdb.Error as error:
+            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+
+    def arrays(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of one of rcp's own queries, none of which may hold a NULL."""
+        found = self._connection.execute(sql, list(parameters)).fetchnumpy()
+        return {name: np.asarray(values) for name, values in found.items()}
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of one of rcp's own queries."""

@@ -107,7 +107,8 @@ def edges(store: Store, request_id: int) -> list[PathEdge]:
     return store.rows(PathEdge, _EDGES, [request_id])
 
 
-def _size(n_bytes: int) -> str:
+def size_text(n_bytes: int) -> str:
+    """Return a number of bytes in KiB or MiB."""
     if n_bytes >= 1 << 20:
         return f"{n_bytes / (1 << 20):.4g} MiB"
     return f"{n_bytes / 1024:.4g} KiB"
@@ -127,7 +128,9 @@ def _segment_node(segment: PathSegment) -> _Node:
     elif segment.kind == "runqueue":
         text = short = f"{who} runnable, waits for a CPU (runqueue)"
     elif segment.io_id is not None and segment.op is not None:
-        io = f"{segment.op} of {_size(segment.bytes or 0)}" if segment.bytes else f"{segment.op}"
+        io = (
+            f"{segment.op} of {size_text(segment.bytes or 0)}" if segment.bytes else f"{segment.op}"
+        )
         text = f"its {io} on {segment.device} {_IO_STAGES.get(segment.kind, segment.kind)}"
         short = f"ios, {segment.kind}"
     elif segment.kind == "unknown":

@@ -169,6 +169,12 @@ def throttle(trace: Trace) -> Columns:
     return columns
 
 
+def _path(name: str | None, parent: str | None, ino: int) -> str:
+    if name is None:
+        return f"inode {ino}"
+    return name if parent in (None, "/") else f"{parent}/{name}"
+
+
 def file(trace: Trace) -> Columns:
     """Columns of ``file``: an inode has one row, with the name it had last."""
     rows = trace.rows[FILE.name]
@@ -184,6 +190,7 @@ def file(trace: Trace) -> Columns:
         "ino": rows["ino"],
         "name": names,
         "parent": parents,
+        "path": [_path(*parts) for parts in zip(names, parents, rows["ino"].tolist(), strict=True)],
         "ts": rows["ts"],
         "is_directory": (rows["flags"] & FileFlag.DIRECTORY) != 0,
         "is_block_device": (rows["flags"] & FileFlag.BLOCK_DEVICE) != 0,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ class Tasks:
     """Position in ``roles.ROLES``."""
     comm: list[str]
     role_rule: list[str]
+    comms: list[tuple[str, ...]]
+    """Every name it had, in order."""
 
     def __len__(self) -> int:
         return len(self.tid)
@@ -94,17 +96,6 @@ def _undescribed(tids: Iterable[int]) -> list[_Thread]:
     return [_Thread(t, 0, 0, 0, 0, TaskFacts(0, 0, 0, [f"<{t}>"])) for t in sorted(tids)]
 
 
-def _roles(threads: Sequence[_Thread], rules: Sequence[RoleRule]) -> list[tuple[str, str]]:
-    """Return role and rule of each thread; an io_uring worker without one has its task's."""
-    roles = [role_of(thread.facts, rules) for thread in threads]
-    of_tid = {thread.tid: role for thread, role in zip(threads, roles, strict=True)}
-    for at, thread in enumerate(threads):
-        worker = _URING_WORKER.fullmatch(thread.facts.comms[-1])
-        if worker and roles[at][1] == NO_RULE:
-            roles[at] = of_tid.get(int(worker["tid"]), roles[at])
-    return roles
-
-
 def build_tasks(
     records: npt.NDArray[np.void], event_tids: Sequence[Ints], rules: Sequence[RoleRule]
 ) -> Tasks:
@@ -115,12 +106,11 @@ def build_tasks(
     for tids in event_tids:
         seen.update(np.unique(tids).tolist())
     threads += _undescribed(seen - described)
-    roles = _roles(threads, rules)
 
     def column(values: Iterable[Any], idle: int = 0) -> Ints:
         return np.array([idle, *values], np.int64)
 
-    return Tasks(
+    tasks = Tasks(
         tid=column(t.tid for t in threads),
         pid=column(t.facts.pid for t in threads),
         ppid=column(t.ppid for t in threads),
@@ -128,12 +118,44 @@ def build_tasks(
         exit_ns=column(t.exit_ns for t in threads),
         cgroup_id=column(t.facts.cgroup_id for t in threads),
         flags=column((t.facts.flags for t in threads), int(TaskFlag.KTHREAD)),
-        role=column((ROLE_CODE[role] for role, _ in roles), ROLE_CODE[KERNEL]).astype(np.int8),
+        role=np.empty(0, np.int8),
+        comm=[],
+        role_rule=[],
+        comms=[("idle",), *(tuple(t.facts.comms) for t in threads)],
+    )
+    return with_roles(tasks, rules)
+
+
+def _roles(
+    tids: Sequence[int], facts: Sequence[TaskFacts], rules: Sequence[RoleRule]
+) -> list[tuple[str, str]]:
+    """Return role and rule of each task; an io_uring worker without one has its task's."""
+    roles = [role_of(task, rules) for task in facts]
+    of_tid = dict(zip(tids, roles, strict=True))
+    for at, task in enumerate(facts):
+        worker = _URING_WORKER.fullmatch(task.comms[-1])
+        if worker and roles[at][1] == NO_RULE:
+            roles[at] = of_tid.get(int(worker["tid"]), roles[at])
+    return roles
+
+
+def with_roles(tasks: Tasks, rules: Sequence[RoleRule]) -> Tasks:
+    """Return the same tasks with the roles, and the names, that these rules give them."""
+    columns = (tasks.pid.tolist(), tasks.cgroup_id.tolist(), tasks.flags.tolist(), tasks.comms)
+    facts = [
+        TaskFacts(pid, of, flags, list(comms))
+        for pid, of, flags, comms in zip(*columns, strict=True)
+    ]
+    known = slice(IDLE_UTID + 1, None)
+    roles = [(KERNEL, "idle"), *_roles(tasks.tid[known].tolist(), facts[known], rules)]
+    return replace(
+        tasks,
+        role=np.array([ROLE_CODE[role] for role, _ in roles], np.int8),
         comm=[
             "idle",
-            *(comm_of(t.facts, rule) for t, (_, rule) in zip(threads, roles, strict=True)),
+            *(comm_of(task, rule) for task, (_, rule) in zip(facts[1:], roles[1:], strict=True)),
         ],
-        role_rule=["idle", *(rule for _, rule in roles)],
+        role_rule=[rule for _, rule in roles],
     )
 
 

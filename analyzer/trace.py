@@ -257,7 +257,11 @@ def build_trace(
     rows: Mapping[str, Rows], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
 ) -> Trace:
     """Turn the records of a spool, by type name, into columns with utids and indexes."""
-    tasks = build_tasks(rows[TASK.name], _event_tids(rows), rules)
+    return trace_of(rows, build_tasks(rows[TASK.name], _event_tids(rows), rules), stacks)
+
+
+def trace_of(rows: Mapping[str, Rows], tasks: Tasks, stacks: Mapping[int, Sequence[str]]) -> Trace:
+    """Do the same with a task table that is there already; it must have every tid."""
     resolver = Resolver(tasks)
     requests = rows[REQUEST.name]
     requests = requests[np.argsort(requests["ts"], kind="stable")]

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.causes import CAUSE_KINDS, Causes
 from rcp.analyzer.chains import generic_name, syscall_name
 from rcp.analyzer.columns import Array, Columns, given, index_or_none, keys, missing, null_if, texts
 from rcp.analyzer.critical_path import CPU, RUNQUEUE
 from rcp.analyzer.found import KINDS
 from rcp.analyzer.inversions import Inversions
+from rcp.analyzer.lookup import ranges
 from rcp.analyzer.nesting import enclosing
 from rcp.analyzer.paths import Paths
 from rcp.analyzer.reasons import REASONS
@@ -116,4 +118,17 @@ def inversion(trace: Trace, inversions: Inversions) -> Columns:
         "n_ios_ahead": found.n_ios_ahead,
         "bytes_ahead": found.bytes_ahead,
         "confidence": found.confidence,
+    }
+
+
+def io_share(trace: Trace, causes: Causes) -> Columns:
+    """Columns of ``io_share``."""
+    io = np.flatnonzero(causes.of_io >= 0)
+    of = causes.of_io[io]
+    row, member = ranges(causes.sets.start[of], np.diff(causes.sets.start)[of])
+    return {
+        "io_id": trace.rows[IO.name]["id"][io[row]],
+        "utid": causes.sets.utid[member],
+        "kind": Coded(causes.kind[io[row]], CAUSE_KINDS),
+        "share": causes.sets.share[member].astype(np.float64),
     }

@@ -3,13 +3,7 @@ CREATE TABLE file (
     ino UBIGINT,
     name VARCHAR,
     parent VARCHAR,
-    path VARCHAR GENERATED ALWAYS AS (
-        CASE
-            WHEN name IS NULL THEN 'inode ' || ino
-            WHEN parent IS NULL OR parent = '/' THEN name
-            ELSE parent || '/' || name
-        END
-    ) VIRTUAL,
+    path VARCHAR,
     ts BIGINT,
     is_directory BOOLEAN,
     is_block_device BOOLEAN

@@ -4,6 +4,7 @@ CREATE TABLE task (
     pid INTEGER,
     ppid INTEGER,
     comm VARCHAR,
+    comms VARCHAR[],
     start_ns BIGINT,
     exit_ns BIGINT,
     is_kthread BOOLEAN,
@@ -20,6 +21,7 @@ COMMENT ON COLUMN task.tid IS 'thread id';
 COMMENT ON COLUMN task.pid IS 'process id';
 COMMENT ON COLUMN task.ppid IS 'process id of the parent';
 COMMENT ON COLUMN task.comm IS 'thread name: the last one, or the one its role rule matched';
+COMMENT ON COLUMN task.comms IS 'every name it had, in order';
 COMMENT ON COLUMN task.start_ns IS 'when it was created, or first seen';
 COMMENT ON COLUMN task.exit_ns IS 'when it exited, NULL when it was not seen to';
 COMMENT ON COLUMN task.is_kthread IS 'it is a kernel thread';

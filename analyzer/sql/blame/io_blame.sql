@@ -2,36 +2,17 @@
 -- writes during a commit is the work of those whose handles joined the transaction; any other io
 -- is its submitter's. Shares of an io sum to 1.
 -- depends: block.io
--- depends: block.io_cause
--- depends: journal.journal_commit
--- depends: journal.journal_contributor
+-- depends: blame.io_share
 -- depends: base.task
 
 CREATE VIEW io_blame AS
-WITH dirtied AS (
-    SELECT io_id, utid, sum(greatest(n_pages, 1)) AS weight
-    FROM io_cause
-    GROUP BY io_id, utid
-), journal_io AS (
-    SELECT io.io_id, journal_commit.dev, journal_commit.transaction_id
-    FROM io
-    ASOF JOIN journal_commit
-        ON journal_commit.utid = io.submitter_utid AND io.queued_ns >= journal_commit.ts
-    WHERE io.queued_ns < coalesce(journal_commit.ts + journal_commit.dur, io.queued_ns + 1)
-), joined AS (
-    SELECT journal_io.io_id, journal_contributor.utid, journal_contributor.share AS weight
-    FROM journal_io
-    JOIN journal_contributor USING (dev, transaction_id)
-    ANTI JOIN dirtied USING (io_id)
-), cause AS (
-    SELECT io_id, utid, 'dirtier' AS kind, weight FROM dirtied
-    UNION ALL
-    SELECT io_id, utid, 'journal', weight FROM joined
+WITH cause AS (
+    SELECT io_id, utid, kind, share
+    FROM io_share
     UNION ALL
     SELECT io_id, submitter_utid, 'submitter', 1
     FROM io
-    ANTI JOIN dirtied USING (io_id)
-    ANTI JOIN joined USING (io_id)
+    ANTI JOIN io_share USING (io_id)
     WHERE submitter_utid IS NOT NULL
 )
 SELECT
@@ -40,7 +21,7 @@ SELECT
     task.comm,
     task.role,
     cause.kind,
-    cause.weight / sum(cause.weight) OVER (PARTITION BY cause.io_id) AS share
+    cause.share
 FROM cause
 JOIN task USING (utid);
 

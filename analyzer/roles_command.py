@@ -1,0 +1,97 @@
+"""``rcp-trace roles``: whose work the threads of a recording do, and changing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rcp.probes.role_profiles import profiles
+
+
+def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], target: Path) -> None:
+    from rcp.analyzer.cli import CliError, one_line_errors
+    from rcp.analyzer.reclassify import reclassify, role_entries, unmatched_cmdlines
+    from rcp.analyzer.report import facts
+    from rcp.analyzer.store import open_store
+
+    if file.is_dir() or file.name.endswith(".spool.tar.xz"):
+        raise CliError(f"{file} is a spool: load it first with `rcp-trace recover {file}`.")
+    with one_line_errors(), open_store(file) as store:
+        meta = facts(store)
+        entries = role_entries(settings, names, meta)
+        if unmatched_cmdlines(entries, meta):
+            click.echo(
+                "rcp-trace: the recording holds no command lines: cmdline: rules match nothing.",
+                err=True,
+            )
+        reclassify(file, store, entries, target)
+    click.echo(f"{target} written; read it with `rcp-trace report {target}`.", err=True)
+
+
+@click.command(short_help="Show or change whose work each task does.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="ROLE=RULE",
+    help="Judge anew by this rule: foreground= or background= comm:GLOB, pid:N, cgroup:ID or "
+    "cmdline:REGEX; can be repeated, and replaces the recording's rules.",
+)
+@click.option(
+    "--profile",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help=f"Judge anew by a database's rules, after those of --set: {', '.join(profiles())}.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Recording to write; default: FILE itself, once everything is written.",
+)
+@click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "json", "csv"]),
+    default="text",
+    show_default=True,
+    help="How to print: for people, programs or spreadsheets.",
+)
+def roles(
+    file: Path,
+    settings: tuple[str, ...],
+    names: tuple[str, ...],
+    output: Path | None,
+    force: bool,
+    kind: str,
+) -> None:
+    """Show the role of each thread, the rule that gave it, and what the thread did.
+
+    With --set or --profile, judge the recording anew by other rules, without recording again.
+    Foreground rules decide before background ones, both before profiles.
+
+    \b
+    Examples:
+      rcp-trace roles slow.duckdb
+      rcp-trace roles slow.duckdb --set background=comm:rsync --profile postgresql
+      rcp-trace roles slow.duckdb --set foreground=pid:4711 -o other.duckdb
+    """
+    from rcp.analyzer.cli import CliError, recording
+    from rcp.analyzer.render import rows_as
+    from rcp.analyzer.role_table import TaskRole, roles_text, task_roles
+
+    changes = bool(settings or names)
+    if output and not changes:
+        raise CliError("-o writes a recording with other roles: say which with --set or --profile.")
+    if output and output.exists() and output != file and not force:
+        raise CliError(f"{output} already exists: use --force to replace it, or another -o.")
+    if changes:
+        _change(file, settings, names, output or file)
+    with recording(output or file) as store:
+        found = task_roles(store)
+        text = roles_text(found) if kind == "text" else rows_as(kind, TaskRole._fields, found)
+        click.echo(text, nl=False)
