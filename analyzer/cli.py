@@ -194,7 +194,7 @@ def path(file: Path, request_id: str, kind: str) -> None:
       rcp-trace path slow.duckdb 17
       rcp-trace path slow.duckdb 17 --format csv
     """
-    from rcp.analyzer import render, story
+    from rcp.analyzer import path_rows, render, story
     from rcp.analyzer import report as reports
 
     with recording(file) as store:
@@ -208,8 +208,8 @@ def path(file: Path, request_id: str, kind: str) -> None:
             lines += render.story_text(story.tell(store, found.request_id, limit=None))
             click.echo("\n".join(lines))
             return
-        rows = story.segments(store, found.request_id)
-        click.echo(render.rows_as(kind, story.PathSegment._fields, rows), nl=False)
+        rows = path_rows.segments(store, found.request_id)
+        click.echo(render.rows_as(kind, path_rows.PathSegment._fields, rows), nl=False)
 
 
 @main.command(short_help="Ask a recording anything, in SQL.")

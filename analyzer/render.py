@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from rcp.analyzer.doubts import confidence_word
 from rcp.analyzer.report import Pattern, Report, Request
 from rcp.analyzer.story import StoryLine
 
@@ -141,16 +142,20 @@ def _header(report: Report) -> Iterator[str]:
 
 
 def _latencies(report: Report) -> Iterator[str]:
-    names = ("request", "role", "count", "avg", "p50", "p99", "p99.9", "max")
+    names = ["request", "role", "count", "avg", "p50", "p99", "p99.9", "max"]
     rows = [
-        (
+        [
             r.name,
             r.role,
             str(r.n),
             *map(duration, (r.avg_ns, r.p50_ns, r.p99_ns, r.p999_ns, r.max_ns)),
-        )
+        ]
         for r in report.latencies
     ]
+    if any(r.n_children for r in report.latencies):
+        names.append("inside")
+        for row, latency in zip(rows, report.latencies, strict=True):
+            row.append(str(latency.n_children))
     yield from table(names, rows, left=2) if rows else ["none finished"]
 
 
@@ -178,9 +183,12 @@ def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
 def _pattern(pattern: Pattern) -> Iterator[str]:
     yield from _wrapped(
         f"#{pattern.rank} {pattern.kind} by {pattern.culprit} "
-        f"({pattern.role}: {pattern.role_rule}), confidence {pattern.confidence:.2f}",
+        f"({pattern.role}: {pattern.role_rule})",
         rest="   ",
     )
+    why = f": {'; '.join(pattern.why_lowered)}" if pattern.why_lowered else ""
+    trust = f"confidence {confidence_word(pattern.confidence)} ({pattern.confidence:.2f}){why}"
+    yield from _wrapped(trust, "   ", "   ")
     were = "request" if pattern.n_requests == 1 else "requests"
     yield from _wrapped(
         f"{pattern.n_requests} {were}, {duration(pattern.total_ns)} in all, "

@@ -6,10 +6,11 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from rcp.analyzer.doubts import notes, why_lowered
 from rcp.analyzer.reasons import paper_name
 from rcp.analyzer.store import Store
 from rcp.analyzer.story import StoryLine, tell
-from rcp.probes.telling import cost_text, left_out
+from rcp.probes.telling import cost_text
 
 
 class Header(NamedTuple):
@@ -48,6 +49,8 @@ class Latency(NamedTuple):
     p99_ns: int
     p999_ns: int
     max_ns: int
+    n_children: int
+    """Requests directly inside these, as fsyncs in a transaction."""
 
 
 class Wait(NamedTuple):
@@ -78,6 +81,8 @@ class Pattern(NamedTuple):
     confidence: float
     worst_request_id: int
     chain: str
+    why_lowered: list[str]
+    """What keeps the confidence below 1."""
 
 
 class Request(NamedTuple):
@@ -211,11 +216,16 @@ def waits(store: Store) -> list[Wait]:
 
 def patterns(store: Store) -> list[Pattern]:
     """Return the inversions by pattern, the costliest first."""
-    return store.rows(
-        Pattern,
+    share = float(facts(store).get("recorded_share", 1.0))
+    rows = store.query(
         "SELECT rank, kind, culprit, role, role_rule, n_requests, dur, max_dur, slow_share,"
-        " confidence, worst_request_id, pattern FROM inversion_pattern ORDER BY rank",
+        " confidence, worst_request_id, pattern FROM inversion_pattern ORDER BY rank"
     )
+    told = []
+    for row in rows:
+        role, confidence = row[3], row[9]
+        told.append(Pattern._make((*row, why_lowered(confidence, role, share))))
+    return told
 
 
 def request(store: Store, request_id: int) -> Request | None:
@@ -250,23 +260,6 @@ def _worst(store: Store) -> Request | None:
     return None
 
 
-def _notes(meta: dict[str, Any], header: Header) -> list[str]:
-    notes = []
-    if meta.get("end") is None:
-        notes.append("the recorder was killed: this is what it had written by then")
-    if meta.get("torn_bytes"):
-        notes.append(f"{meta['torn_bytes']} bytes of torn last records were left out")
-    notes += left_out(meta)
-    for name in meta.get("missing_functions", []):
-        notes.append(f"the kernel has no {name} to probe: waits in it are named from the stack")
-    if header.n_unfinished:
-        notes.append(f"{header.n_unfinished} foreground requests were unfinished: not judged")
-    share = meta.get("recorded_share", 1.0)
-    if share < 1:
-        notes.append(f"lost sleeps and ios lower every confidence to {share:.3f} of what it was")
-    return notes
-
-
 def report(store: Store) -> Report:
     """Return the whole report of a store."""
     meta = facts(store)
@@ -278,7 +271,8 @@ def report(store: Store) -> Report:
         header=header,
         latencies=store.rows(
             Latency,
-            "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur"
+            "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur,"
+            " n_children"
             " FROM request_latency ORDER BY dur DESC, name, role",
         ),
         waits=waits(store),
@@ -290,5 +284,5 @@ def report(store: Store) -> Report:
             "SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT"
             " FROM loss GROUP BY probe ORDER BY probe",
         ),
-        notes=_notes(meta, header),
+        notes=notes(meta, header.n_unfinished),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rcp.analyzer.path_rows import PathEdge, PathSegment, edges, segments
 from rcp.analyzer.store import Store
 
 WIDE, NARROW = 6, 4
@@ -27,39 +28,6 @@ class StoryLine(NamedTuple):
     text: str
 
 
-class PathSegment(NamedTuple):
-    """One segment of a critical path with everything named."""
-
-    offset_ns: int
-    dur_ns: int
-    depth: int
-    kind: str
-    comm: str | None
-    role: str | None
-    io_id: int | None
-    op: str | None
-    bytes: int | None
-    device: str | None
-    submitter: str | None
-    submitter_role: str | None
-    edge_id: int | None
-
-
-class PathEdge(NamedTuple):
-    """One edge of a critical path with everything named."""
-
-    edge_id: int
-    parent_edge_id: int | None
-    offset_ns: int
-    dur_ns: int
-    depth: int
-    reason: str
-    waiter: str
-    waker: str | None
-    waker_role: str | None
-    io_id: int | None
-
-
 @dataclass
 class _Node:
     offset_ns: int
@@ -70,43 +38,6 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
-_SEGMENTS = """
-    SELECT segment.ts - request.ts, segment.dur, depth, kind, task.comm, task.role,
-        segment.io_id, io.op, io.bytes,
-        coalesce(device.name, (io.dev >> 20) || ':' || (io.dev & 1048575)),
-        submitter.comm, submitter.role, edge_id
-    FROM segment
-    JOIN request USING (request_id)
-    LEFT JOIN task ON task.utid = segment.utid
-    LEFT JOIN io ON io.io_id = segment.io_id
-    LEFT JOIN device ON device.dev = io.dev
-    LEFT JOIN task AS submitter ON submitter.utid = io.submitter_utid
-    WHERE segment.request_id = ?
-    ORDER BY segment_id
-"""
-
-_EDGES = """
-    SELECT edge_id, parent_edge_id, edge.ts - request.ts, edge.dur, depth, reason,
-        waiter.comm, waker.comm, waker.role, io_id
-    FROM edge
-    JOIN request USING (request_id)
-    JOIN task AS waiter ON waiter.utid = waiter_utid
-    LEFT JOIN task AS waker ON waker.utid = waker_utid
-    WHERE edge.request_id = ?
-    ORDER BY edge.edge_id
-"""
-
-
-def segments(store: Store, request_id: int) -> list[PathSegment]:
-    """Return the critical path of a request, in time order."""
-    return store.rows(PathSegment, _SEGMENTS, [request_id])
-
-
-def edges(store: Store, request_id: int) -> list[PathEdge]:
-    """Return the edges of a request's critical path, parents first."""
-    return store.rows(PathEdge, _EDGES, [request_id])
-
-
 def size_text(n_bytes: int) -> str:
     """Return a number of bytes in KiB or MiB."""
     if n_bytes >= 1 << 20:
@@ -115,10 +46,16 @@ def size_text(n_bytes: int) -> str:
 
 
 _IO_STAGES = {
+    "admission_slot": "waits to be let in (admission_slot)",
     "admission_tag": "waits for a tag (admission_tag)",
     "queue": "waits in the scheduler (queue)",
     "device": "is at the device",
 }
+
+
+def duration_text(ns: int) -> str:
+    """Return a pause in ms, or in µs below one."""
+    return f"{ns / 1e6:.4g} ms" if ns >= 1_000_000 else f"{ns / 1e3:.4g} µs"
 
 
 def _segment_node(segment: PathSegment) -> _Node:
@@ -126,12 +63,14 @@ def _segment_node(segment: PathSegment) -> _Node:
     if segment.kind == "cpu":
         text = short = f"{who} on CPU"
     elif segment.kind == "runqueue":
-        text = short = f"{who} runnable, waits for a CPU (runqueue)"
+        instead = f"{segment.ran} ran instead" if segment.ran else "waits for a CPU"
+        text = short = f"{who} runnable, {instead} (runqueue)"
     elif segment.io_id is not None and segment.op is not None:
-        io = (
-            f"{segment.op} of {size_text(segment.bytes or 0)}" if segment.bytes else f"{segment.op}"
-        )
-        text = f"its {io} on {segment.device} {_IO_STAGES.get(segment.kind, segment.kind)}"
+        io = f"{segment.op} of {size_text(segment.bytes or 0)}" if segment.bytes else segment.op
+        # prepositions: a write goes to a file, a read comes from one
+        file = f" {'from' if segment.op == 'read' else 'to'} {segment.path}" if segment.path else ""
+        stage = _IO_STAGES.get(segment.kind, segment.kind)
+        text = f"its {io}{file} on {segment.device} {stage}"
         short = f"ios, {segment.kind}"
     elif segment.kind == "unknown":
         text = short = "unknown: the recording does not tell"
@@ -140,9 +79,27 @@ def _segment_node(segment: PathSegment) -> _Node:
     return _Node(segment.offset_ns, segment.dur_ns, text, short)
 
 
+def _what(edge: PathEdge) -> str:
+    """Say what was waited for: the reason, its file and whose that is, what was decided."""
+    text = edge.reason
+    if edge.path:
+        text += f" of {edge.path}"
+    if edge.blame and edge.blame != edge.waker:
+        part = "" if (edge.blame_share or 0) > 0.99 else f", {(edge.blame_share or 0) * 100:.0f} %"
+        text += f" ({edge.blame}'s{part})"
+    if edge.policy:
+        text += f" by {edge.policy}"
+    if edge.limit_pages is not None:
+        text += (
+            f": dirty {edge.dirty_pages} of {edge.limit_pages} pages allowed, "
+            f"paused {duration_text(edge.pause_ns or 0)}"
+        )
+    return text
+
+
 def _edge_node(edge: PathEdge) -> _Node:
     who = f"{edge.waker} ({edge.waker_role})" if edge.waker else None
-    waits = f"{edge.waiter} waits: {edge.reason}"
+    waits = f"{edge.waiter} waits: {_what(edge)}"
     if edge.io_id is not None:
         text = f"{waits}, for an io by {who or 'nobody known'}"
         short = f"waits for ios by {edge.waker or 'nobody known'} ({edge.reason})"

@@ -67,7 +67,8 @@ def test_report_text(recording: Path) -> None:
     for line in (
         "host      synth, kernel 6.12.0, hardware clock",
         "  journal_commit  j_wait_done_commit      1  80 ns   80 ns   80 ns   80 ns  40.0 %",
-        "  #1 io_dependency by checkpointer (background: comm:checkpointer), confidence 0.50",
+        "  #1 io_dependency by checkpointer (background: comm:checkpointer)",
+        "     confidence medium (0.50): 50 % of events lost",
         "     fsync → journal_commit (jbd2/nvme*n*-*) → page_writeback → io by checkpointer",
         "  request 1: fsync by writer (tid 10, foreground) took 100 ns, 65 ns (65.0 %) of it held "
         "up",
@@ -106,6 +107,23 @@ def test_report_csv(recording: Path) -> None:
         ("cpu", "120"),
         ("journal_commit", "80"),
     ]
+
+
+def test_report_counts_requests_inside_others_once(tmp_path: Path) -> None:
+    synth = Synth(request_points={"65536": "transaction"})
+    fg = synth.task("postgres", target=True)
+    synth.request(fg, 1000, 2000, nr=65536)
+    synth.request(fg, 1100, 1200)
+    synth.request(fg, 1300, 1400)
+    lines = run("report", synth.write(tmp_path / "x.spool")).stdout.splitlines()
+    requests = lines[lines.index("Requests") + 1 :]
+    assert requests[0].split()[-1] == "inside"
+    assert [line.split()[0::2][:2] + line.split()[-1:] for line in requests[1:3]] == [
+        ["transaction", "1", "2"],
+        ["fsync", "2", "0"],
+    ]
+    waits = lines[lines.index("Where foreground requests waited") + 2]
+    assert waits.split() == ["cpu", "1", *["1.00", "µs"] * 4, "100.0", "%"]
 
 
 def test_report_without_inversion(tmp_path: Path) -> None:

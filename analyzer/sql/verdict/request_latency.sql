@@ -2,6 +2,12 @@
 -- depends: base.task
 
 CREATE VIEW request_latency AS
+WITH inside AS (
+    SELECT parent_request_id AS request_id, count(*) AS n_children
+    FROM request
+    WHERE parent_request_id IS NOT NULL
+    GROUP BY parent_request_id
+)
 SELECT
     request.name,
     task.role,
@@ -11,9 +17,11 @@ SELECT
     quantile_disc(request.dur, 0.99) AS p99_dur,
     quantile_disc(request.dur, 0.999) AS p999_dur,
     max(request.dur) AS max_dur,
-    sum(request.dur)::BIGINT AS dur
+    sum(request.dur)::BIGINT AS dur,
+    coalesce(sum(inside.n_children), 0)::BIGINT AS n_children
 FROM request
 JOIN task USING (utid)
+LEFT JOIN inside USING (request_id)
 WHERE request.dur IS NOT NULL
 GROUP BY request.name, task.role
 ORDER BY sum(request.dur) DESC, request.name, task.role;
@@ -28,3 +36,4 @@ COMMENT ON COLUMN request_latency.p99_dur IS '99th percentile in ns';
 COMMENT ON COLUMN request_latency.p999_dur IS '99.9th percentile in ns';
 COMMENT ON COLUMN request_latency.max_dur IS 'longest in ns';
 COMMENT ON COLUMN request_latency.dur IS 'ns in all';
+COMMENT ON COLUMN request_latency.n_children IS 'requests directly inside these, as fsyncs in a transaction';

@@ -1,4 +1,5 @@
--- What LatencyTOP shows, for foreground requests: every nanosecond of theirs is in one line.
+-- What LatencyTOP shows, for foreground requests: every nanosecond of theirs is in one line. Of
+-- requests inside others (an fsync in a transaction) only the outermost count, else twice.
 -- depends: path.request_wait
 -- depends: base.request
 -- depends: base.task
@@ -16,14 +17,15 @@ FROM request_wait
 JOIN request USING (request_id)
 JOIN task USING (utid)
 WHERE task.role = 'foreground'
+  AND request.parent_request_id IS NULL
 GROUP BY request_wait.reason
 ORDER BY sum(request_wait.dur) DESC, request_wait.reason;
 
-COMMENT ON VIEW wait_by_reason IS 'where finished foreground requests spent their time, the costliest first';
+COMMENT ON VIEW wait_by_reason IS 'where finished outermost foreground requests spent their time, the costliest first';
 COMMENT ON COLUMN wait_by_reason.reason IS 'cpu, runqueue, or what sleeps waited for';
 COMMENT ON COLUMN wait_by_reason.n IS 'times';
 COMMENT ON COLUMN wait_by_reason.avg_dur IS 'mean ns';
 COMMENT ON COLUMN wait_by_reason.p99_dur IS '99th percentile in ns';
 COMMENT ON COLUMN wait_by_reason.max_dur IS 'longest in ns';
 COMMENT ON COLUMN wait_by_reason.dur IS 'ns in all';
-COMMENT ON COLUMN wait_by_reason.share IS 'part of all foreground requests'' time, 0 to 1';
+COMMENT ON COLUMN wait_by_reason.share IS 'part of all these requests'' time, 0 to 1';
