@@ -17,6 +17,7 @@ from rcp.analyzer.critical_path import ADMISSION_TAG, DEVICE, QUEUE
 from rcp.analyzer.flushes import flush_excess
 from rcp.analyzer.found import KIND, Found, Rows, found_rows
 from rcp.analyzer.lookup import first_from
+from rcp.analyzer.oncpu import stints
 from rcp.analyzer.paths import Paths
 from rcp.analyzer.suspects import SHARE_MIN, Blame, Suspects
 from rcp.analyzer.throttles import dirtied_meanwhile
@@ -182,14 +183,22 @@ class Beside:
         )
 
     def cpu(self, chosen: Rows) -> Found:
-        """Segments spent runnable: did a suspect run instead?"""
+        """Segments spent runnable: for how long did suspects run instead?"""
         segments = self.paths.segments
-        ran = segments.ran[chosen]
-        accused = self.suspects.accused(ran, self.pid[segments.request[chosen]])
-        hit = np.flatnonzero(accused & (segments.dur[chosen] >= CPU_MIN_NS))
+        chosen = chosen[segments.dur[chosen] >= CPU_MIN_NS]
+        lo = segments.ts[chosen]
+        had = stints(
+            self.trace.sleeps,
+            lo,
+            lo + segments.dur[chosen],
+            segments.ran[chosen],
+            self.suspects.any,
+        )
+        accused = self.suspects.accused(had.utid, self.pid[segments.request[chosen]])
+        hit = np.flatnonzero(accused & (had.dur >= CPU_MIN_NS))
         at = chosen[hit]
         edge = segments.edge[at]
-        return found_rows(at, KIND["cpu"], ran[hit], segments.dur[at], edge, edge, 1.0)
+        return found_rows(at, KIND["cpu"], had.utid[hit], had.dur[hit], edge, edge, 1.0)
 
 
 def _kept(

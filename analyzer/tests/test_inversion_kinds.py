@@ -228,6 +228,18 @@ def test_cpu(inversions: Rows, who: str, n: int) -> None:
     assert inversions(stage.synth) == [expected] * n
 
 
+def test_cpu_counts_only_what_the_background_had_of_it(inversions: Rows) -> None:
+    """From 110 to 190 the client ran for 20 µs, the backup for 52, the client for 8 again."""
+    stage = Stage()
+    synth = stage.synth
+    synth.preempt(stage.client, 100 * US, 105 * US, ran=stage.fg)
+    synth.preempt(stage.bg, 120 * US, 130 * US, ran=stage.client)
+    synth.preempt(stage.client, 130 * US, 182 * US, ran=stage.bg)
+    synth.preempt(stage.fg, 110 * US, 190 * US, ran=stage.client)
+    chain = "fsync → runqueue behind backup"
+    assert inversions(synth) == [("cpu", "backup", 52 * US, chain, 1.0)]
+
+
 def test_switching_tasks_takes_time_that_is_nobodys_fault(inversions: Rows) -> None:
     stage = Stage()
     stage.synth.preempt(stage.fg, 110 * US, 150 * US, ran=stage.bg)
