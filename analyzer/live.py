@@ -7,7 +7,7 @@ from typing import Any
 
 from rcp.analyzer.load import fill
 from rcp.analyzer.render import duration, percent, table
-from rcp.analyzer.report import Latency, patterns, waits
+from rcp.analyzer.report import latencies, patterns, waits
 from rcp.analyzer.store import Store
 from rcp.probes.spool import Spool
 
@@ -21,13 +21,8 @@ def analyse(spool: Spool) -> dict[str, Any]:
     """
     with Store.create(None) as store:
         fill(store, spool)
-        latencies = store.rows(
-            Latency,
-            "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur"
-            " FROM request_latency ORDER BY dur DESC, name, role",
-        )
         return {
-            "requests": [row._asdict() for row in latencies],
+            "requests": [row._asdict() for row in latencies(store)],
             "waits": [row._asdict() for row in waits(store)],
             "inversions": [row._asdict() for row in patterns(store)],
         }

@@ -260,6 +260,15 @@ def _worst(store: Store) -> Request | None:
     return None
 
 
+def latencies(store: Store) -> list[Latency]:
+    """Return the latency of finished requests by name and role, most time first."""
+    return store.rows(
+        Latency,
+        "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur, n_children"
+        " FROM request_latency ORDER BY dur DESC, name, role",
+    )
+
+
 def report(store: Store) -> Report:
     """Return the whole report of a store."""
     meta = facts(store)
@@ -269,12 +278,7 @@ def report(store: Store) -> Report:
     return Report(
         answer=_answer(store, header, found),
         header=header,
-        latencies=store.rows(
-            Latency,
-            "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur,"
-            " n_children"
-            " FROM request_latency ORDER BY dur DESC, name, role",
-        ),
+        latencies=latencies(store),
         waits=waits(store),
         patterns=found,
         worst=worst,
