@@ -86,6 +86,17 @@ def ios_ahead(
 
     ``by_count``: places are taken by ios (tags), not by bytes.
     """
+    owner, n_ios, size = _suspects_ahead(windows, ios, start, owners, suspects, by_count)
+    all_n, all_bytes = _all_ahead(windows, np.flatnonzero(owner >= 0), ios, start)
+    by_n = by_count | (all_bytes == 0)
+    share = np.where(by_n, n_ios / np.maximum(all_n, 1), size / np.maximum(all_bytes, 1))
+    return Ahead(owner, n_ios, size, np.minimum(share, 1, out=share))
+
+
+def _suspects_ahead(
+    windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, by_count: bool
+) -> tuple[Index, Times, Times]:
+    """Return, for each window, who of the suspects has most, and how much all have."""
     owner = np.full(len(windows), -1, np.int32)
     most, n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(3))
     chosen = np.flatnonzero(owners.utid >= 0)
@@ -110,10 +121,7 @@ def ios_ahead(
         more = (count > 0) & ((owner[near] < 0) | (weight > most[near]))
         owner[near[more]] = utid[begin]
         most[near[more]] = weight[more]
-    all_n, all_bytes = _all_ahead(windows, np.flatnonzero(owner >= 0), ios, start)
-    by_n = by_count | (all_bytes == 0)
-    share = np.where(by_n, n_ios / np.maximum(all_n, 1), size / np.maximum(all_bytes, 1))
-    return Ahead(owner, n_ios, size, np.minimum(share, 1))
+    return owner, n_ios, size
 
 
 def _changes(values: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
@@ -175,12 +183,12 @@ def solo_service_ns(ios: Ios) -> tuple[Times, npt.NDArray[np.bool_]]:
     """
     if len(ios) == 0:
         return np.empty(0, np.int64), np.empty(0, bool)
+    lone = np.flatnonzero(_alone(ios))
     bucket = _alike(ios)
     n_buckets = int(bucket.max()) + 1
     service = ios.completed - ios.issued
     least = np.full(n_buckets, np.iinfo(np.int64).max)
     np.minimum.at(least, bucket, service)
-    lone = np.flatnonzero(_alone(ios))
     order = lone[np.lexsort((service[lone], bucket[lone]))]
     begin = np.searchsorted(bucket[order], np.arange(n_buckets), "left")
     end = np.searchsorted(bucket[order], np.arange(n_buckets), "right")

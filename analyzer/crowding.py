@@ -117,7 +117,7 @@ class Beside:
         as_kind = "admission_slot"
         if kind in (ADMISSION_TAG, QUEUE, DEVICE):
             as_kind = {ADMISSION_TAG: "admission_tag", QUEUE: "queue", DEVICE: "device"}[kind]
-        found = found_rows(
+        return found_rows(
             at,
             KIND[as_kind],
             ahead.owner[hit],
@@ -128,10 +128,10 @@ class Beside:
             ahead.n_ios[hit],
             ahead.bytes[hit],
         )
-        return self._with_excess(found) if kind == DEVICE else found
 
-    def _with_excess(self, found: Found) -> Found:
-        """Keep what the io took longer at the device than alone."""
+    def device(self, chosen: Rows) -> Found:
+        """Segments at the device: what the io took longer than alone, beside whose ios?"""
+        found = self.stage(chosen, DEVICE)
         io = self.paths.segments.io[found.segment]
         solo, guessed = solo_service_ns(self.trace.ios)
         service = self.trace.ios.completed[io] - self.trace.ios.issued[io]

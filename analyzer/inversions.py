@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.causes import io_causes
 from rcp.analyzer.chains import Chains, ChainTexts, generic_name
+from rcp.analyzer.chunked import CHUNK_ROWS, trim
 from rcp.analyzer.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE, RUNQUEUE
 from rcp.analyzer.crowding import GUESS_CONFIDENCE, Beside
 from rcp.analyzer.found import KIND, KINDS, Found, Rows, found_rows
@@ -96,6 +97,8 @@ class _Search:
     def answer(self, found: Found) -> None:
         self._open[found.segment] = False
         self.found.append(found)
+        if len(self._open) > CHUNK_ROWS:
+            trim()
 
     def on_chain(self) -> None:
         """Rule 1."""
@@ -144,8 +147,9 @@ class _Search:
         at_flush[of_io] = beside.trace.ios.asks_flush[segments.io[of_io]]
         at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)
         self.answer(beside.flush(self.ask(at_flush)))
-        for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE, DEVICE):
+        for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE):
             self.answer(beside.stage(self.ask(of_io & (segments.kind == kind)), kind))
+        self.answer(beside.device(self.ask(of_io & (segments.kind == DEVICE))))
         self.answer(beside.cpu(self.ask(segments.kind == RUNQUEUE)))
 
     def by_helpers(self) -> None:
@@ -157,6 +161,14 @@ class _Search:
         )
 
 
+def _search(trace: Trace, paths: Paths) -> Found:
+    search = _Search(trace, paths)
+    search.on_chain()
+    search.crowded()
+    search.by_helpers()
+    return Found.concatenate(search.found)
+
+
 def find_inversions(
     trace: Trace, paths: Paths, syscalls: Mapping[int, str], recorded_share: float = 1.0
 ) -> Inversions:
@@ -164,11 +176,7 @@ def find_inversions(
 
     ``recorded_share`` is the part of sleeps and ios that was not lost; it lowers confidence.
     """
-    search = _Search(trace, paths)
-    search.on_chain()
-    search.crowded()
-    search.by_helpers()
-    found = Found.concatenate(search.found)
+    found = _search(trace, paths)
     guessed = _guessed_on_chain(paths.edges)
     weight = found.weight * _role_confidence(trace.tasks)[found.culprit] * recorded_share
     weight[found.told >= 0] *= np.where(guessed[found.told[found.told >= 0]], GUESS_CONFIDENCE, 1.0)
