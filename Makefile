@@ -50,13 +50,16 @@ planted: setup ## record planted inversions, print precision and recall by kind
 
 test: lint typecheck ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
-	@$(BIN)/pytest -ra $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'not heavy' $(PYTEST_ARGS)
 
 test-fast: setup ## the tests that boot nothing: seconds
 	@$(BIN)/pytest -ra -m 'not lab' $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
-	@$(BIN)/pytest -ra -m lab $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'lab and not heavy' $(PYTEST_ARGS)
+
+test-heavy: setup ## the lab tests that take longest: ways of recording, PostgreSQL
+	@$(BIN)/pytest -ra -m heavy $(PYTEST_ARGS)
 
 test-bare: ## prove `make demo` and `make test` in a fresh Debian 12 (as root)
 	@.ci/test-bare

@@ -233,8 +233,8 @@ def live() -> dict[str, Any]:
         locker.kill()
     return {
         "status": done.exit_code,
-        "stdout": done.stdout,
-        "stderr": done.stderr,
+        # One stream: the guest's click does not keep them apart.
+        "output": done.output,
         "spools": [path.name for path in kept],
         "programs": [before, bpf_programs()],
     }

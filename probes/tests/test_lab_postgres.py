@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.lab
+# Heavy: the points themselves are tested by test_lab_points.py, on programs of its own.
+pytestmark = [pytest.mark.lab, pytest.mark.heavy]
 
 Row = dict[str, Any]
 N_CLIENTS, N_TRANSACTIONS = 2, 25  # as in guest_postgres.py
