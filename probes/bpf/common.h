@@ -65,7 +65,7 @@ BPF_PERCPU_ARRAY(lost, u64, REC_COUNT);
 BPF_PERCPU_ARRAY(excluded, u64, REC_COUNT);
 BPF_PERCPU_ARRAY(stacks_lost, u64, 1);
 
-/* 16384 distinct stacks: the demo has under 300; a collision counts as a lost stack. */
+/* 16384 distinct stacks: the demo has under 300; stack_of() helps at a collision. */
 BPF_STACK_TRACE(stacks, 16384);
 
 /* The recorder drains on a timer; a wake-up per event would cost 3 us each. */
