@@ -73,7 +73,9 @@ def test_a_cut_file_is_told(tmp_path: Path) -> None:
     assert str(error.value) == "a damaged ELF file"
 
 
-@pytest.mark.parametrize("name", ["usleep", "qsort", "fsync", "srand48"])
+# Functions whose address Python itself does not take: of those a program that is loaded at a
+# fixed address, as Debian's Python is, has an entry of its own.
+@pytest.mark.parametrize("name", ["usleep", "qsort", "srand48"])
 def test_a_real_librarys_functions_are_where_the_linker_found_them(name: str) -> None:
     address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
     assert address

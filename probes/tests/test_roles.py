@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -109,7 +110,8 @@ def test_descendants_that_run_already_belong_to_a_process() -> None:
         assert top.stdout
         grandchild = int(top.stdout.readline())
         found = with_descendants([os.getpid()])
-        subprocess.run(["kill", str(grandchild), str(top.pid)], check=True)
+        for pid in (grandchild, top.pid):
+            os.kill(pid, signal.SIGTERM)
     assert found[0] == os.getpid()
     assert {top.pid, grandchild} <= set(found)
     assert os.getppid() not in found
