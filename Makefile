@@ -73,7 +73,7 @@ format: setup ## rewrite Python and BPF C in the house style
 # mypy does not follow an editable install, hence a tree of links which looks like the package.
 typecheck: setup ## mypy, strict
 	@rm -rf build/typecheck && mkdir -p build/typecheck/rcp
-	@for folder in probes analyzer tuner ui fixtures kernel-patch/lab; do \
+	@for folder in probes analyzer tuner ui fixtures kernel-patch/lab kernel-patch/mark; do \
 		ln -s "$(CURDIR)/$$folder" build/typecheck/rcp/; done
 	@ln -s "$(CURDIR)/conftest.py" build/typecheck/
 	@ln -s "$(CURDIR)/.ci/tests" build/typecheck/ci_tests

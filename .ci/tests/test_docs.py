@@ -23,8 +23,8 @@ def commands(name: str) -> Iterator[tuple[str, click.Command]]:
             waiting += [(f"{typed} {sub}", c) for sub, c in command.commands.items()]
 
 
-def test_the_three_commands_are_installed() -> None:
-    assert SCRIPTS == ["rcp-lab", "rcp-trace", "rcp-tune"]
+def test_the_four_commands_are_installed() -> None:
+    assert SCRIPTS == ["rcp-lab", "rcp-run", "rcp-trace", "rcp-tune"]
 
 
 def test_generated_documents_are_current(tmp_path: Path) -> None:

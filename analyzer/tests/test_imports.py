@@ -14,6 +14,7 @@ FOLDERS = {
     "rcp.tuner": "tuner",
     "rcp.ui": "ui",
     "rcp.lab": "kernel-patch/lab",
+    "rcp.mark": "kernel-patch/mark",
     "rcp.fixtures": "fixtures",
 }
 
@@ -29,6 +30,7 @@ ALLOWED = {
     "rcp.tuner": ["rcp.analyzer"],
     "rcp.ui": ["rcp.analyzer", "rcp.tuner"],
     "rcp.lab": [],
+    "rcp.mark": [],
     "rcp.fixtures": ["rcp.probes.events", "rcp.probes.spool"],
 }
 

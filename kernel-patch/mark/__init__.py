@@ -1,0 +1,1 @@
+"""Telling the kernel which programs users wait for: from Python, from C, from a shell."""

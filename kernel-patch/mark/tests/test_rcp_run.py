@@ -1,0 +1,106 @@
+"""rcp-run on the kernel at hand; util-linux's ionice is the second witness.
+
+What it does on a patched kernel is tested in the lab.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rcp.mark import levels
+
+needs_ionice = pytest.mark.skipif(shutil.which("ionice") is None, reason="needs ionice")
+needs_stock = pytest.mark.skipif(levels.supported(), reason="this kernel has the patch")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="class RT takes CAP_SYS_NICE")
+
+
+def rcp_run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "from rcp.mark.cli import main; main(prog_name='rcp-run')"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@needs_ionice
+@needs_stock
+def test_background_work_gets_the_idle_class_and_is_told_why() -> None:
+    done = rcp_run("--noncritical", "--", "ionice")
+    assert (done.returncode, done.stdout) == (0, "idle\n")
+    assert done.stderr == (
+        f"rcp-run: kernel {os.uname().release} lacks rcp's patch; "
+        "marked by I/O priority, which children inherit\n"
+    )
+
+
+@needs_ionice
+@needs_stock
+@needs_root
+def test_critical_programs_get_the_realtime_class() -> None:
+    assert rcp_run("--critical", "--", "ionice").stdout == "realtime: prio 4\n"
+
+
+@needs_ionice
+def test_a_running_process_is_marked_with_all_its_threads() -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        done = rcp_run("--noncritical", "--pid", str(child.pid))
+        seen = subprocess.run(
+            ["ionice", "-p", str(child.pid)], capture_output=True, text=True, check=True
+        )
+    finally:
+        child.kill()
+        child.wait()
+    assert (done.returncode, done.stderr, seen.stdout) == (0, "", "idle\n")
+
+
+def test_the_exit_status_is_the_commands() -> None:
+    assert rcp_run("--noncritical", "--", "sh", "-c", "exit 7").returncode == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "last_line"),
+    [
+        (["true"], "Error: say what it is: --critical, --noncritical or --unmark"),
+        (["--critical"], "Error: give a command to run, or --pid of one that runs"),
+        (
+            ["--critical", "--pid", "1", "true"],
+            "Error: give a command to run, or --pid of one that runs",
+        ),
+        (
+            ["--noncritical", "--pid", "999999999"],
+            "rcp-run: error: no process 999999999: ps -e lists those that run",
+        ),
+        (
+            ["--noncritical", "--", "no-such-program"],
+            "rcp-run: error: no-such-program: command not found",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_line(arguments: list[str], last_line: str) -> None:
+    done = rcp_run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == last_line
+
+
+@needs_stock
+def test_without_the_patch_the_calls_say_so() -> None:
+    with pytest.raises(OSError, match="Invalid argument"):
+        levels.get()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_the_header_compiles_and_says_what_the_kernel_says(tmp_path: Path) -> None:
+    header = Path(levels.__file__).parent / "rcp.h"
+    source = tmp_path / "t.c"
+    source.write_text(
+        f'#include <errno.h>\n#include "{header}"\n'
+        "int main(void) { return rcp_get() < 0 ? errno : 0; }\n"
+    )
+    program = tmp_path / "t"
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", source, "-o", program], check=True)
+    expected = 0 if levels.supported() else 22  # EINVAL
+    assert subprocess.run([program], check=False).returncode == expected
