@@ -9,9 +9,15 @@ events back. A sleep [ts, woken) of T that ran at ``run`` on CPU c gives
 
 On each CPU the events in time order say who followed whom: a switch-out and a switch-in of one
 moment were one switch. Between others the CPU was idle, or ran what was not recorded (the
-recorder itself); ``ran_utid`` says which where it was recorded. What is guessed: where a thread's
-last stretch on a CPU has no recorded end, it lasts until the CPU's next switch and the thread
-sleeps interruptibly then; an interrupt's wake-up is put on the CPU of the woken thread.
+recorder itself): ``ran_utid`` names who had it last before T. That it had it is certain only
+while somebody waited for this CPU, so it gets no more than that of the gap::
+
+    CPU      T |  idle  |  recorder  | U
+                        U woken      U runs, ran_utid is the recorder
+
+What is guessed: where a thread's last stretch on a CPU has no recorded end, it lasts until the
+CPU's next switch and the thread sleeps interruptibly then; an interrupt's wake-up is put on the
+CPU of the woken thread.
 """
 
 from __future__ import annotations
@@ -60,12 +66,15 @@ class Change(NamedTuple):
     target_cpu: int
     stack_id: int | None
     """Where a woken thread slept."""
+    runnable_ns: int
+    """Since when who got the CPU had waited for one."""
 
 
 _RUNS = """
     SELECT on_cpu.cpu, on_cpu.ts, on_cpu.utid,
         coalesce(on_cpu.ts + on_cpu.dur, if(task.exit_ns >= on_cpu.ts, task.exit_ns, NULL)),
-        coalesce(left_as, if(task.exit_ns IS NULL, NULL, 'exited')), sleep.ran_utid
+        coalesce(left_as, if(task.exit_ns IS NULL, NULL, 'exited')), sleep.ran_utid,
+        sleep.woken_ns
     FROM on_cpu
     JOIN task USING (utid)
     JOIN sleep USING (sleep_id)
@@ -88,12 +97,12 @@ _WAKINGS = """
 def changes(store: Store, lo_ns: int, hi_ns: int) -> list[Change]:
     """Return what CPUs did in [lo_ns, hi_ns), and the ends of what they did then, in order."""
     found = []
-    for cpu, ts, utid, end, how, before in store.query(_RUNS, [lo_ns, hi_ns]):
-        found.append(Change(cpu, ts, _IN, utid, before, None, cpu, None))
+    for cpu, ts, utid, end, how, before, woken in store.query(_RUNS, [lo_ns, hi_ns]):
+        found.append(Change(cpu, ts, _IN, utid, before, None, cpu, None, woken))
         if end is not None:
-            found.append(Change(cpu, end, _OUT, utid, None, how, cpu, None))
+            found.append(Change(cpu, end, _OUT, utid, None, how, cpu, None, end))
     for cpu, ts, utid, *how_woken, is_late in store.query(_WAKINGS, [lo_ns, hi_ns]):
-        found.append(Change(cpu, ts, _LATE_WAKE if is_late else _WAKE, utid, *how_woken))
+        found.append(Change(cpu, ts, _LATE_WAKE if is_late else _WAKE, utid, *how_woken, ts))
     return sorted(found, key=lambda change: change[:4])
 
 
@@ -123,7 +132,9 @@ class _Cpu:
         return Switch(self._cpu, ts, prev.tid, prev.comm, state, following.tid, following.comm)
 
     def waking(self, change: Change) -> Waking:
-        waker = self.current if change.other is None else change.other
+        # A wake-up without a waker is an interrupt's. Naming whom it interrupted, which is not
+        # even recorded, would make readers walk on into a thread that has nothing to do with it.
+        waker = IDLE_UTID if change.other is None else change.other
         flags = {"hardirq": HARDIRQ_FLAG, "softirq": SOFTIRQ_FLAG}.get(change.how or "", 0)
         tid, comm = self._names[change.utid]
         return Waking(
@@ -142,9 +153,34 @@ class _Cpu:
         return _RUNNABLE if self.current == IDLE_UTID else _STATES["interruptible"]
 
 
-def _next_in(found: Sequence[Change], after: int) -> Change | None:
-    following = range(after + 1, len(found))
-    return next((found[at] for at in following if found[at].kind == _IN), None)
+class _Gap(NamedTuple):
+    """What came after a thread left a CPU."""
+
+    next_utid: int
+    """Who had it at once, or the idle thread."""
+    unseen: tuple[int, int] | None = None
+    """From when on somebody had it whose runs are not recorded, and who."""
+
+
+def _gap_after(found: Sequence[Change], at: int) -> _Gap:
+    """Return who had the CPU between the switch-out ``found[at]`` and the next switch-in."""
+    out, busy_ns = found[at], None
+    for later in range(at + 1, len(found)):
+        change = found[later]
+        # Who is woken for an idle CPU gets it at once: if not, somebody had it from then on.
+        if change.kind in (_WAKE, _LATE_WAKE) and change.target_cpu == change.cpu:
+            busy_ns = change.ts if busy_ns is None else busy_ns
+        if change.kind != _IN:
+            continue
+        if change.ts == out.ts:
+            return _Gap(change.utid)
+        if change.other in (None, IDLE_UTID, out.utid):
+            return _Gap(IDLE_UTID)
+        waited_ns = change.runnable_ns if busy_ns is None else min(busy_ns, change.runnable_ns)
+        if waited_ns <= out.ts:
+            return _Gap(change.other or IDLE_UTID)
+        return _Gap(IDLE_UTID, (waited_ns, change.other) if waited_ns < change.ts else None)
+    return _Gap(IDLE_UTID)
 
 
 def wait_functions(store: Store) -> dict[int, str | None]:
@@ -160,17 +196,16 @@ def events(
 ) -> Iterable[Switch | Waking]:
     """Yield the scheduler events of one CPU from its changes, which are in order of time."""
     state = _Cpu(cpu, names, functions)
+    unseen = None
     for at, change in enumerate(found):
+        if unseen is not None and change.ts >= unseen[0]:
+            yield state.switch(*unseen, _RUNNABLE)
+            unseen = None
         if change.kind in (_WAKE, _LATE_WAKE):
             yield state.waking(change)
         elif change.kind == _OUT and state.current == change.utid:
+            next_utid, unseen = _gap_after(found, at)
             left = _STATES.get(change.how or "", _STATES["interruptible"])
-            following = _next_in(found, at)
-            if following is not None and following.ts == change.ts:
-                yield state.switch(change.ts, following.utid, left)
-                continue
-            between = following.other if following is not None else None
-            to = IDLE_UTID if between in (None, change.utid) else between
-            yield state.switch(change.ts, to or IDLE_UTID, left)
+            yield state.switch(change.ts, next_utid, left)
         elif change.kind == _IN and state.current != change.utid:
             yield state.switch(change.ts, change.utid, state.left_state())

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from rcp.analyzer.cli import main
 from rcp.analyzer.load import load_in_memory
 from rcp.analyzer.store import Store
 from rcp.fixtures.synth import Synth
@@ -12,6 +14,8 @@ from rcp.fixtures.synth import Synth
 Load = Callable[[Synth], Store]
 Rows = Callable[[Synth], list[tuple[object, ...]]]
 Ask = Callable[[Synth, str], list[tuple[object, ...]]]
+
+Export = Callable[..., Path]
 
 
 @pytest.fixture
@@ -56,3 +60,17 @@ def segments(ask: Ask) -> Rows:
 def inversions(ask: Ask) -> Rows:
     """(kind, culprit, dur, chain, confidence) of every inversion of a synthetic recording."""
     return lambda synth: ask(synth, INVERSIONS)
+
+
+@pytest.fixture(scope="session")
+def export() -> Export:
+    """Export a recording to a Perfetto trace beside it, as a user would."""
+
+    def of(recording: Path, *arguments: object) -> Path:
+        target = recording.with_name("out.pftrace")
+        command = ["export", recording, "--perfetto", "--force", "-o", target, *arguments]
+        result = CliRunner().invoke(main, [str(word) for word in command])
+        assert result.exit_code == 0, result.output
+        return target
+
+    return of

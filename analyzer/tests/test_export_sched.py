@@ -41,7 +41,7 @@ def test_a_sleep_is_two_switches_and_a_waking(load: Load) -> None:
         (100, 0, RUNNABLE, 10),
         (120, 10, 0, "wakes", 20),
         (200, 10, D, 20),  # one switch: a left at the moment b came
-        (300, 20, 8, "wakes", 10),  # by an interrupt while b ran
+        (300, 0, 8, "wakes", 10),  # by an interrupt: not b's doing, which it interrupted
         (310, 20, S, 10),  # b's leaving was not recorded
     ]
 
@@ -70,24 +70,60 @@ def test_of_one_moment_the_wake_up_comes_before_the_switch(load: Load) -> None:
     assert told(load(synth))[2:] == [
         (150, 10, 0, "wakes", 20),
         (150, 10, D, 20),
-        (150, 20, 8, "wakes", 10),
+        (150, 0, 8, "wakes", 10),
         (300, 20, S, 10),
     ]
 
 
-def test_a_gap_belongs_to_who_ran_in_it(load: Load) -> None:
+def switches(synth: Synth, load: Load) -> list[tuple[object, ...]]:
+    return [row for row in told(load(synth)) if row[3] != "wakes"]
+
+
+def test_a_gap_belongs_to_who_ran_while_somebody_waited(load: Load) -> None:
     synth = Synth()
     a, recorder = synth.task("a", tid=10), synth.task("rcp-trace", tid=30, recorder=True)
     synth.first_seen(a, 100)
     synth.sleep(a, 150, 170, 200, ran=recorder)
     synth.sleep(a, 250, 300)
-    assert [row for row in told(load(synth)) if row[3] != "wakes"] == [
+    assert switches(synth, load) == [
         (100, 0, RUNNABLE, 10),
-        (150, 10, D, 30),
+        (150, 10, D, 0),
+        (170, 0, RUNNABLE, 30),  # woken, a did not run: the recorder had the CPU by then
         (200, 30, S, 10),
         (250, 10, D, 0),  # nobody was seen: idle
         (300, 0, RUNNABLE, 10),
     ]
+
+
+def test_who_preempts_has_the_whole_gap(load: Load) -> None:
+    synth = Synth()
+    a, recorder = synth.task("a", tid=10), synth.task("rcp-trace", tid=30, recorder=True)
+    synth.first_seen(a, 100)
+    synth.preempt(a, 150, 180, ran=recorder)
+    assert switches(synth, load) == [
+        (100, 0, RUNNABLE, 10),
+        (150, 10, PREEMPTED, 30),
+        (180, 30, S, 10),
+    ]
+
+
+def test_the_first_who_waited_tells_since_when_the_cpu_was_busy(load: Load) -> None:
+    synth = Synth()
+    a, b = synth.task("a", tid=10), synth.task("b", tid=20)
+    recorder = synth.task("rcp-trace", tid=30, recorder=True)
+    synth.first_seen(a, 100)
+    synth.sleep(b, 50, 160, 230, ran=a)  # was woken first, but runs after a
+    synth.sleep(a, 150, 190, 200, ran=recorder)
+    synth.sleep(a, 230, 400)
+    assert (160, 0, RUNNABLE, 30) in switches(synth, load)
+
+
+def test_a_gap_in_which_nobody_waited_is_idle(load: Load) -> None:
+    synth = Synth()
+    a, recorder = synth.task("a", tid=10), synth.task("rcp-trace", tid=30, recorder=True)
+    synth.first_seen(a, 100)
+    synth.sleep(a, 150, 200, 200, ran=recorder)  # woken and run at once
+    assert switches(synth, load)[1:] == [(150, 10, D, 0), (200, 0, RUNNABLE, 10)]
 
 
 def test_an_exit_ends_the_last_run(load: Load) -> None:
@@ -128,6 +164,7 @@ def test_every_run_of_a_real_recording_is_told(fixtures_dir: Path, tmp_path: Pat
         ((n_sleeps, n_wakings),) = store.query(
             "SELECT count(*), count(*) FILTER (NOT is_preempted) FROM sleep"
         )
+        recorder = {tid for (tid,) in store.query("SELECT tid FROM task WHERE is_recorder")}
         told = [
             event
             for cpu, found in sched.by_cpu(sched.changes(store, 0, 1 << 60))
@@ -135,5 +172,5 @@ def test_every_run_of_a_real_recording_is_told(fixtures_dir: Path, tmp_path: Pat
         ]
     switches = [event for event in told if isinstance(event, Switch)]
     assert len(told) - len(switches) == n_wakings
-    assert sum(1 for switch in switches if switch.next != 0) == n_sleeps
+    assert sum(1 for switch in switches if switch.next not in {0, *recorder}) == n_sleeps
     assert all(a.next == b.prev for a, b in pairwise(switches))
