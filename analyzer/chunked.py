@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 Rows = npt.NDArray[np.void]
 
-CHUNK_ROWS = 1 << 19
-"""Some 40 MB of records: enough to hide the cost of a step, small beside their columns."""
+CHUNK_ROWS = 1 << 16
+"""Some 5 MB of records: enough to hide the cost of a step, and what it makes stays in the cache.
+Of eight times that, each step's arrays are fresh pages of the kernel's: twice the CPU time."""
 
 
 def release(rows: Rows) -> None:

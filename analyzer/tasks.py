@@ -36,7 +36,7 @@ IDLE_UTID = 0
 # io_uring/io-wq.c and io_uring/sqpoll.c name their threads after the task they work for.
 _URING_WORKER = re.compile(r"iou-(wrk|sqp)-(?P<tid>\d+)")
 
-_DIRECT_TIDS = 1 << 23
+DIRECT_TIDS = 1 << 23
 """Tids below this are looked up in a table: twice the kernel's PID_MAX_LIMIT (2^22)."""
 
 
@@ -178,7 +178,7 @@ class Resolver:
             self._times, tasks.start_ns[order], "right"
         )
         self._table: npt.NDArray[np.int32] | None = None
-        if self._tids[-1] < _DIRECT_TIDS:
+        if self._tids[-1] < DIRECT_TIDS:
             self._table = np.zeros(int(self._tids[-1]) + 1, np.int32)
             self._table[self._tids] = np.arange(len(self._tids), dtype=np.int32)
 

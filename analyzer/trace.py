@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rcp.analyzer.chunked import columns_of, parts_of
 from rcp.analyzer.reasons import reason_codes
 from rcp.analyzer.roles import RoleRule
-from rcp.analyzer.tasks import Resolver, Tasks, build_tasks
+from rcp.analyzer.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
 from rcp.probes.events import (
     IO,
     IO_CAUSE,
@@ -240,10 +240,16 @@ def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
 
 def _distinct(rows: Rows, names: Sequence[str]) -> npt.NDArray[np.int64]:
     """Return the distinct values of some columns of thread ids."""
-    found = [np.empty(0, np.uint32)]
+    seen = np.zeros(DIRECT_TIDS, bool)
+    beyond = [np.empty(0, np.uint32)]  # of damaged records only
     for part in parts_of(rows):
-        found += [np.unique(part[name]) for name in names]
-    return np.unique(np.concatenate(found)).astype(np.int64)
+        for name in names:
+            tids = np.ascontiguousarray(part[name])
+            if tids.max(initial=0) >= DIRECT_TIDS:
+                beyond.append(np.unique(tids[tids >= DIRECT_TIDS]))
+                tids = tids[tids < DIRECT_TIDS]
+            seen[tids] = True
+    return np.concatenate((np.flatnonzero(seen), np.unique(np.concatenate(beyond))))
 
 
 def _cause_utids(rows: Mapping[str, Rows], io: Index, resolver: Resolver) -> Index:
