@@ -198,9 +198,7 @@ def test_perfettos_own_critical_path_agrees(perfetto: TraceProcessor, store: Sto
     assert theirs["checkpointer"] == pytest.approx(ours["checkpointer"], abs=0.15)
 
 
-def test_chosen_requests_bound_the_trace(
-    recording: Path, store: Store, export: Export
-) -> None:
+def test_chosen_requests_bound_the_trace(recording: Path, store: Store, export: Export) -> None:
     ((request_id, ts, end),) = store.query(
         "SELECT request_id, ts, ts + dur FROM request WHERE request_id = 1000"
     )
