@@ -101,8 +101,9 @@ def changes(store: Store, lo_ns: int, hi_ns: int) -> list[Change]:
         found.append(Change(cpu, ts, _IN, utid, before, None, cpu, None, woken))
         if end is not None:
             found.append(Change(cpu, end, _OUT, utid, None, how, cpu, None, end))
-    for cpu, ts, utid, *how_woken, is_late in store.query(_WAKINGS, [lo_ns, hi_ns]):
-        found.append(Change(cpu, ts, _LATE_WAKE if is_late else _WAKE, utid, *how_woken, ts))
+    for cpu, ts, utid, waker, how, target, stack, is_late in store.query(_WAKINGS, [lo_ns, hi_ns]):
+        kind = _LATE_WAKE if is_late else _WAKE
+        found.append(Change(cpu, ts, kind, utid, waker, how, target, stack, ts))
     return sorted(found, key=lambda change: change[:4])
 
 
