@@ -1,34 +1,21 @@
-"""The guest's root disk: Debian by mmdebstrap, its stock kernel, one image file."""
+"""The guest's root disk: Debian, its stock kernel, one image file."""
 
-import os
 import shutil
-import signal
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from rcp.lab import cache
+from rcp.lab import cache, debian
 from rcp.lab.errors import MissingToolError, RootfsError
 from rcp.lab.progress import Progress
 
-SUITE = "trixie"
 # An NVDIMM's size must be a multiple of the 128 MiB that Linux plugs memory in.
 NVDIMM_ALIGN_BYTES = 128 << 20
 
 _TYPICAL_S = 90
 _MIB = 1 << 20
-_MMDEBSTRAP_OPTIONS = (
-    "--variant=minbase",
-    "--architectures=amd64",
-    # A half-built root is thrown away, so nothing is won by syncing each file to disk.
-    "--dpkgopt=force-unsafe-io",
-    "--dpkgopt=path-exclude=/usr/share/doc/*",
-    "--dpkgopt=path-exclude=/usr/share/info/*",
-    "--dpkgopt=path-exclude=/usr/share/locale/*",
-    "--dpkgopt=path-exclude=/usr/share/man/*",
-)
+_MMDEBSTRAP_OPTIONS = debian.SMALL
 # Fixed, so that two builds of one tree place files alike and virtual times stay comparable.
 _FS_UUID = "72637000-6c61-4062-8000-000000000001"
 
@@ -49,16 +36,16 @@ def guest_file(name: str) -> bytes:
     return resources.files("rcp.lab").joinpath("guest", name).read_bytes()
 
 
-def packages() -> list[str]:
-    """Return the Debian packages listed in guest/packages.txt."""
-    lines = guest_file("packages.txt").decode().splitlines()
+def packages(name: str = "packages.txt") -> list[str]:
+    """Return the Debian packages listed in the guest folder's file *name*."""
+    lines = guest_file(name).decode().splitlines()
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def cache_name() -> str:
     """Return the name of the cache entry for the present inputs."""
     parts = {
-        "suite": SUITE.encode(),
+        "suite": debian.SUITE.encode(),
         "packages": " ".join(sorted(packages())).encode(),
         "options": " ".join(_MMDEBSTRAP_OPTIONS).encode(),
         "bootstrap": guest_file("bootstrap.sh"),
@@ -79,8 +66,8 @@ def ensure(progress: Progress) -> Rootfs:
             if shutil.which(program) is None:
                 raise MissingToolError(program, package)
         progress.stage(
-            f"building the guest (Debian {SUITE}, {len(packages())} packages and a stock kernel), "
-            f"usually {_TYPICAL_S} s, kept in {cache.root()}"
+            f"building the guest (Debian {debian.SUITE}, {len(packages())} packages and a stock "
+            f"kernel), usually {_TYPICAL_S} s, kept in {cache.root()}"
         )
     entry = cache.build_once(
         name,
@@ -98,7 +85,7 @@ def ensure(progress: Progress) -> Rootfs:
 
 def _build(folder: Path, progress: Progress) -> None:
     tree = folder / "tree"
-    _bootstrap(folder, tree, progress)
+    debian.bootstrap(tree, [*_MMDEBSTRAP_OPTIONS, *_hooks(folder)], packages(), progress)
     kernels = sorted((tree / "boot").glob("vmlinuz-*"))
     if len(kernels) != 1:
         raise RootfsError(f"guest root: expected one kernel in /boot, found {len(kernels)}")
@@ -110,71 +97,17 @@ def _build(folder: Path, progress: Progress) -> None:
     progress.stage("writing the root disk")
     make_image(tree, folder / "rootfs.img")
     shutil.rmtree(tree)
-    progress.stage(f"guest ready: Debian {SUITE}, kernel {release}")
+    progress.stage(f"guest ready: Debian {debian.SUITE}, kernel {release}")
 
 
-def _mmdebstrap_command(folder: Path, target: str) -> list[str]:
+def _hooks(folder: Path) -> list[str]:
     bootstrap = folder / "bootstrap.sh"
     bootstrap.write_bytes(guest_file("bootstrap.sh"))
     return [
-        "mmdebstrap",
-        *_MMDEBSTRAP_OPTIONS,
-        f"--include={','.join(packages())}",
         f"--customize-hook=upload {bootstrap} /usr/sbin/rcp-bootstrap",
         # As text: in unshare mode the hook runs as a user who may not read this checkout.
         f"--customize-hook={guest_file('customize.sh').decode()}",
-        SUITE,
-        target,
     ]
-
-
-def _bootstrap(folder: Path, tree: Path, progress: Progress) -> None:
-    # Root's tree is built in place. An ordinary user gets it from mmdebstrap's user namespace as
-    # a tar stream and owns the unpacked files; in the guest everything runs as root anyway.
-    as_root = os.geteuid() == 0
-    command = _mmdebstrap_command(folder, str(tree) if as_root else "-")
-    with (folder / "build.log").open("w") as log:
-        if as_root:
-            code = _logged([command], log.name, progress)
-        else:
-            tree.mkdir()
-            unpack = ["tar", "-x", "-C", str(tree), "--no-same-owner", "--exclude=./dev/*"]
-            code = _logged([command, unpack], log.name, progress)
-    if code != 0:
-        kept = cache.root() / "rootfs-failed.log"
-        shutil.copy(folder / "build.log", kept)
-        errors = [line for line in kept.read_text().splitlines() if line.startswith("E:")]
-        fault = errors[0] if errors else "no error text"
-        raise RootfsError(f"mmdebstrap failed ({fault}): see {kept}, then run rcp-lab setup again")
-
-
-def _logged(commands: Sequence[list[str]], log_path: str, progress: Progress) -> int:
-    # Run one command, or a pipe of two, showing the first one's "I:" lines as stages.
-    first = subprocess.Popen(
-        commands[0],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE if len(commands) > 1 else subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    second = None
-    try:
-        if len(commands) > 1:
-            second = subprocess.Popen(commands[1], stdin=first.stdout)
-        with Path(log_path).open("w") as log:
-            for line in first.stderr or ():
-                log.write(line)
-                if line.startswith("I: ") and line.rstrip().endswith("..."):
-                    progress.stage(f"  {line[3:].rstrip().rstrip('.')}")
-        codes = [process.wait() for process in (first, second) if process]
-    except BaseException:
-        # SIGTERM, not SIGKILL: mmdebstrap unmounts and removes what it made.
-        os.killpg(first.pid, signal.SIGTERM)
-        first.wait()
-        raise
-    return next((code for code in codes if code), 0)
 
 
 def nvdimm_bytes(wanted_bytes: int) -> int:
