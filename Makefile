@@ -9,8 +9,8 @@ SCENARIO := wal-vs-checkpoint
 LAB_BENCHES := ring-drain
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo planted test test-fast test-lab test-bare lint format typecheck bench cases docs \
-	fixtures clean
+.PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-bare lint format \
+	typecheck bench cases kernel rcpdisk docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -50,16 +50,30 @@ planted: setup ## record planted inversions, print precision and recall by kind
 
 test: lint typecheck ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
-	@$(BIN)/pytest -ra -m 'not heavy' $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'not heavy and not kernel' $(PYTEST_ARGS)
 
 test-fast: setup ## the tests that boot nothing: seconds
 	@$(BIN)/pytest -ra -m 'not lab' $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
-	@$(BIN)/pytest -ra -m 'lab and not heavy' $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(PYTEST_ARGS)
 
 test-heavy: setup ## the lab tests that take longest: ways of recording, PostgreSQL
 	@$(BIN)/pytest -ra -m heavy $(PYTEST_ARGS)
+
+kernel: setup ## build the patched kernel: 15 minutes the first time, then cached
+	@$(BIN)/rcp-lab build --kernel rcp
+
+test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
+	@echo "==> tests on the patched kernel, usually some minutes"
+	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(PYTEST_ARGS)
+
+rcpdisk: kernel ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
+	@echo "==> rcpdisk's model and device in the lab, usually about 5 minutes"
+	@$(BIN)/rcp-lab run --timing --kernel rcp --out build/rcpdisk-model rcpdisk-model
+	@$(BIN)/python -m rcp.fixtures.rcpdisk_model build/rcpdisk-model > build/rcpdisk.md
+	@mkdir -p docs/results && mv build/rcpdisk.md docs/results/rcpdisk.md
+	@cat docs/results/rcpdisk.md
 
 test-bare: ## prove `make demo` and `make test` in a fresh Debian 12 (as root)
 	@.ci/test-bare

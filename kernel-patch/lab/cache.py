@@ -97,16 +97,21 @@ def _size_bytes(path: Path) -> int:
     return sum(p.lstat().st_blocks * 512 for p in files)
 
 
+@contextmanager
+def locked(name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock called *name*, which starts with an entry's name; *waiting* as above."""
+    with _lock(root() / f"{name}.lock", waiting):
+        yield
+
+
 def _is_busy(name: str) -> bool:
     # A held lock means that somebody is building the entry at this moment.
-    path = root() / f"{name}.lock"
-    if not path.exists():
-        return False
-    with path.open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    for path in root().glob(f"{name}*.lock"):
+        with path.open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
     return False
 
 

@@ -38,6 +38,14 @@ class RootfsError(LabError):
     """The guest's root disk could not be built."""
 
 
+class SeriesError(LabError):
+    """A patch, or the file that names what patches apply to, is wrong."""
+
+
+class KernelError(LabError):
+    """A kernel or a module could not be built."""
+
+
 class OutputDirError(LabError):
     """The folder for a run's results cannot be used."""
 

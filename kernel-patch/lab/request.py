@@ -3,12 +3,13 @@
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rcp.lab import payload, rootfs, run, scenario, vm, wheel
+from rcp.lab import kernel, module, payload, rootfs, run, scenario, vm, wheel
 from rcp.lab.progress import Progress
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -69,6 +70,21 @@ def _machine(
     )
 
 
+def _with_kernel(
+    machine: vm.Machine, name: str, checkout: Path, modules: list[str], progress: Progress
+) -> tuple[vm.Machine, dict[str, Path]]:
+    # The machine with kernel *name*, and what the guest needs to load *modules* on it.
+    if name == "stock":
+        own = [module_name for module_name in modules if module_name in module.FOLDERS]
+        release = machine.rootfs.release
+        return machine, {
+            f"modules/{item}.ko": module.ensure(checkout, item, release, progress) for item in own
+        }
+    built = kernel.ensure(checkout, name, progress)
+    changed = replace(machine, rootfs=kernel.into(machine.rootfs, built), kernel=built.key)
+    return changed, {"kernel": built.modules}
+
+
 def from_options(
     options: dict[str, Any], after: list[str] | None, progress: Progress
 ) -> run.Request:
@@ -84,17 +100,21 @@ def from_options(
     )
     # Checked before a missing guest is built.
     env, files = _environment(options["env"]), _inputs(options["inputs"])
-    machine = _machine(options, found, progress)
+    modules = [*(found.modules if found else []), *options["modules"]]
+    source = wheel.find_checkout(checkout)
+    machine, kernel_files = _with_kernel(
+        _machine(options, found, progress), options["kernel"], source, modules, progress
+    )
     env["RCP_LAB_VIRTUAL_TIME"] = "1" if machine.virtual_time else "0"
     env["RCP_LAB_ICOUNT_SHIFT"] = str(vm.ICOUNT_SHIFT) if machine.virtual_time else ""
     job = payload.Job(
         command=command,
-        wheel=wheel.ensure(wheel.find_checkout(checkout), progress),
+        wheel=wheel.ensure(source, progress),
         cwd=f"{payload.GUEST_IN}/scenarios/{found.name}" if found else "/root",
         env=env,
         # All scenarios: they share helpers that lie beside them.
-        files=files | ({"scenarios": found.path.parent} if found else {}),
-        modules=[*(found.modules if found else []), *options["modules"]],
+        files=files | kernel_files | ({"scenarios": found.path.parent} if found else {}),
+        modules=modules,
     )
     if found:
         progress.stage(f"{found.name}: {found.title} (usually {found.typical_wall_s} s)")

@@ -164,6 +164,7 @@ def _facts(request: Request) -> dict[str, object]:
         "memory_mb": machine.memory_mb,
         "qemu": vm.version(),
         "kernel": machine.rootfs.release,
+        "kernel_build": machine.kernel,
         "rootfs": machine.rootfs.key,
         "wheel": request.job.wheel.name,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -23,7 +23,8 @@ class Machine:
     """A machine to start.
 
     *mode* is timing (one CPU, virtual time) or functional (two CPUs, the host's time); *accel* is
-    tcg or kvm; *memory_mb* is in MiB; *seed* feeds the guest's random instructions in timing mode.
+    tcg or kvm; *memory_mb* is in MiB; *seed* feeds the guest's random instructions in timing mode;
+    *kernel* names the kernel in *rootfs* for the reader: stock, or the cache entry of our own.
     """
 
     mode: str
@@ -31,6 +32,7 @@ class Machine:
     accel: str = "tcg"
     memory_mb: int = 2048
     seed: int = 1
+    kernel: str = "stock"
 
     @property
     def virtual_time(self) -> bool:

@@ -26,6 +26,8 @@ mount_all() {
     for number in 0:stdin 1:stdout 2:stderr; do
         ln -s "/proc/self/fd/${number%%:*}" "/dev/${number#*:}"
     done
+    # A kernel of our own brings its modules, and its headers, with it.
+    [ ! -d /run/rcp/in/kernel ] || mount --bind /run/rcp/in/kernel /lib/modules
     modprobe -q configfs
     mount -t configfs configfs /sys/kernel/config
     mount -t debugfs debugfs /sys/kernel/debug
@@ -122,7 +124,12 @@ run_shell() {
 stage up
 mount_all
 for module in $RCP_LAB_MODULES; do
-    modprobe "$module" || echo "rcp-lab: module $module did not load"
+    # One of ours, built for the stock kernel, or one of the kernel's own.
+    if [ -f "/run/rcp/in/modules/$module.ko" ]; then
+        insmod "/run/rcp/in/modules/$module.ko"
+    else
+        modprobe "$module"
+    fi || echo "rcp-lab: module $module did not load"
 done
 install_project
 if [ -n "$RCP_LAB_SHELL" ]; then

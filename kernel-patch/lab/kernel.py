@@ -1,0 +1,191 @@
+"""A kernel of our own: Debian's source, the patch series, a config, built inside a chroot."""
+
+import os
+import re
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rcp.lab import cache, debian, rootfs, series
+from rcp.lab.errors import KernelError
+from rcp.lab.progress import Progress
+
+NAMES = ("stock", "rcp", "rcp-debug")
+
+_TYPICAL_BUILDER_MIN = 3
+_TYPICAL_BUILD_MIN = {"rcp": 12, "rcp-debug": 18}
+_TYPICAL_FILES = 2000
+_FILES_A_STAGE = 250
+# The first thing that went wrong, as compilers, Kconfig and make put it.
+_FAULT = re.compile(r"^.*(?:\berror: |\bcan't open |\*\*\* ).*$", re.MULTILINE)
+_RECIPE = ("builder.txt", "source.sh", "kernel.sh", "initramfs.list", "bootstrap.sh")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A finished kernel: what to boot, its *modules* (with headers), *release*, cache *key*."""
+
+    vmlinuz: Path
+    initramfs: Path
+    modules: Path
+    release: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a kernel is made of: *base*, *patches*, *config* text, and its *flavour*."""
+
+    base: series.Base
+    patches: tuple[Path, ...]
+    config: str
+    flavour: str
+
+
+def recipe(checkout: Path, flavour: str) -> Recipe:
+    """Return how to build *flavour* (rcp or rcp-debug) of the series in *checkout*."""
+    folder = checkout / "kernel-patch"
+    files = sorted((folder / "config").glob("*.config"))
+    chosen = [path for path in files if flavour == "rcp-debug" or path.name != "debug.config"]
+    if not chosen:
+        raise KernelError(f"{folder / 'config'}: holds no *.config: run in a checkout of rcp")
+    text = "".join(path.read_text() for path in chosen)
+    name = f'# told apart from Debian\'s own by uname -r\nCONFIG_LOCALVERSION="-{flavour}"\n'
+    return Recipe(
+        base=series.read_base(folder / "BASE"),
+        patches=tuple(series.patches(folder / "patches")),
+        config=text + name,
+        flavour=flavour,
+    )
+
+
+def builder_name(base: series.Base) -> str:
+    """Return the name of the cache entry that holds the compiler and the source *base*."""
+    parts = {
+        "suite": debian.SUITE.encode(),
+        "packages": " ".join(sorted(rootfs.packages("builder.txt"))).encode(),
+        "source": f"{base.version} {base.sha256}".encode() + rootfs.guest_file("source.sh"),
+    }
+    return f"builder-{cache.key(parts)}"
+
+
+def cache_name(wanted: Recipe) -> str:
+    """Return the name of the cache entry of the kernel *wanted*."""
+    parts = {name: rootfs.guest_file(name) for name in _RECIPE}
+    parts |= {path.name: path.read_bytes() for path in wanted.patches}
+    parts |= {"base": str(wanted.base).encode(), "config": wanted.config.encode()}
+    return f"kernel-{wanted.flavour}-{cache.key(parts)}"
+
+
+def keep(checkout: Path) -> frozenset[str]:
+    """Return the names of the cache entries that *checkout* would use."""
+    recipes = [recipe(checkout, flavour) for flavour in NAMES if flavour != "stock"]
+    return frozenset({cache_name(item) for item in recipes} | {builder_name(recipes[0].base)})
+
+
+def ensure(checkout: Path, flavour: str, progress: Progress) -> Kernel:
+    """Return kernel *flavour* of *checkout*, building it when the cache has none.
+
+    Raises MissingToolError without mmdebstrap, RootfsError when the builder cannot be made,
+    SeriesError or KernelError when the kernel cannot.
+    """
+    wanted = recipe(checkout, flavour)
+    name = cache_name(wanted)
+    entry = cache.build_once(
+        name,
+        lambda folder: _build(folder, wanted, progress),
+        lambda: progress.stage("another rcp-lab is building this kernel; waiting for it"),
+    )
+    return Kernel(
+        vmlinuz=entry / "vmlinuz",
+        initramfs=entry / "initramfs.img",
+        modules=entry / "lib" / "modules",
+        release=(entry / "release").read_text().strip(),
+        key=name,
+    )
+
+
+def into(root: rootfs.Rootfs, kernel: Kernel) -> rootfs.Rootfs:
+    """Return *root* to be booted with *kernel* instead of its own."""
+    return replace(root, kernel=kernel.vmlinuz, initramfs=kernel.initramfs, release=kernel.release)
+
+
+def _ensure_builder(base: series.Base, progress: Progress) -> Path:
+    name = builder_name(base)
+    if cache.find(name) is None:
+        debian.require()
+        progress.stage(
+            f"making the builder (Debian {debian.SUITE}, compiler, source of Linux {base.linux}), "
+            f"usually {_TYPICAL_BUILDER_MIN} minutes, kept in {cache.root()}"
+        )
+    given = f"version={base.version}\nsha256={base.sha256}\n"
+    hook = f"--customize-hook={given}{rootfs.guest_file('source.sh').decode()}"
+    return cache.build_once(
+        name,
+        lambda folder: debian.bootstrap(
+            folder / "tree", [*debian.SMALL, hook], rootfs.packages("builder.txt"), progress
+        ),
+        lambda: progress.stage("another rcp-lab is making the builder; waiting for it"),
+    )
+
+
+def _build(folder: Path, wanted: Recipe, progress: Progress) -> None:
+    builder = _ensure_builder(wanted.base, progress)
+    waiting = "another rcp-lab is building a kernel; waiting for it"
+    # Flavours share the source.
+    with cache.locked(f"{builder.name}.work", lambda: progress.stage(waiting)):
+        tree = builder / "tree"
+        work = tree / "work"
+        progress.stage(f"Linux {wanted.base.linux}: applying {len(wanted.patches)} patches")
+        series.Source(work).bring_to(wanted.patches)
+        (work / f"{wanted.flavour}.config").write_text(wanted.config)
+        (work / "initramfs.list").write_bytes(rootfs.guest_file("initramfs.list"))
+        (work / "init").write_bytes(rootfs.guest_file("bootstrap.sh"))
+        _step(tree, "configure", wanted, progress)
+        _refuse_lost(wanted.config, work / wanted.flavour / ".config")
+        progress.stage(
+            f"compiling, usually {_TYPICAL_BUILD_MIN[wanted.flavour]} minutes on two cores the "
+            "first time, a minute or two after a small change"
+        )
+        _step(tree, "build", wanted, progress)
+        stage = work / f"{wanted.flavour}-stage"
+        for name in ("vmlinuz", "initramfs.img", "config", "release"):
+            shutil.copy(stage / name, folder / name)
+        shutil.copytree(stage / "lib", folder / "lib", symlinks=True)
+        shutil.rmtree(stage)
+    progress.stage(f"kernel ready: {(folder / 'release').read_text().strip()}")
+
+
+def _step(tree: Path, step: str, wanted: Recipe, progress: Progress) -> None:
+    jobs = len(os.sched_getaffinity(0))
+    compiled = 0
+
+    def show(line: str) -> None:
+        nonlocal compiled
+        if line.startswith("  CC "):
+            compiled += 1
+            if compiled % _FILES_A_STAGE == 0:
+                progress.stage(f"  compiled {compiled} files (all: about {_TYPICAL_FILES})")
+        elif line.startswith(("  LD      vmlinux", "  BTF     ", "  INSTALL ")):
+            progress.stage(f"  {line.split()[0]} {line.split()[-1]}")
+
+    script = rootfs.guest_file("kernel.sh").decode()
+    log = cache.root() / f"{wanted.flavour}-{step}.log"
+    command = debian.inside(tree, script, step, wanted.flavour, str(jobs))
+    code = debian.logged([command], log, show)
+    if code != 0:
+        wrong = _FAULT.search(log.read_text())
+        fault = wrong[0].strip() if wrong else f"exit status {code}"
+        raise KernelError(f"the kernel's {step} step failed ({fault}): the whole log is {log}")
+
+
+def _refuse_lost(asked: str, config: Path) -> None:
+    # Kconfig drops what it does not know, or what depends on something that is off, silently.
+    have = set(config.read_text().splitlines())
+    lines = [line for line in asked.splitlines() if line.startswith("CONFIG_")]
+    lost = [line for line in lines if line not in have]
+    if lost:
+        raise KernelError(
+            f"the config lost {', '.join(lost)}: look up in menuconfig what each depends on and "
+            "add that to kernel-patch/config"
+        )

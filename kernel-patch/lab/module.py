@@ -1,0 +1,103 @@
+"""Drivers of the patch series built as modules for the guest's stock kernel."""
+
+import shutil
+from pathlib import Path
+
+from rcp.lab import cache, debian, rootfs, series
+from rcp.lab.errors import KernelError, RootfsError
+from rcp.lab.progress import Progress
+
+# Where the series keeps them. They use nothing but the kernel's public headers.
+FOLDERS = {"rcpdisk": "drivers/block/rcpdisk"}
+
+_TYPICAL_BUILDER_S = 90
+# pahole: types for BPF; the headers bring the compiler that built the kernel.
+_PACKAGES = ("make", "dwarves")
+
+
+def _patches(checkout: Path) -> Path:
+    return checkout / "kernel-patch" / "patches"
+
+
+def _builder_name(release: str) -> str:
+    parts = {"release": release.encode(), "packages": " ".join(_PACKAGES).encode()}
+    return f"headers-{cache.key(parts)}"
+
+
+def _sources(checkout: Path, folder: str) -> list[Path]:
+    files = series.patches(_patches(checkout))
+    return [p for p in files if any(n.startswith(f"{folder}/") for n in series.touched(p))]
+
+
+def _name(checkout: Path, name: str, release: str) -> str:
+    parts = {path.name: path.read_bytes() for path in _sources(checkout, FOLDERS[name])}
+    parts |= {"release": release.encode(), "recipe": rootfs.guest_file("module.sh")}
+    return f"module-{name}-{cache.key(parts)}"
+
+
+def keep(checkout: Path) -> frozenset[str]:
+    """Return the names of the cache entries that *checkout* would use with the cached guest."""
+    path = cache.root() / rootfs.cache_name() / "release"
+    if not path.is_file():
+        return frozenset()
+    release = path.read_text().strip()
+    names = {_name(checkout, name, release) for name in FOLDERS}
+    return frozenset(names | {_builder_name(release)})
+
+
+def ensure(checkout: Path, name: str, release: str, progress: Progress) -> Path:
+    """Return the module *name* (a key of FOLDERS) for stock kernel *release* as a .ko file.
+
+    Built by the compiler of the guest's Debian against that kernel's headers, once per state of
+    the sources. Raises MissingToolError, RootfsError, SeriesError or KernelError.
+    """
+    entry = cache.build_once(
+        _name(checkout, name, release),
+        lambda folder: _build(folder, checkout, name, release, progress),
+        lambda: progress.stage(f"another rcp-lab is building {name}; waiting for it"),
+    )
+    return entry / f"{name}.ko"
+
+
+def _ensure_builder(release: str, progress: Progress) -> Path:
+    name = _builder_name(release)
+    if cache.find(name) is None:
+        debian.require()
+        progress.stage(
+            f"making the module builder (compiler and headers of {release}), usually "
+            f"{_TYPICAL_BUILDER_S} s, kept in {cache.root()}"
+        )
+    return cache.build_once(
+        name,
+        lambda folder: _bootstrap(folder / "tree", release, progress),
+        lambda: progress.stage("another rcp-lab is making the module builder; waiting for it"),
+    )
+
+
+def _bootstrap(tree: Path, release: str, progress: Progress) -> None:
+    try:
+        debian.bootstrap(tree, debian.SMALL, [*_PACKAGES, f"linux-headers-{release}"], progress)
+    except RootfsError as error:
+        # The archive forgets a kernel some months after the next one.
+        raise RootfsError(
+            f"{error}; if Debian no longer has linux-headers-{release}, renew the guest with "
+            "rcp-lab clean --all"
+        ) from error
+
+
+def _build(folder: Path, checkout: Path, name: str, release: str, progress: Progress) -> None:
+    builder = _ensure_builder(release, progress)
+    with cache.locked(f"{builder.name}.work"):
+        work = builder / "tree" / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        scratch = work / "series"
+        scratch.mkdir(parents=True)
+        progress.stage(f"building {name} for {release}, usually 15 s")
+        shutil.move(series.extract(_patches(checkout), FOLDERS[name], scratch), work / name)
+        log = cache.root() / f"{name}-build.log"
+        script = rootfs.guest_file("module.sh").decode()
+        command = debian.inside(builder / "tree", script, release, name)
+        if debian.logged([command], log, lambda line: None) != 0:
+            raise KernelError(f"{name} does not build for {release}: the whole log is {log}")
+        shutil.copy(work / name / f"{name}.ko", folder / f"{name}.ko")
+        shutil.rmtree(work)

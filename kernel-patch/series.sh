@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# usage: kernel-patch/series.sh checkout DIR    a git tree of the kernel with the patches on top
+#        kernel-patch/series.sh export DIR      its commits, back as kernel-patch/patches
+#        kernel-patch/series.sh check DIR       checkpatch --strict over its commits
+#
+# A patch is changed in such a tree (git commit --fixup, git rebase -i) and never by hand. The
+# source is the builder's: run rcp-lab build first.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+die() {
+    echo "series.sh: $*" >&2
+    exit 2
+}
+
+# The source without patches: the builder's, with the originals of what patches touch put back.
+checkout() {
+    local tree=$1 cache=${RCP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rcp} work
+    [[ ! -e $tree ]] || die "$tree exists already: name a new folder"
+    work=$(find "$cache/lab" -maxdepth 3 -path '*/builder-*/tree/work' -type d 2>/dev/null | head -n 1)
+    [[ -d $work/source ]] || die "no kernel source in $cache/lab: run rcp-lab build --kernel rcp"
+    echo "==> copying the source and making a git tree of it, usually 2 minutes" >&2
+    cp -r "$work/source" "$tree"
+    python3 - "$work" "$tree" <<'PYTHON'
+import json, pathlib, shutil, sys
+work, tree = map(pathlib.Path, sys.argv[1:])
+for name in json.loads((work / "touched.json").read_text()):
+    original = work / "originals" / name
+    (tree / name).unlink(missing_ok=True)
+    if original.exists():
+        shutil.copy(original, tree / name)
+PYTHON
+    git -C "$tree" init -q
+    git -C "$tree" add -A -f
+    git -C "$tree" commit -q -m "linux $(awk '$1 == "version" { print $2 }' "$here/BASE")"
+    git -C "$tree" tag base
+    git -C "$tree" am -q "$here"/patches/0*.patch
+}
+
+export_series() {
+    rm -f "$here"/patches/0*.patch
+    git -C "$1" format-patch -q --no-signature --zero-commit -o "$here/patches" base
+    ls "$here/patches"
+}
+
+check() {
+    (cd "$1" && scripts/checkpatch.pl --strict --max-line-length=100 \
+        --ignore FILE_PATH_CHANGES -g base..HEAD)
+}
+
+[[ $# -eq 2 ]] || die "usage: series.sh checkout|export|check DIR"
+case $1 in
+checkout) checkout "$2" ;;
+export) export_series "$2" ;;
+check) check "$2" ;;
+*) die "no such action: $1 (checkout, export or check)" ;;
+esac

@@ -1,0 +1,72 @@
+"""The patched kernel: style of the patches, their unit tests, rcp's own probes on it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rcp.lab import cache, debian, kernel, series
+from rcp.lab.wheel import find_checkout
+
+pytestmark = [pytest.mark.lab, pytest.mark.kernel, pytest.mark.usefixtures("lab")]
+
+CHECKOUT = find_checkout(Path(__file__).parent)
+PATCHES = series.patches(CHECKOUT / "kernel-patch/patches")
+
+
+def _run(out: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)]
+    return subprocess.run([*command, *args], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda path: path.name)
+def test_checkpatch_is_content(patch):
+    entry = cache.find(kernel.builder_name(kernel.recipe(CHECKOUT, "rcp").base))
+    if entry is None:
+        pytest.skip("the kernel's source is not cached: run rcp-lab build --kernel rcp")
+    copy = entry / "tree/work/checked.patch"
+    copy.write_bytes(patch.read_bytes())
+    # MAINTAINERS is not ours to change.
+    script = (
+        "cd /work/source && scripts/checkpatch.pl --strict --max-line-length=100 "
+        "--ignore FILE_PATH_CHANGES /work/checked.patch"
+    )
+    done = subprocess.run(
+        debian.inside(entry / "tree", script), capture_output=True, text=True, check=False
+    )
+    assert "total: 0 errors, 0 warnings, 0 checks" in done.stderr, done.stderr
+
+
+def test_unit_tests_pass_inside_the_kernel(tmp_path):
+    out = tmp_path / "out"
+    done = _run(
+        out,
+        *("--kernel", "rcp", "--timeout", "600", "--"),
+        "modprobe rcpdisk_test && cat /sys/kernel/debug/kunit/rcpdisk/results",
+    )
+    assert done.returncode == 0, done.stderr
+    results = re.findall(r"^\s+(ok|not ok) \d+ (\w+)", done.stdout, re.MULTILINE)
+    assert len(results) == 21, done.stdout
+    assert [name for verdict, name in results if verdict != "ok"] == []
+
+
+def test_recorder_works_on_the_patched_kernel(tmp_path):
+    out = tmp_path / "out"
+    done = _run(
+        out,
+        *("--kernel", "rcp", "--timeout", "900", "-e", "RUNS=with-background"),
+        *("-e", "REQUESTS=500", "wal-vs-checkpoint"),
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads((out / "result.json").read_text())
+    assert told["kernel"].endswith("-rcp")
+    store = tmp_path / "x.duckdb"
+    trace = Path(sys.executable).with_name("rcp-trace")
+    spool = out / "with-background.spool"
+    subprocess.run([trace, "recover", spool, "-o", store], check=True, capture_output=True)
+    report = subprocess.run([trace, "report", store], check=True, capture_output=True, text=True)
+    assert "by checkpointer" in report.stdout
+    assert "journal_commit" in report.stdout
