@@ -6,18 +6,23 @@ end <= lo, so two sorted arrays per owner answer any number of questions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.chunked import CHUNK_ROWS
+from rcp.analyzer.causes import Shares
 from rcp.analyzer.suspects import Owners, Suspects
 from rcp.analyzer.trace import Index, Ios, Times
 
 ALONE_MIN = 1
 """Ios that must have run alone for their median to be the solo time; none is a guess."""
+
+
+Sizes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -47,36 +52,39 @@ class Ahead:
     """Their part of all others' bytes (of tags, or when nobody has bytes: ios)."""
 
 
-_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+def _before(
+    time: Times, size: Sizes, asked: Times, side: Literal["left", "right"]
+) -> tuple[Times, Times]:
+    """Return how many times lie before each asked one (``right``: or at it), and their bytes."""
+    if np.any(time[1:] < time[:-1]):
+        # Records are written as ios complete, so times are nearly in order, which this sort uses.
+        order = np.argsort(time, kind="stable")
+        time, size = time[order], size[order]
+        del order
+    at = np.searchsorted(time, asked, side)
+    total = np.zeros(len(size) + 1, np.int64)
+    np.cumsum(size, dtype=np.int64, out=total[1:])
+    return at, total[at]
 
 
-class _Intervals:
-    """Ios of one owner on one device."""
+def _overlapping(
+    ios: Ios, which: Index | slice, start: Times, share: Shares | None, asked: tuple[Times, Times]
+) -> tuple[Times, Times]:
+    """Return how many of some ios, in [start, C), overlap each asked [lo, hi), and their bytes.
 
-    def __init__(self, start: Times, end: Times, size: Times) -> None:
-        self.start, self._started_bytes = self._sorted(start, size)
-        self.end, self._ended_bytes = self._sorted(end, size)
+    ``share``: only these parts of their bytes count.
+    """
 
-    @staticmethod
-    def _sorted(time: Times, size: Times) -> tuple[Times, Times]:
-        """Return the times in order, and the bytes of those before each place."""
-        order = np.argsort(time)
-        total = np.zeros(len(time) + 1, np.int64)
-        np.cumsum(size[order], out=total[1:])
-        return time[order], total
+    def size() -> Sizes:
+        own = ios.bytes[which]
+        return own if share is None else np.rint(own * share[which]).astype(np.int64)
 
-    def overlapping(self, lo: Times, hi: Times) -> tuple[Times, Times]:
-        """Return how many overlap each [lo, hi), and their bytes."""
-        started = np.searchsorted(self.start, hi, "left")
-        ended = np.searchsorted(self.end, lo, "right")
-        size = self._started_bytes[started] - self._ended_bytes[ended]
-        return (started - ended).astype(np.int64), size
-
-    def near(self, windows: Windows, at: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Return which of the windows ``at``, ordered by ``lo``, may overlap an interval."""
-        at = at[: np.searchsorted(windows.lo[at], self.end[-1], "left")]
-        late: npt.NDArray[np.bool_] = windows.hi[at] > self.start[0]
-        return at[late]
+    # One after the other, so that only one of the two sorted columns is in memory.
+    count, total = _before(start[which], size(), asked[1], "left")
+    ended, ended_bytes = _before(ios.completed[which], size(), asked[0], "right")
+    count -= ended
+    total -= ended_bytes
+    return count, total
 
 
 def ios_ahead(
@@ -86,6 +94,9 @@ def ios_ahead(
 
     ``by_count``: places are taken by ios (tags), not by bytes.
     """
+    if len(windows) == 0:
+        nothing = np.zeros(0, np.int64)
+        return Ahead(np.zeros(0, np.int32), nothing, nothing, np.zeros(0))
     owner, n_ios, size = _suspects_ahead(windows, ios, start, owners, suspects, by_count)
     all_n, all_bytes = _all_ahead(windows, np.flatnonzero(owner >= 0), ios, start)
     by_n = by_count | (all_bytes == 0)
@@ -99,35 +110,34 @@ def _suspects_ahead(
     """Return, for each window, who of the suspects has most, and how much all have."""
     owner = np.full(len(windows), -1, np.int32)
     most, n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(3))
-    chosen = np.flatnonzero(owners.utid >= 0)
-    chosen = chosen[np.isin(ios.dev[chosen], windows.dev)].astype(np.int32)
-    order = chosen[np.lexsort((owners.utid[chosen], ios.dev[chosen]))]
-    del chosen
-    asked = np.lexsort((windows.lo, windows.dev))
-    window_dev = windows.dev[asked]
-    dev, utid = ios.dev[order], owners.utid[order]
-    first = np.flatnonzero(_changes(dev) | _changes(utid))
-    for begin, end in zip(first, np.r_[first, len(order)][1:], strict=True):
-        part = order[begin:end]
-        mine = np.rint(ios.bytes[part] * owners.share[part]).astype(np.int64)
-        intervals = _Intervals(start[part], ios.completed[part], mine)
-        on_dev = slice(*(np.searchsorted(window_dev, dev[begin], side) for side in _SIDES))
-        near = intervals.near(windows, asked[on_dev])
-        near = near[windows.pid[near] != suspects.exempt_pid[utid[begin]]]
-        count, total = intervals.overlapping(windows.lo[near], windows.hi[near])
-        n_ios[near] += count
-        size[near] += total
-        weight = count if by_count else total
-        more = (count > 0) & ((owner[near] < 0) | (weight > most[near]))
-        owner[near[more]] = utid[begin]
-        most[near[more]] = weight[more]
+    for dev in np.unique(windows.dev):
+        asked = np.flatnonzero(windows.dev == dev).astype(np.int32)
+        asked = asked[np.argsort(windows.lo[asked], kind="stable")]
+        begin = windows.lo[asked]
+        for utid, part in _by_owner(ios, owners, dev):
+            near = asked[: np.searchsorted(begin, ios.completed[part].max(), "left")]
+            near = near[windows.hi[near] > start[part].min()]
+            near = near[windows.pid[near] != suspects.exempt_pid[utid]]
+            window = windows.lo[near], windows.hi[near]
+            count, total = _overlapping(ios, part, start, owners.share, window)
+            n_ios[near] += count
+            size[near] += total
+            weight = count if by_count else total
+            more = (count > 0) & ((owner[near] < 0) | (weight > most[near]))
+            owner[near[more]] = utid
+            most[near[more]] = weight[more]
     return owner, n_ios, size
 
 
-def _changes(values: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
-    """Tell where a value differs from the one before; the first always does."""
-    changes: npt.NDArray[np.bool_] = np.r_[True, values[1:] != values[:-1]][: len(values)]
-    return changes
+def _by_owner(ios: Ios, owners: Owners, dev: int) -> Iterator[tuple[int, Index]]:
+    """Yield the suspects that own ios of a device, and which those are, in recorded order."""
+    on = np.flatnonzero((ios.dev == dev) & (owners.utid >= 0)).astype(np.int32)
+    utid = owners.utid[on]
+    on = on[np.argsort(utid, kind="stable")]
+    utid = owners.utid[on]
+    first = np.flatnonzero(np.r_[True, utid[1:] != utid[:-1]][: len(utid)])
+    for begin, end in pairwise((*first, len(on))):
+        yield int(utid[begin]), on[begin:end]
 
 
 def _all_ahead(
@@ -136,16 +146,22 @@ def _all_ahead(
     """Return how many ios but the asking one overlap each of the windows ``at``; and bytes."""
     n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(2))
     for dev in np.unique(windows.dev[at]):
-        on = np.flatnonzero(ios.dev == dev)
-        intervals = _Intervals(start[on], ios.completed[on], ios.bytes[on])
+        on = _on_device(ios, dev)
         part = at[windows.dev[at] == dev]
-        n_ios[part], size[part] = intervals.overlapping(windows.lo[part], windows.hi[part])
+        window = windows.lo[part], windows.hi[part]
+        n_ios[part], size[part] = _overlapping(ios, on, start, None, window)
     own = at[windows.io[at] >= 0]
     io = windows.io[own]
     itself = (start[io] < windows.hi[own]) & (ios.completed[io] > windows.lo[own])
     n_ios[own] -= itself
     size[own] -= np.where(itself, ios.bytes[io], 0)
     return n_ios, size
+
+
+def _on_device(ios: Ios, dev: int) -> Index | slice:
+    """Return which ios are of a device; a slice of all of them copies nothing."""
+    on = ios.dev == dev
+    return slice(None) if on.all() else np.flatnonzero(on).astype(np.int32)
 
 
 def size_bucket(ios: Ios) -> npt.NDArray[np.int32]:
@@ -157,12 +173,15 @@ def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
     """Tell which ios had the device to themselves from D to C."""
     alone = np.zeros(len(ios), bool)
     for dev in np.unique(ios.dev):
-        on = np.flatnonzero(ios.dev == dev)
-        intervals = _Intervals(ios.issued[on], ios.completed[on], ios.bytes[on])
-        for begin in range(0, len(on), CHUNK_ROWS):
-            some = on[begin : begin + CHUNK_ROWS]
-            count, _ = intervals.overlapping(ios.issued[some], ios.completed[some])
-            alone[some] = count == 1  # itself
+        on = np.flatnonzero(ios.dev == dev).astype(np.int32)
+        on = on[np.argsort(ios.issued[on], kind="stable")]
+        issued, completed = ios.issued[on], ios.completed[on]
+        free = completed > issued
+        # All before it were over, and the next one came later.
+        free[:-1] &= issued[1:] >= completed[:-1]
+        np.maximum.accumulate(completed, out=completed)
+        free[1:] &= completed[:-1] <= issued[1:]
+        alone[on[free]] = True
     return alone
 
 

@@ -103,17 +103,23 @@ def _peak_rss_mib() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
+def _clocks() -> tuple[float, float]:
+    """Return the wall clock, and the CPU time of this process, in s."""
+    return time.perf_counter(), time.process_time()
+
+
 def analyse(spool_path: Path) -> dict[str, float]:
     """Return what all critical paths and inversions of a spool cost, without a store."""
     spool = open_spool(spool_path)
-    clock = [time.perf_counter()]
+    clocks = [_clocks()]
     trace = read_trace(spool)
-    clock.append(time.perf_counter())
+    clocks.append(_clocks())
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
-    clock.append(time.perf_counter())
+    clocks.append(_clocks())
     inversions = find_inversions(trace, paths, request_names(spool.meta))
-    clock.append(time.perf_counter())
-    map_s, paths_s, inversions_s = np.diff(clock).round(3).tolist()
+    clocks.append(_clocks())
+    map_s, paths_s, inversions_s = np.diff(clocks, axis=0)[:, 0].round(3).tolist()
+    total_s, cpu_s = np.subtract(clocks[-1], clocks[0]).round(3).tolist()
     return {
         "sleeps": len(trace.sleeps),
         "ios": len(trace.ios),
@@ -123,7 +129,10 @@ def analyse(spool_path: Path) -> dict[str, float]:
         "map_s": map_s,
         "critical_paths_s": paths_s,
         "inversions_s": inversions_s,
+        "total_s": total_s,
+        "cpu_s": cpu_s,
         "peak_rss_mib": _peak_rss_mib(),
+        "load_average": round(os.getloadavg()[0], 1),
     }
 
 
@@ -139,7 +148,9 @@ def _growth_text(results: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(
         f"{result['sleeps']:>11,} sleeps, {result['ios']:,} ios, {result['requests']:,} requests: "
         f"columns {result['map_s']:.1f} s, critical paths {result['critical_paths_s']:.1f} s, "
-        f"inversions {result['inversions_s']:.1f} s, peak {result['peak_rss_mib']} MiB"
+        f"inversions {result['inversions_s']:.1f} s; {result['total_s']:.1f} s in all, "
+        f"{result['cpu_s']:.1f} s of CPU, peak {result['peak_rss_mib']} MiB "
+        f"(load average {result['load_average']})"
         for result in results
     )
 

@@ -53,16 +53,16 @@ class Chains:
         of_utid = np.array([*(code[comm] for comm in comms), len(labels)], np.int64)
         numbers, root = np.unique(request_nr, return_inverse=True)
         self.text = [syscall_name(int(nr), names) for nr in numbers]
-        self.root = root.astype(np.int64)
+        self.root = root.astype(np.int32)
         """Shape of each request alone."""
-        self.of_edge = np.zeros(len(edges), np.int64)
+        self.of_edge = np.zeros(len(edges), np.int32)
         for depth in range(int(edges.depth.max(initial=-1)) + 1):
             at = np.flatnonzero(edges.depth == depth)
             parent = self.root[edges.request[at]] if depth == 0 else self.of_edge[edges.parent[at]]
             step = (edges.reason[at] * np.int64(2) + (edges.io[at] >= 0)) * (len(labels) + 1)
             step += of_utid[edges.waker[at]]
             n_steps = 2 * len(REASONS) * (len(labels) + 1)
-            shapes, inverse = np.unique(parent * n_steps + step, return_inverse=True)
+            shapes, inverse = np.unique(parent * np.int64(n_steps) + step, return_inverse=True)
             self.of_edge[at] = len(self.text) + inverse
             self.text += [self._tell(int(shape), n_steps, labels) for shape in shapes]
 
@@ -73,9 +73,9 @@ class Chains:
         comm = labels[label] if label < len(labels) else None
         return self.text[parent] + ARROW + _step(reason, bool(is_io), comm)
 
-    def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Times:
+    def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Index:
         """Return the shape at each (request, edge), edge -1 being the request itself."""
-        shapes: Times = self.root[request]
+        shapes: Index = self.root[request]
         if len(self.of_edge):
             shapes = np.where(edge >= 0, self.of_edge[edge], shapes)
         return shapes
@@ -108,7 +108,7 @@ class ChainTexts:
         depth[some] = self._edges.depth[told[some]] + 1
         return depth
 
-    def of(self, found: Found, rows: Rows, shape: Times, request: Index) -> tuple[list[str], Index]:
+    def of(self, found: Found, rows: Rows, shape: Index, request: Index) -> tuple[list[str], Index]:
         """Return the distinct chains, and which one each of ``rows`` has.
 
         ``shape`` and ``request`` are of those rows; ``shape`` is that of the told edge.

@@ -66,7 +66,8 @@ class _Walk:
 
     def take_segments(self) -> dict[str, Any]:
         """Return the columns of the segments so far, by request and time, and forget them."""
-        columns = self.segments.take()
+        columns = self.segments.columns()
+        self.segments.clear()
         order = _path_order(columns["request"], columns["ts"])
         return {name: array[order] for name, array in columns.items()}
 
@@ -205,13 +206,10 @@ def critical_paths(sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int) -
         # Chunks come in order of request, so sorting each is sorting all, and stays in the cache.
         segments = walk.take_segments()
         done.add(len(segments["ts"]), **segments)
-        if len(chunk) == CHUNK_REQUESTS:  # a small recording is not worth the call
-            trim()
-    edges = walk.edges.take()
-    del walk  # its index of sleeps is not needed any more, and large
-    paths = Paths(Segments(**done.take()), Edges(**edges))
+    edges = walk.edges.columns()
+    del walk  # the index of sleeps is not needed any more, and large
     trim()
-    return paths
+    return Paths(Segments(**done.columns()), Edges(**edges))
 
 
 def _path_order(request: Index, ts: Times) -> npt.NDArray[np.intp]:

@@ -59,7 +59,7 @@ class Beside:
         windows = Windows(
             edges.ts[asked],
             hi,
-            np.where(own >= 0, ios.dev[own] if len(ios) else -1, -1),
+            np.where(own >= 0, ios.dev[own].astype(np.int64) if len(ios) else -1, -1),
             self.pid[edges.request[asked]],
             np.full(len(asked), -1, np.int32),
         )
@@ -107,7 +107,7 @@ class Beside:
         segments, ios = self.paths.segments, self.trace.ios
         lo, io = segments.ts[chosen], segments.io[chosen]
         pid = self.pid[segments.request[chosen]]
-        windows = Windows(lo, lo + segments.dur[chosen], ios.dev[io], pid, io)
+        windows = Windows(lo, lo + segments.dur[chosen], ios.dev[io].astype(np.int64), pid, io)
         # A tag is held from G on; a scheduler's slot at the device from D on.
         admission = kind not in (QUEUE, DEVICE)
         start = ios.got if admission else ios.issued

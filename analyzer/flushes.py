@@ -46,7 +46,8 @@ def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
     real = flush[same] if same.any() else flush
     before = last_until(ios.dev[real], ios.completed[real], ios.dev[flush], ios.got[flush])
     lo = np.where(before >= 0, ios.issued[real[before]], 0)
-    return Windows(lo, ios.completed[flush], ios.dev[flush], pid, flush.astype(np.int32))
+    dev = ios.dev[flush].astype(np.int64)
+    return Windows(lo, ios.completed[flush], dev, pid, flush.astype(np.int32))
 
 
 def flush_excess(

@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from rcp.analyzer.causes import io_causes
 from rcp.analyzer.chains import Chains, ChainTexts, generic_name
-from rcp.analyzer.chunked import CHUNK_ROWS, trim
 from rcp.analyzer.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE, RUNQUEUE
 from rcp.analyzer.crowding import GUESS_CONFIDENCE, Beside
 from rcp.analyzer.found import KIND, KINDS, Found, Rows, found_rows
@@ -97,8 +96,6 @@ class _Search:
     def answer(self, found: Found) -> None:
         self._open[found.segment] = False
         self.found.append(found)
-        if len(self._open) > CHUNK_ROWS:
-            trim()
 
     def on_chain(self) -> None:
         """Rule 1."""

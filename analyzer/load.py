@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rcp.analyzer import base_tables, tables, verdict_tables
 from rcp.analyzer.causes import io_causes
+from rcp.analyzer.chunked import reuse_memory
 from rcp.analyzer.critical_path import critical_paths
 from rcp.analyzer.inversions import Inversions, find_inversions
 from rcp.analyzer.paths import Paths
@@ -83,6 +84,7 @@ def recorded_share(counters: Mapping[str, Any]) -> float:
 
 def read_trace(spool: Spool) -> Trace:
     """Return the records of a spool as columns."""
+    reuse_memory()
     rows = {record.name: spool.records(record) for record in RECORDS}
     return build_trace(rows, role_rules(spool), spool.stacks())
 

@@ -114,7 +114,8 @@ class OffCpu:
         key = clock.at(begin)
         del begin
         key += sleeps.utid * np.int64(clock.span)
-        self._sleep = np.argsort(key).astype(np.int32)
+        # Records are written as sleeps end, so each task's are in order: half the work is done.
+        self._sleep = np.argsort(key, kind="stable").astype(np.int32)
         key = key[self._sleep]
         task = sleeps.utid[self._sleep] * np.int64(clock.span)
         run_key = clock.at(sleeps.run)[self._sleep]

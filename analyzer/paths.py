@@ -67,33 +67,40 @@ class Paths:
 
 
 class PathColumns:
-    """Rows of Segments or Edges collected in parts."""
+    """Rows of Segments or Edges, collected in columns that double when they are full.
+
+    The part of a column that was never written to costs no memory.
+    """
 
     def __init__(self, kind: type[Segments] | type[Edges]) -> None:
         """Begin without rows."""
-        self._dtypes = {f.name: _DTYPES.get(f.name, _INDEX) for f in fields(kind)}
-        self._parts: dict[str, list[npt.NDArray[np.generic]]] = {n: [] for n in self._dtypes}
+        self._names = [f.name for f in fields(kind)]
+        self._columns = {n: np.empty(0, _DTYPES.get(n, _INDEX)) for n in self._names}
         self.count = 0
 
     def add(self, count: int, **columns: npt.NDArray[np.generic] | int) -> None:
         """Add ``count`` rows; a number stands for a whole column."""
-        for name, dtype in self._dtypes.items():
-            value = columns[name]
-            if isinstance(value, np.ndarray):
-                self._parts[name].append(value.astype(dtype, copy=False))
-            else:
-                self._parts[name].append(np.full(count, value, dtype))
-        self.count += count
+        end = self.count + count
+        for name in self._names:
+            column = self._columns[name]
+            if end > len(column):
+                column = np.empty(max(end, 2 * len(column), _FIRST_ROWS), column.dtype)
+                column[: self.count] = self._columns[name][: self.count]
+                self._columns[name] = column
+            column[self.count : end] = columns[name]
+        self.count = end
 
-    def take(self) -> dict[str, Any]:
-        """Return the columns, and begin anew; no more than one column is in memory twice."""
-        columns = {}
-        for name, dtype in self._dtypes.items():
-            parts, self._parts[name] = self._parts[name], []
-            columns[name] = np.concatenate([np.empty(0, dtype), *parts])
+    def columns(self) -> dict[str, Any]:
+        """Return the columns so far, which later rows do not change."""
+        return {name: column[: self.count] for name, column in self._columns.items()}
+
+    def clear(self) -> None:
+        """Begin anew in the same memory: columns handed out are not valid any more."""
         self.count = 0
-        return columns
 
+
+_FIRST_ROWS = 1 << 12
+"""Rows a column has room for at first."""
 
 _INDEX: np.dtype[np.generic] = np.dtype(np.int32)
 _DTYPES: dict[str, np.dtype[np.generic]] = {

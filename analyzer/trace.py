@@ -34,6 +34,7 @@ from rcp.probes.events import (
 
 Times = npt.NDArray[np.int64]
 Index = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint32]
 Rows = npt.NDArray[np.void]
 
 _INTERRUPTS = (SleepFlag.WOKEN_BY_HARDIRQ, SleepFlag.WOKEN_BY_SOFTIRQ)
@@ -81,8 +82,8 @@ class Ios:
     got: Times
     issued: Times
     completed: Times
-    bytes: Times
-    dev: Times
+    bytes: Words
+    dev: Words
     op: npt.NDArray[np.uint8]
     asks_flush: npt.NDArray[np.bool_]
     """It is, or waits for, a flush of the device's cache."""
@@ -206,8 +207,8 @@ def _ios(rows: Rows, resolver: Resolver) -> Ios:
             "got": got,
             "issued": issued,
             "completed": np.maximum(_times(part, "completed_ns"), issued),
-            "bytes": _times(part, "bytes"),
-            "dev": _times(part, "dev"),
+            "bytes": part["bytes"],
+            "dev": part["dev"],
             "op": (part["cmd_flags"] & 0xFF).astype(np.uint8),
             "asks_flush": ((part["cmd_flags"] & 0xFF) == OP_FLUSH)
             | ((part["cmd_flags"] & (PREFLUSH | FUA)) != 0),
@@ -270,7 +271,8 @@ def trace_of(rows: Mapping[str, Rows], tasks: Tasks, stacks: Mapping[int, Sequen
     """Do the same with a task table that is there already; it must have every tid."""
     resolver = Resolver(tasks)
     requests = rows[REQUEST.name]
-    requests = requests[np.argsort(requests["ts"], kind="stable")]
+    if np.any(requests["ts"][1:] < requests["ts"][:-1]):
+        requests = requests[np.argsort(requests["ts"], kind="stable")]
     locks = rows[LOCK_WAIT.name]
     io_ids = IoIds(columns_of(rows[IO.name], lambda part: {"id": part["id"]})["id"])
     cause_io = io_ids.positions(rows[IO_CAUSE.name]["io"])
