@@ -1,18 +1,17 @@
 """Columns that grow."""
 
 import numpy as np
+import numpy.typing as npt
 
 from rcp.analyzer.paths import PathColumns, Segments
 
 
-def rows(first: int, count: int) -> dict[str, np.ndarray | int]:
+def rows(first: int, count: int) -> dict[str, npt.NDArray[np.generic] | int]:
     some = np.arange(first, first + count, dtype=np.int32)
-    return dict.fromkeys(("request", "utid", "io", "edge", "ran"), some) | {
-        "ts": some.astype(np.int64) << 33,
-        "dur": 5,
-        "depth": 1,
-        "kind": 2,
-    }
+    found: dict[str, npt.NDArray[np.generic] | int] = {"ts": some.astype(np.int64) << 33}
+    for name in ("request", "utid", "io", "edge", "ran"):
+        found[name] = some
+    return found | {"dur": 5, "depth": 1, "kind": 2}
 
 
 def test_rows_keep_their_values_and_types_as_columns_grow() -> None:
