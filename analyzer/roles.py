@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -86,10 +86,13 @@ def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
 def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
     """Return the recording's rules in order; raise RoleError on one nobody can apply.
 
-    ``meta`` has the recording's ``end`` under that key, when it has one.
+    ``meta`` has the recording's ``end`` under that key, when it has one. There are the processes
+    that matched at the end, found by more of their command lines than the recording tells.
     """
-    cmdlines = cmdlines_of(meta)
-    return [parse_rule(entry, cmdlines) for entry in meta.get("roles", [])]
+    cmdlines, late = cmdlines_of(meta), (meta.get("end") or {}).get("role_pids")
+    late = late if isinstance(late, dict) else {}
+    rules = [parse_rule(entry, cmdlines) for entry in meta.get("roles", [])]
+    return [replace(rule, pids=rule.pids.union(late.get(rule.text, ()))) for rule in rules]
 
 
 def matches(rule: RoleRule, task: TaskFacts) -> bool:

@@ -13,6 +13,7 @@ import click
 
 from rcp.probes.active import missing_probes, without
 from rcp.probes.attach import import_bcc
+from rcp.probes.cmdlines import cmdline_option
 from rcp.probes.containers import container_cgroup
 from rcp.probes.doctor import as_text, diagnose
 from rcp.probes.durations import DurationError, option_ns
@@ -85,10 +86,6 @@ def _target_cgroup(options: dict[str, Any]) -> Cgroup | None:
     return cgroup_of(options["cgroup"]) if options["cgroup"] else None
 
 
-def _min_wait_ns(options: dict[str, Any]) -> int:
-    return option_ns("--min-wait", options["min_wait"]) if options["min_wait"] else 0
-
-
 def _plan(options: dict[str, Any], output: Path) -> Plan:
     """Check everything that can be checked before anything is started."""
     features = without(read_features(), options["without"])
@@ -104,10 +101,11 @@ def _plan(options: dict[str, Any], output: Path) -> Plan:
         command=bool(options["command"]),
     )
     compile_globs(target.comms)
+    min_wait_ns = option_ns("--min-wait", options["min_wait"]) if options["min_wait"] else 0
     requests = resolve_requests(options["request"], features.tracefs, target.pids)
     return Plan(
         spool=output,
-        options=Options(target, requests, min_wait_ns=_min_wait_ns(options)),
+        options=Options(target, requests, min_wait_ns=min_wait_ns),
         features=features,
         roles=resolve_rules(options["foreground"], options["background"], options["profile"]),
         duration_s=options["duration"],
@@ -116,6 +114,7 @@ def _plan(options: dict[str, Any], output: Path) -> Plan:
         progress=_show_progress,
         max_cpu=options["max_cpu"] / 100 if options["max_cpu"] else None,
         flight=flight_plan(options, output, requests.names.values()),
+        cmdline=options["cmdline"],
     )
 
 
@@ -241,6 +240,7 @@ def record_command(load: Loader) -> click.Command:
         help="Record less when recording takes more than this of one CPU.",
     )
     @flight_options
+    @cmdline_option
     @click.option(
         "--without",
         multiple=True,

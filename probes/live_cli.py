@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from rcp.probes.attach import Probes
+from rcp.probes.cmdlines import FULL
 from rcp.probes.durations import DurationError, option_ns
 from rcp.probes.live import Interval, Live, LivePlan
 from rcp.probes.record import Plan, describe
@@ -22,7 +23,7 @@ from rcp.probes.spool import Spool
 
 # What record takes and a table that is only looked at has no use for.
 _OF_RECORD_ONLY = (
-    *("output", "force", "duration", "max_spool", "max_cpu", "command"),
+    *("output", "force", "duration", "max_spool", "max_cpu", "command", "cmdline"),
     *("keep", "when", "after", "max_dumps"),
 )
 _SHORTEST_INTERVAL_NS = 500_000_000
@@ -105,8 +106,11 @@ def live_command(
             interval_ns = option_ns("--interval", interval, bare_seconds=True)
             if interval_ns < _SHORTEST_INTERVAL_NS:
                 raise DurationError(f"--interval {interval!r}: give at least 0.5 s.")
-            unused = dict.fromkeys(("duration", "max_cpu", "keep", "after", "max_dumps"))
-            plan = make_plan({**options, **unused, "when": (), "command": (), "max_spool": 1})
+            unused: dict[str, Any] = dict.fromkeys(
+                ("duration", "max_cpu", "keep", "after", "max_dumps")
+            )
+            unused |= {"when": (), "command": (), "max_spool": 1, "cmdline": FULL}
+            plan = make_plan({**options, **unused})
             _watch(plan, LivePlan(interval_ns, count, max_cpu / 100), form, analysis)
         except user_errors as error:
             fail(str(error))

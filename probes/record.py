@@ -17,13 +17,14 @@ from typing import Any
 
 from rcp.probes.active import missing_probes
 from rcp.probes.attach import Probes
+from rcp.probes.cmdlines import FULL, cmdlines, redacted, told
 from rcp.probes.command import HeldCommand
 from rcp.probes.drain import Recorder, Source
 from rcp.probes.events import SCHEMA_VERSION
 from rcp.probes.features import Features
 from rcp.probes.flight import Flight, FlightPlan, announce, describe_flight
 from rcp.probes.program import Options
-from rcp.probes.roles import cmdlines
+from rcp.probes.roles import late_pids
 from rcp.probes.rolling import RollingSpool
 from rcp.probes.signals import Signals
 from rcp.probes.spool import SpoolWriter
@@ -56,6 +57,8 @@ class Plan:
     """CPUs that recorder and probes may use together; beyond it they leave things out."""
     flight: FlightPlan | None = None
     """Keep the last seconds only, and write them out when something happens."""
+    cmdline: str = FULL
+    """What to tell of command lines (``cmdlines.py``)."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,12 @@ def _devices() -> dict[str, str]:
     return found
 
 
+def _told_argv(plan: Plan) -> list[str]:
+    """Return our own command line, of which the command to run is not ours to tell."""
+    own = sys.argv[: len(sys.argv) - len(plan.command)]
+    return [*redacted(own), *told(plan.command, plan.cmdline)]
+
+
 def describe(plan: Plan) -> dict[str, Any]:
     """Return the spool's ``meta``: where, when, how and of whom the recording is made."""
     shift = os.environ.get("RCP_LAB_ICOUNT_SHIFT", "")
@@ -91,7 +100,7 @@ def describe(plan: Plan) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "rcp_version": version("rcp"),
-        "argv": sys.argv,
+        "argv": _told_argv(plan),
         "host": {
             "name": platform.node(),
             "kernel": platform.release(),
@@ -108,7 +117,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         },
         "recorder_pid": os.getpid(),
         "roles": plan.roles,
-        "cmdlines": cmdlines(),
+        "cmdlines": cmdlines(plan.cmdline),
         "request_syscalls": {str(number): name for number, name in requests.syscalls.items()},
         "request_points": {str(number): name for number, name in requests.point_names.items()},
         "devices": _devices(),
@@ -160,7 +169,8 @@ def _why_end(session: _Session, started_s: float) -> tuple[str, str] | None:
         return "signal", session.signals.received.name
     if session.command and session.command.poll() is not None:
         # one line, however long the command is
-        short = textwrap.shorten(shlex.join(plan.command), 60, placeholder=" …")
+        words = told(plan.command, plan.cmdline)
+        short = textwrap.shorten(shlex.join(words), 60, placeholder=" …")
         return "command", f"`{short}` ended"
     if plan.duration_s is not None and time.monotonic() - started_s >= plan.duration_s:
         return "duration", f"{plan.duration_s:g} s"
@@ -238,7 +248,8 @@ def record_from(
         ended_ns = time.monotonic_ns()
         cost = session.upkeep.close(recorder.n_records)
         end = {"why": why, "detail": detail, "ended_monotonic_ns": ended_ns, "cost": cost}
-        session.spool.close({**end, "cmdlines": cmdlines()})
+        seen = {"cmdlines": cmdlines(plan.cmdline), "role_pids": late_pids(plan.roles)}
+        session.spool.close({**end, **seen})
         if flight and why != "disk":
             shutil.rmtree(plan.spool)
     except OSError as error:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rcp.probes.cmdlines import pids_of
 from rcp.probes.program import Cgroup
 from rcp.probes.role_profiles import Profile, profiles
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
-_CMDLINE_MAX = 200  # characters: the program and what it is about; not a whole class path
 _KINDS = ("comm", "pid", "cgroup", "cmdline")
 
 
@@ -57,31 +56,12 @@ def with_descendants(pids: Iterable[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def cmdlines() -> dict[str, str]:
-    """Return the command line of every process but this one, by pid; kernel threads have none.
-
-    It is what ``ps`` shows: many servers write over it what a process does. Long ones are cut.
-    """
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            raw = (entry / "cmdline").read_bytes()
-        except OSError:  # it ended meanwhile
-            continue
-        text = raw.replace(b"\0", b" ").decode(errors="replace").rstrip()
-        if text:
-            found[entry.name] = text[:_CMDLINE_MAX]
-    return found
-
-
 def _pids_by_cmdline(pattern: str) -> list[int]:
     try:
         wanted = re.compile(pattern)
     except re.error as error:
         raise RuleError(f"bad regular expression {pattern!r} in cmdline rule: {error}.") from error
-    return sorted(int(pid) for pid, text in cmdlines().items() if wanted.search(text))
+    return pids_of(wanted)
 
 
 def resolve_rule(role: str, text: str) -> dict[str, Any]:
@@ -104,6 +84,15 @@ def resolve_rule(role: str, text: str) -> dict[str, Any]:
     if kind == "cmdline":
         rule["pids"] = _pids_by_cmdline(value)
     return rule
+
+
+def late_pids(rules: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the processes that each ``cmdline`` rule matches now, by the rule's text.
+
+    What a recording tells of command lines is too little to find those that came later.
+    """
+    texts = {str(rule["rule"]) for rule in rules if str(rule["rule"]).startswith("cmdline:")}
+    return {text: _pids_by_cmdline(text.partition(":")[2]) for text in sorted(texts)}
 
 
 def profile_named(name: str) -> Profile:

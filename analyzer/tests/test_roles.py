@@ -80,3 +80,12 @@ def test_a_title_seen_at_either_end_of_the_recording_counts() -> None:
     meta = {"roles": [entry], "cmdlines": {"1": "before", "2": "a"}}
     (rule,) = parse_rules({**meta, "end": {"cmdlines": {"2": "now b", "4": "b"}}})
     assert rule.pids == {1, 3, 4}
+
+
+def test_processes_that_came_later_are_found_by_more_than_is_told() -> None:
+    entry = {"role": "background", "rule": "cmdline:--backup", "pids": [3]}
+    end = {"cmdlines": {"5": "tool"}, "role_pids": {"cmdline:--backup": [5]}}
+    (rule,) = parse_rules({"roles": [entry], "end": end})
+    assert rule.pids == {3, 5}
+    (rule,) = parse_rules({"roles": [entry], "end": {"role_pids": "damaged"}})
+    assert rule.pids == {3}

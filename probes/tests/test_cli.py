@@ -77,6 +77,15 @@ def test_the_commands_exit_status_is_passed_on(recorder: SimpleNamespace, tmp_pa
     assert (tmp_path / "a.duckdb").exists()
 
 
+def test_how_much_of_command_lines_is_told_is_asked_for(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    assert run(recorder, "-o", str(tmp_path / "a.spool")).exit_code == 0
+    assert recorder.plan.cmdline == "full"
+    assert run(recorder, "--cmdline", "name", "-o", str(tmp_path / "b.spool")).exit_code == 0
+    assert recorder.plan.cmdline == "name"
+
+
 def test_a_full_disk_keeps_the_spool_and_says_how_to_go_on(
     recorder: SimpleNamespace, tmp_path: Path
 ) -> None:

@@ -1,6 +1,9 @@
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,12 +12,25 @@ from rcp.probes import roles
 from rcp.probes.roles import (
     RuleError,
     cgroup_of,
-    cmdlines,
+    late_pids,
     require_pid,
     resolve_rule,
     resolve_rules,
     with_descendants,
 )
+
+
+@contextmanager
+def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process whose exec is over, so that its command line is in place."""
+    process = subprocess.Popen(command)
+    while Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")[0] != command[0].encode():
+        time.sleep(0.001)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_rules_keep_their_order_and_foreground_comes_first() -> None:
@@ -41,23 +57,17 @@ def test_an_unknown_profile_is_refused() -> None:
     )
 
 
-def test_command_lines_are_those_of_running_processes() -> None:
-    with subprocess.Popen(["cat", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(b"\n")
-        process.stdin.flush()
-        process.stdout.readline()  # only now is its exec over, and its command line in place
-        found = cmdlines()
-        process.kill()
-    assert found[str(process.pid)] == "cat -"
-    assert str(os.getpid()) not in found
-
-
 def test_a_cmdline_rule_finds_running_processes() -> None:
     own = Path("/proc/self/cmdline").read_bytes().split(b"\0")[0].decode()
     rule = resolve_rule("background", f"cmdline:{own}")
     assert os.getpid() not in rule["pids"]  # the recorder never finds itself
+
+
+def test_a_cmdline_rule_finds_processes_that_came_later() -> None:
+    rules = [{"role": "background", "rule": "cmdline:^sleep 61"}, {"rule": "comm:sleep"}]
+    assert late_pids(rules) == {"cmdline:^sleep 61": []}
+    with running("sleep", "61") as process:
+        assert late_pids(rules) == {"cmdline:^sleep 61": [process.pid]}
 
 
 def test_a_cgroup_is_known_by_inode_and_depth(
