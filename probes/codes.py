@@ -1,0 +1,73 @@
+"""What the numbers in records mean; ``events.py`` declares the records, and hands these out."""
+
+from __future__ import annotations
+
+import enum
+
+
+class WaitReason(enum.IntEnum):
+    """What a sleep waited for, as far as an annotating probe knew.
+
+    Only waits whose object or owner the kernel stack cannot tell have an annotator; the
+    analyzer names the others from the stack.
+    """
+
+    NONE = 0
+    LOCK = 1
+    JOURNAL_COMMIT = 2
+    JOURNAL_HANDLE = 3
+    JOURNAL_SPACE = 4
+    PAGE_LOCK = 5
+    PAGE_WRITEBACK = 6
+    BUFFER_LOCK = 7
+    BUFFER_SHADOW = 8
+    ADMISSION_TAG = 9
+    FUTEX = 10
+    DIRTY_THROTTLE = 11
+    SYSV_SEM = 12
+
+
+class SleepFlag(enum.IntFlag):
+    """Bits of ``sleep.flags``."""
+
+    UNINTERRUPTIBLE = 1  # TASK_UNINTERRUPTIBLE: the D state
+    PREEMPTED = 2  # did not sleep: left the CPU runnable (ts == woken_ns)
+    FIRST_SEEN = 4  # the task's first record: what it did before run_ns is not known
+    WOKEN_BY_HARDIRQ = 8  # the waker was a hard interrupt, not the task it interrupted
+    WOKEN_BY_SOFTIRQ = 16
+    OWNER_GUESSED = 32  # owner_tid may be wrong: glibc's word, the last reader, the last taker
+
+
+class IoFlag(enum.IntFlag):
+    """Bits of ``io.flags``."""
+
+    RECORDER = 1  # submitted by the recorder itself
+    REQUEUED = 2  # the driver gave it back at least once
+    FROM_RQ = 4  # its bio was not seen queued: queued_ns is the request's allocation time
+
+
+class TaskFlag(enum.IntFlag):
+    """Bits of ``task.flags``."""
+
+    KTHREAD = 1
+    TARGET = 2  # chosen on the command line: its syscalls are recorded as requests
+    RECORDER = 4
+    EXITED = 8
+
+
+class FileFlag(enum.IntFlag):
+    """Bits of ``file.flags``."""
+
+    DIRECTORY = 1
+    BLOCK_DEVICE = 2  # the device's own pages: file system metadata and the journal
+
+
+class LockType(enum.IntEnum):
+    """Kind of lock of a ``lock_wait`` (include/trace/events/lock.h, LCB_F_*)."""
+
+    OTHER = 0  # semaphore, or a kind the flags do not tell
+    MUTEX = 1
+    RWSEM_READ = 2
+    RWSEM_WRITE = 3
+    PERCPU_RWSEM = 4
+    RTMUTEX = 5
