@@ -195,13 +195,14 @@ def _answer(store: Store, header: Header, patterns: list[Pattern]) -> Answer:
     share = inverted / total if total else 0.0
     first = patterns[0]
     whose = "background work" if first.role == "background" else "work that no role rule names"
-    were, their = ("was", "its") if n_held_up == 1 else ("were", "their")
+    were, these = ("was", "it") if n_held_up == 1 else ("were", f"these {n_held_up}")
     return Answer(
         header.n_requests,
         n_held_up,
         share,
         f"{n_held_up} of {header.n_requests} {what} {were} held up by {whose}, "
-        f"{share * 100:.0f} % of {their} time; mostly {first.culprit} ({first.kind}{_via(first)}).",
+        f"for {share * 100:.0f} % of the time {these} took; "
+        f"mostly {first.culprit} ({first.kind}{_via(first)}).",
     )
 
 

@@ -7,15 +7,17 @@ import pytest
 from click.testing import CliRunner
 
 from rcp.analyzer.cli import main
-from rcp.analyzer.load import load_in_memory
+from rcp.analyzer.load import load_in_memory, load_spool
 from rcp.analyzer.store import Store
 from rcp.fixtures.synth import Synth
+from rcp.probes.events import WaitReason
 
 Load = Callable[[Synth], Store]
 Rows = Callable[[Synth], list[tuple[object, ...]]]
 Ask = Callable[[Synth, str], list[tuple[object, ...]]]
 
 Export = Callable[..., Path]
+ErrorOf = Callable[..., str]
 
 
 @pytest.fixture
@@ -72,5 +74,49 @@ def export() -> Export:
         result = CliRunner().invoke(main, [str(word) for word in command])
         assert result.exit_code == 0, result.output
         return target
+
+    return of
+
+
+def _busy() -> Synth:
+    synth = Synth([("background", "comm:checkpointer")])
+    fg = synth.task("writer", tid=10, target=True)
+    jbd2 = synth.task("jbd2/nvme0n1-8", tid=5, kthread=True)
+    bg = synth.task("checkpointer", tid=20)
+    synth.sleep(bg, 1, 2)
+    for ts in (1000, 1_000_000):
+        synth.request(fg, ts, ts + 100)
+    synth.sleep(fg, 1010, 1090, waker=jbd2, reason=WaitReason.JOURNAL_COMMIT)
+    sectors = synth.io(bg, 1030, 1084, issued=1040)
+    synth.sleep(jbd2, 1020, 1085, io=sectors, stack=["folio_wait_writeback"])
+    synth.lose("sleep", lost=3)
+    synth.lose("sleep", excluded=9)
+    return synth
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    """The spool of a small recording with an inversion and losses."""
+    return _busy().write(tmp_path / "x.spool")
+
+
+@pytest.fixture
+def recording(spool: Path) -> Path:
+    """The same as a store, beside the spool."""
+    load_spool(spool, spool.with_name("x.duckdb"))
+    return spool.with_name("x.duckdb")
+
+
+@pytest.fixture(scope="session")
+def error_of() -> ErrorOf:
+    """The one line of a command's error; also checks its form."""
+
+    def of(*arguments: object) -> str:
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exit_code == 2, result.output
+        assert result.stdout == ""
+        assert result.stderr.startswith("rcp-trace: error: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr.removeprefix("rcp-trace: error: ").rstrip("\n")
 
     return of
