@@ -15,8 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.causes import Shares
-from rcp.analyzer.suspects import Owners, Suspects
+from rcp.analyzer.suspects import SHARE_MIN, Owners, Suspects
 from rcp.analyzer.trace import Index, Ios, Times
+
+EXCESS_MIN = 0.10
+"""Part of the solo time an excess must pass: below it, it is the device's own jitter."""
 
 ALONE_MIN = 1
 """Ios that must have run alone for their median to be the solo time; none is a guess."""
@@ -50,6 +53,11 @@ class Ahead:
     bytes: Times
     share: npt.NDArray[np.float64]
     """Their part of all others' bytes (of tags, or when nobody has bytes: ios)."""
+
+    @property
+    def guilty(self) -> npt.NDArray[np.intp]:
+        """The windows that suspects had so large a part in that it is their fault."""
+        return np.flatnonzero((self.owner >= 0) & (self.share >= SHARE_MIN))
 
 
 def _before(

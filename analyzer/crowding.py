@@ -12,19 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.ahead import Windows, ios_ahead, solo_service_ns
+from rcp.analyzer.ahead import EXCESS_MIN, Ahead, Windows, ios_ahead, solo_service_ns
 from rcp.analyzer.critical_path import ADMISSION_TAG, DEVICE, QUEUE
 from rcp.analyzer.flushes import flush_excess
 from rcp.analyzer.found import KIND, Found, Rows, found_rows
 from rcp.analyzer.lookup import first_from
 from rcp.analyzer.oncpu import stints
 from rcp.analyzer.paths import Paths
-from rcp.analyzer.suspects import SHARE_MIN, Blame, Suspects
+from rcp.analyzer.reasons import REASONS
+from rcp.analyzer.suspects import Blame, Suspects
 from rcp.analyzer.throttles import dirtied_meanwhile
 from rcp.analyzer.trace import Index, Times, Trace
-
-DEVICE_EXCESS_MIN = 0.10
-"""Share of the solo service time an excess must pass: below it, it is the device's own jitter."""
 
 GUESS_CONFIDENCE = 0.5
 """Of a verdict that rests on a plausible guess instead of a record."""
@@ -63,17 +61,34 @@ class Beside:
             self.pid[edges.request[asked]],
             np.full(len(asked), -1, np.int32),
         )
-        ahead = ios_ahead(windows, ios, ios.got, self.blame.io, self.suspects, by_count=True)
-        hit = np.flatnonzero((ahead.owner >= 0) & (ahead.share >= SHARE_MIN))
-        chosen, wait, at = _kept(hit, len(asked), chosen, wait, of_segment)
+        ahead = self._ahead(windows, places=True)
+        chosen, wait, at = _kept(ahead.guilty, len(asked), chosen, wait, of_segment)
         slot = edges.reason[wait] != ADMISSION_TAG
+        kind = np.where(slot, KIND["admission_slot"], KIND["admission_tag"])
+        return self._behind(ahead, at, chosen, kind, wait)
+
+    def _ahead(self, windows: Windows, places: bool) -> Ahead:
+        """Count suspects' ios: those with a tag, held from G on, or at the device, from D on."""
+        ios = self.trace.ios
+        start = ios.got if places else ios.issued
+        return ios_ahead(windows, ios, start, self.blame.io, self.suspects, by_count=places)
+
+    def _behind(
+        self,
+        ahead: Ahead,
+        at: Rows,
+        chosen: Rows,
+        kind: npt.NDArray[np.integer] | int,
+        edge: Index,
+    ) -> Found:
+        """Return the segments ``chosen`` as answered by the windows ``at``."""
         return found_rows(
             chosen,
-            np.where(slot, KIND["admission_slot"], KIND["admission_tag"]),
+            kind,
             ahead.owner[at],
             self.paths.segments.dur[chosen],
-            wait,
-            wait,
+            edge,
+            edge,
             ahead.share[at],
             ahead.n_ios[at],
             ahead.bytes[at],
@@ -108,26 +123,9 @@ class Beside:
         lo, io = segments.ts[chosen], segments.io[chosen]
         pid = self.pid[segments.request[chosen]]
         windows = Windows(lo, lo + segments.dur[chosen], ios.dev[io].astype(np.int64), pid, io)
-        # A tag is held from G on; a scheduler's slot at the device from D on.
-        admission = kind not in (QUEUE, DEVICE)
-        start = ios.got if admission else ios.issued
-        ahead = ios_ahead(windows, ios, start, self.blame.io, self.suspects, admission)
-        hit = np.flatnonzero((ahead.owner >= 0) & (ahead.share >= SHARE_MIN))
-        at = chosen[hit]
-        as_kind = "admission_slot"
-        if kind in (ADMISSION_TAG, QUEUE, DEVICE):
-            as_kind = {ADMISSION_TAG: "admission_tag", QUEUE: "queue", DEVICE: "device"}[kind]
-        return found_rows(
-            at,
-            KIND[as_kind],
-            ahead.owner[hit],
-            segments.dur[at],
-            segments.edge[at],
-            segments.edge[at],
-            ahead.share[hit],
-            ahead.n_ios[hit],
-            ahead.bytes[hit],
-        )
+        ahead = self._ahead(windows, places=kind not in (QUEUE, DEVICE))
+        at = chosen[ahead.guilty]
+        return self._behind(ahead, ahead.guilty, at, KIND[REASONS[kind]], segments.edge[at])
 
     def device(self, chosen: Rows) -> Found:
         """Segments at the device: what the io took longer than alone, beside whose ios?"""
@@ -148,7 +146,7 @@ class Beside:
             found.n_ios,
             found.bytes,
         )
-        return found.take(np.flatnonzero(excess > DEVICE_EXCESS_MIN * solo[io]))
+        return found.take(np.flatnonzero(excess > EXCESS_MIN * solo[io]))
 
     def flush(self, chosen: Rows) -> Found:
         """Segments of ios that flush the device's cache: who had filled it?"""

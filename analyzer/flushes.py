@@ -18,13 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.ahead import Windows, ios_ahead, size_bucket
+from rcp.analyzer.ahead import EXCESS_MIN, Windows, ios_ahead, size_bucket
 from rcp.analyzer.lookup import group_codes, last_until
 from rcp.analyzer.suspects import SHARE_MIN, Owners, Suspects
 from rcp.analyzer.trace import OP_FLUSH, OP_WRITE, Index, Ios, Times
-
-EXCESS_MIN = 0.10
-"""Part of the solo time that an excess must pass: below it, it is the device's own jitter."""
 
 
 @dataclass(frozen=True)
