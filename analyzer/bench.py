@@ -37,6 +37,17 @@ from rcp.probes.spool import open_spool
 ROWS = 1_000_000
 
 
+def host_facts() -> dict[str, Any]:
+    """Return what a measurement depends on beside the code; other load is a part of it."""
+    return {
+        "n_cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "load_average": round(os.getloadavg()[0], 1),
+    }
+
+
 def _median(runs: list[dict[str, float]]) -> dict[str, float]:
     return {name: round(float(np.median([run[name] for run in runs])), 4) for name in runs[0]}
 
@@ -190,14 +201,10 @@ def main(rows: int, runs: int, large: bool, as_json: bool) -> None:
     """Measure loading, critical paths and inversions on a synthetic recording."""
     results = [measure(rows, runs)]
     growth = [measure_analysis(rows * times) for times in (1, 3, 10)] if large else []
-    machine = {
-        "n_cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-    }
     if as_json:
-        click.echo(json.dumps({"host": machine, "results": results, "growth": growth}, indent=1))
+        click.echo(
+            json.dumps({"host": host_facts(), "results": results, "growth": growth}, indent=1)
+        )
     else:
         click.echo("\n".join(filter(None, (_text(results), _growth_text(growth)))))
 

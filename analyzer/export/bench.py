@@ -11,8 +11,6 @@ again those N alone.
 from __future__ import annotations
 
 import json
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
+from rcp.analyzer.bench import host_facts
 from rcp.analyzer.critical_path import critical_paths
 from rcp.analyzer.export.perfetto import write_perfetto
 from rcp.analyzer.export.selection import select
@@ -147,15 +146,10 @@ def _text(result: dict[str, Any]) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(slowest: int, as_json: bool) -> None:
     """Measure exporting, and critical paths by us and by Perfetto."""
-    machine = {
-        "n_cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-    }
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:
         result = measure(unpack(RECORDING, Path(folder)), slowest)
     result["recording"] = RECORDING.name
-    click.echo(json.dumps({"host": machine, **result}, indent=1) if as_json else _text(result))
+    click.echo(json.dumps({"host": host_facts(), **result}, indent=1) if as_json else _text(result))
 
 
 if __name__ == "__main__":
