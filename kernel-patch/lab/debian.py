@@ -83,7 +83,8 @@ def logged(pipe: Sequence[list[str]], log_path: Path, show: Callable[[str], None
     try:
         if len(pipe) > 1:
             second = subprocess.Popen(pipe[1], stdin=first.stdout)
-        with log_path.open("w") as log:
+        # By lines: somebody who waits for a compiler looks into the log.
+        with log_path.open("w", buffering=1) as log:
             for line in first.stderr or ():
                 log.write(line)
                 show(line)

@@ -166,7 +166,7 @@ def _step(tree: Path, step: str, wanted: Recipe, progress: Progress) -> None:
             compiled += 1
             if compiled % _FILES_A_STAGE == 0:
                 progress.stage(f"  compiled {compiled} files (all: about {_TYPICAL_FILES})")
-        elif line.startswith(("  LD      vmlinux", "  BTF     ", "  INSTALL ")):
+        elif line.startswith(("  LD      vmlinux", "  BTF ", "  BUILD   ")):
             progress.stage(f"  {line.split()[0]} {line.split()[-1]}")
 
     script = rootfs.guest_file("kernel.sh").decode()
