@@ -3,10 +3,32 @@
  * Which futex a task waits for, and who holds it. The word of a PI futex names its owner by
  * agreement with the kernel. A plain futex has no owner; but when it is a glibc mutex the
  * owner's tid is the third word of the mutex, and a word there that is the tid of another live
- * thread of the same process is taken for it, as a guess.
+ * thread of the same process is taken for it, as a guess. Processes that share a mutex have said
+ * so when they made it: then a thread of any process will do, if all else looks like a mutex.
  */
 
-#define GLIBC_OWNER_OFFSET 8
+/* struct __pthread_mutex_s on x86-64 (glibc, sysdeps/x86/nptl/bits/struct_mutex.h) */
+struct glibc_mutex {
+	u32 lock;
+	u32 count;
+	u32 owner;
+	u32 n_users;
+	u32 kind;
+};
+
+#define GLIBC_LOCK_CONTENDED 2
+#define GLIBC_KIND_SHARED 128 /* PTHREAD_MUTEX_PSHARED_BIT */
+#define GLIBC_KIND_BITS 1023 /* all there are, those of lock elision included */
+
+static inline int is_shared_mutex(struct glibc_mutex *mutex)
+{
+	/* the word of a robust mutex names its owner itself */
+	u32 robust_word = mutex->owner | FUTEX_WAITERS;
+
+	return mutex->kind & GLIBC_KIND_SHARED && !(mutex->kind & ~GLIBC_KIND_BITS) &&
+	       mutex->n_users &&
+	       (mutex->lock == GLIBC_LOCK_CONTENDED || mutex->lock == robust_word);
+}
 
 static inline u32 thread_called(struct task_state *state, u32 tid)
 {
@@ -22,19 +44,21 @@ static inline u32 thread_called(struct task_state *state, u32 tid)
 static inline int begin_futex_wait(u64 address, int is_pi)
 {
 	struct task_state *state = current_state(), *owner;
-	u32 word = 0, tid;
+	struct glibc_mutex mutex = {};
+	u32 tid;
 
 	if (!state)
 		return 0;
 	state->note = (struct wait_note){ .object = address, .reason = RCP_WAIT_FUTEX };
-	if (bpf_probe_read_user(&word, sizeof(word),
-				(void *)(address + (is_pi ? 0 : GLIBC_OWNER_OFFSET))))
+	/* the word of a PI futex, and what is no mutex, may be the last on its page */
+	if (bpf_probe_read_user(&mutex, is_pi ? sizeof(mutex.lock) : sizeof(mutex),
+				(void *)address))
 		return 0;
-	tid = thread_called(state, is_pi ? word & FUTEX_TID_MASK : word);
+	tid = thread_called(state, is_pi ? mutex.lock & FUTEX_TID_MASK : mutex.owner);
 	if (!tid || tid == (u32)bpf_get_current_pid_tgid())
 		return 0;
 	owner = tasks.lookup(&tid);
-	if (!owner || (!is_pi && owner->pid != state->pid))
+	if (!owner || (!is_pi && owner->pid != state->pid && !is_shared_mutex(&mutex)))
 		return 0;
 	state->note.owner_tid = tid;
 	state->note.flags = is_pi ? 0 : RCP_SLEEP_OWNER_GUESSED;

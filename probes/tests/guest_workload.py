@@ -172,6 +172,56 @@ def mutex(name: str, inherits: bool = False) -> dict[str, Any]:
     return {"object": ctypes.addressof(lock)}
 
 
+def between_processes(name: str, lock: Callable[[], Any], unlock: Callable[[], Any]) -> None:
+    """As hold_and_wait, but the two are processes."""
+    read, write = os.pipe()
+
+    def holder() -> None:
+        lock()
+        os.write(write, b".")
+        time.sleep(0.02)
+        unlock()
+
+    def waiter() -> None:
+        os.read(read, 1)
+        lock()
+        unlock()
+
+    wait_for(task(f"{name}-holder", holder), task(f"{name}-waiter", waiter))
+
+
+def shared_mutex() -> dict[str, Any]:
+    """A pthread mutex that two processes share."""
+    memory, attributes = mmap.mmap(-1, PAGE), ctypes.create_string_buffer(64)
+    lock = (ctypes.c_char * 64).from_buffer(memory)
+    libc.pthread_mutexattr_init(attributes)
+    libc.pthread_mutexattr_setpshared(attributes, 1)  # PTHREAD_PROCESS_SHARED
+    libc.pthread_mutex_init(lock, attributes)
+    between_processes(
+        "shared", lambda: libc.pthread_mutex_lock(lock), lambda: libc.pthread_mutex_unlock(lock)
+    )
+    return {"object": ctypes.addressof(lock)}
+
+
+def bare_futex() -> dict[str, Any]:
+    """A shared futex that is no mutex, although its third word is the tid of a live process."""
+    memory = mmap.mmap(-1, PAGE)
+    words = (ctypes.c_uint32 * 5).from_buffer(memory)
+
+    def lock() -> None:
+        if words[0] == 0:
+            words[0], words[2] = 2, os.getpid()
+        else:
+            libc.syscall(202, words, 0, 2, None)  # FUTEX_WAIT while the word is 2
+
+    def unlock() -> None:
+        words[0] = 0
+        libc.syscall(202, words, 1, 1)  # FUTEX_WAKE
+
+    between_processes("bare", lock, unlock)
+    return {"object": ctypes.addressof(words)}
+
+
 def semaphore() -> dict[str, Any]:
     """A SysV semaphore used as a mutex."""
     semaphores = libc.semget(0, 2, 0o600)  # IPC_PRIVATE
@@ -208,6 +258,8 @@ def main() -> None:
         "shadows": shadows(),
         "mutex": mutex("mutex"),
         "pi": mutex("pi", inherits=True),
+        "shared": shared_mutex(),
+        "bare": bare_futex(),
         "semaphore": semaphore(),
         "throttled": throttled(),
     }

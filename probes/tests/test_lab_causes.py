@@ -183,6 +183,7 @@ def test_a_wait_for_a_buffer_in_the_journal_names_the_journal_thread(evidence: E
     [
         ("mutex", WaitReason.FUTEX, True),
         ("pi", WaitReason.FUTEX, False),
+        ("shared", WaitReason.FUTEX, True),
         ("semaphore", WaitReason.SYSV_SEM, True),
         ("inner", WaitReason.FUTEX, True),
     ],
@@ -198,6 +199,14 @@ def test_a_wait_for_a_lock_of_user_memory_names_the_holder(
     assert bool(row["flags"] & SleepFlag.OWNER_GUESSED) is is_guess
     if name in evidence.truth:
         assert int(row["object"]) == evidence.truth[name]["object"]
+
+
+def test_a_shared_word_that_looks_like_an_owner_is_none_without_a_mutex(
+    evidence: Evidence,
+) -> None:
+    (row,) = evidence.sleeps("bare-waiter", WaitReason.FUTEX)
+    assert int(row["object"]) == evidence.truth["bare"]["object"]
+    assert row["owner_tid"] == 0
 
 
 def test_every_pause_of_a_writer_is_recorded_as_ftrace_saw_it(evidence: Evidence) -> None:
