@@ -162,7 +162,7 @@ class _Walk:
         g = np.clip(ios.got[io], q, hi)
         d = np.clip(ios.issued[io], g, hi)
         nobody = np.full(len(io), -1, np.int32)
-        admission = self._admission(ios.submitter[io], q, g)
+        admission = self._admission(io, q, g)
         for kind, begin, end in ((admission, q, g), (QUEUE, g, d), (DEVICE, d, hi)):
             self.emit(Frames(waits.request, nobody, begin, end, waits.edge), depth + 1, kind, io)
         submitter = ios.submitter[io]
@@ -172,9 +172,13 @@ class _Walk:
         follow = np.flatnonzero(known & (q > lo))
         return before.take(follow).of(submitter[follow])
 
-    def _admission(self, submitter: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
-        """Tell a throttled submitter from one without a tag, by what it slept for in [Q, G)."""
-        kind = np.full(len(q), ADMISSION_TAG, np.int8)
+    def _admission(self, io: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
+        """Tell a throttled submitter from one without a tag, by what it slept for in [Q, G).
+
+        Under blk-throttle nobody need sleep there, but then the io itself tells.
+        """
+        kind = np.where(self.ios.throttled[io], ADMISSION_SLOT, ADMISSION_TAG).astype(np.int8)
+        submitter = self.ios.submitter[io]
         slept = np.flatnonzero((g - q >= ADMISSION_SLEEP_MIN_NS) & (submitter >= 0))
         nobody = submitter[slept]
         sleep = self.offcpu.first_sleep(Frames(nobody, nobody, q[slept], g[slept], nobody))

@@ -7,22 +7,23 @@ meanwhile are looked for; the confidence is their part of all who had it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.ahead import EXCESS_MIN, Ahead, Windows, ios_ahead, solo_service_ns
-from rcp.analyzer.critical_path import ADMISSION_TAG, DEVICE, QUEUE
+from rcp.analyzer.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.analyzer.flushes import flush_excess
 from rcp.analyzer.found import KIND, Found, Rows, found_rows
-from rcp.analyzer.lookup import first_from
+from rcp.analyzer.lookup import first_from, group_codes
 from rcp.analyzer.oncpu import stints
 from rcp.analyzer.paths import Paths
 from rcp.analyzer.reasons import REASONS
 from rcp.analyzer.suspects import Blame, Suspects
 from rcp.analyzer.throttles import dirtied_meanwhile
 from rcp.analyzer.trace import Index, Times, Trace
+from rcp.probes.events import IO
 
 GUESS_CONFIDENCE = 0.5
 """Of a verdict that rests on a plausible guess instead of a record."""
@@ -116,6 +117,18 @@ class Beside:
             wait,
             GUESS_CONFIDENCE * share[at],
         )
+
+    def held_back(self, chosen: Rows) -> Found:
+        """Segments of ios that io.max held back: who used up their cgroup's limit meanwhile?
+
+        A limit that several cgroups share, being their parent's, is not looked into.
+        """
+        if len(chosen) == 0:
+            return self.stage(chosen, ADMISSION_SLOT)
+        ios, cgroup = self.trace.ios, self.trace.rows[IO.name]["cgroup_id"]
+        # what is shared is the limit of a cgroup on a device, not the device
+        limited = replace(ios, dev=group_codes(ios.dev, cgroup.astype(np.int64)).astype("u4"))
+        return replace(self, trace=replace(self.trace, ios=limited)).stage(chosen, ADMISSION_SLOT)
 
     def stage(self, chosen: Rows, kind: int) -> Found:
         """Segments that are one stage of an io: whose ios stood before it, or beside it?"""

@@ -144,6 +144,10 @@ class _Search:
         at_flush[of_io] = beside.trace.ios.asks_flush[segments.io[of_io]]
         at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)
         self.answer(beside.flush(self.ask(at_flush)))
+        held_back = of_io & (segments.kind == ADMISSION_SLOT)
+        held_back[held_back] = beside.trace.ios.throttled[segments.io[held_back]]
+        self.answer(beside.held_back(self.ask(held_back)))
+        of_io &= ~held_back
         for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE):
             self.answer(beside.stage(self.ask(of_io & (segments.kind == kind)), kind))
         self.answer(beside.device(self.ask(of_io & (segments.kind == DEVICE))))

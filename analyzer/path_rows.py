@@ -27,6 +27,8 @@ class PathSegment(NamedTuple):
     """File the io reads or writes."""
     ran: str | None
     """runqueue: who ran instead."""
+    is_throttled: bool | None
+    """blk-throttle held the io back."""
 
 
 class PathEdge(NamedTuple):
@@ -60,7 +62,8 @@ _SEGMENTS = """
     SELECT chosen.ts - request.ts, chosen.dur, depth, kind, task.comm, task.role,
         chosen.io_id, io.op, io.bytes,
         coalesce(device.name, (io.dev >> 20) || ':' || (io.dev & 1048575)),
-        submitter.comm, submitter.role, edge_id, file.path, ran.comm
+        submitter.comm, submitter.role, edge_id, file.path, ran.comm,
+        io.is_throttled
     FROM chosen
     JOIN request USING (request_id)
     LEFT JOIN task ON task.utid = chosen.utid

@@ -23,6 +23,7 @@ from rcp.probes.events import (
     FILE,
     RECORDS,
     REQUEST,
+    IoFlag,
     LockType,
     Record,
     SleepFlag,
@@ -61,11 +62,13 @@ _SLEEP = f"""
     FROM sleep ORDER BY sleep_id
 """
 
-_IO = """
+_IO = f"""
     SELECT io_id AS id, queued_ns, got_ns, coalesce(inserted_ns, 0) AS inserted_ns, issued_ns,
         completed_ns, sector, coalesce(ino, 0) AS ino, coalesce(cgroup_id, 0) AS cgroup_id, bytes,
         dev, coalesce(submitter_utid, 0) AS submitter_tid, cmd_flags, n_bios,
-        if(is_recorder, 1, 0) + if(is_requeued, 2, 0) + if(is_from_request, 4, 0) AS flags, error
+        {_flag("is_recorder", IoFlag.RECORDER)} + {_flag("is_requeued", IoFlag.REQUEUED)}
+            + {_flag("is_from_request", IoFlag.FROM_RQ)}
+            + {_flag("is_throttled", IoFlag.THROTTLED)} AS flags, error
     FROM io
 """
 

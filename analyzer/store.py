@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from rcp.analyzer.modules import read_modules
 
-STORE_VERSION = 2
-"""Raised when a table or column changes its meaning or goes away."""
+STORE_VERSION = 3
+"""Raised when a table or column changes its meaning, goes away, or is one that reports ask for."""
 
 BATCH_ROWS = 500_000
 """Rows per Arrow batch: above some 100,000, DuckDB writes row groups past its log; batches

@@ -70,6 +70,8 @@ def _segment_node(segment: PathSegment) -> _Node:
         # prepositions: a write goes to a file, a read comes from one
         file = f" {'from' if segment.op == 'read' else 'to'} {segment.path}" if segment.path else ""
         stage = _IO_STAGES.get(segment.kind, segment.kind)
+        if segment.is_throttled and segment.kind == "admission_slot":
+            stage = "is held back by blk-throttle (admission_slot)"
         text = f"its {io}{file} on {segment.device} {stage}"
         short = f"ios, {segment.kind}"
     elif segment.kind == "unknown":

@@ -28,6 +28,7 @@ from rcp.probes.events import (
     SLEEP,
     TASK,
     THROTTLE,
+    IoFlag,
     Record,
     SleepFlag,
 )
@@ -87,6 +88,8 @@ class Ios:
     op: npt.NDArray[np.uint8]
     asks_flush: npt.NDArray[np.bool_]
     """It is, or waits for, a flush of the device's cache."""
+    throttled: npt.NDArray[np.bool_]
+    """Held back by blk-throttle (io.max) from Q to G."""
 
     def __len__(self) -> int:
         return len(self.submitter)
@@ -200,7 +203,7 @@ def _ios(rows: Rows, resolver: Resolver) -> Ios:
         queued = _times(part, "queued_ns")
         got = np.maximum(_times(part, "got_ns"), queued)
         issued = np.maximum(_times(part, "issued_ns"), got)
-        tids = np.ascontiguousarray(part["submitter_tid"])
+        tids, op = np.ascontiguousarray(part["submitter_tid"]), part["cmd_flags"] & 0xFF
         return {
             "submitter": _some_utids(tids, queued, resolver),
             "queued": queued,
@@ -209,9 +212,9 @@ def _ios(rows: Rows, resolver: Resolver) -> Ios:
             "completed": np.maximum(_times(part, "completed_ns"), issued),
             "bytes": part["bytes"],
             "dev": part["dev"],
-            "op": (part["cmd_flags"] & 0xFF).astype(np.uint8),
-            "asks_flush": ((part["cmd_flags"] & 0xFF) == OP_FLUSH)
-            | ((part["cmd_flags"] & (PREFLUSH | FUA)) != 0),
+            "op": op.astype(np.uint8),
+            "asks_flush": (op == OP_FLUSH) | ((part["cmd_flags"] & (PREFLUSH | FUA)) != 0),
+            "throttled": (part["flags"] & IoFlag.THROTTLED) != 0,
         }
 
     return Ios(**columns_of(rows, some))

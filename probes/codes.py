@@ -44,6 +44,7 @@ class IoFlag(enum.IntFlag):
     RECORDER = 1  # submitted by the recorder itself
     REQUEUED = 2  # the driver gave it back at least once
     FROM_RQ = 4  # its bio was not seen queued: queued_ns is the request's allocation time
+    THROTTLED = 8  # blk-throttle (io.max) held it back: that is what it did from Q to G
 
 
 class TaskFlag(enum.IntFlag):

@@ -66,6 +66,15 @@ PROBES: tuple[Probe, ...] = (
         functions=("blk_mq_end_request", "blk_mq_end_request_batch"),
     ),
     Probe(
+        "io_hold",
+        "io_hold.bpf.c",
+        "which ios io.max held back, and since when",
+        optional_functions=("__blk_throtl_bio",),
+        without_optional="an io that io.max holds back seems to be queued late, by a kernel worker",
+        needs_any=True,
+        without="an io that io.max holds back seems to be queued late, by a kernel worker",
+    ),
+    Probe(
         "request",
         "request.bpf.c",
         "how long each chosen syscall of a chosen task took",

@@ -8,12 +8,13 @@ import pytest
 
 from rcp.analyzer.found import KINDS
 from rcp.fixtures.synth import Synth
-from rcp.probes.events import WaitReason
+from rcp.probes.events import IoFlag, WaitReason
 
 if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Rows
 
 US = 1000
+HELD = IoFlag.THROTTLED
 FLUSH, PREFLUSH, WRITE = 2, 1 << 18, 1
 
 BACKGROUND = [
@@ -167,6 +168,24 @@ def test_submitters_admission_is_a_stage_of_the_io_waited_for(inversions: Rows, 
     synth.sleep(stage.fg, 120 * US, 180 * US, io=io, stack=["folio_wait_writeback"])
     chain = f"fsync → page_writeback → io by client → {kind} behind backup"
     assert inversions(synth) == [(kind, "backup", 30 * US, chain, 1.0)]
+
+
+@pytest.mark.parametrize(("cgroup", "guilty"), [(7, True), (8, False)])
+def test_io_max_holds_back_an_io_for_those_who_use_up_the_limit(
+    inversions: Rows, segments: Rows, cgroup: int, guilty: bool
+) -> None:
+    """The writer's io is held for 60 µs, while two of the backup's are let in; nobody sleeps for
+    a place, and who is in another cgroup has another limit."""
+    stage = Stage()
+    synth = stage.synth
+    for got in (120, 150):
+        synth.io(stage.bg, 10 * US, (got + 5) * US, got=got * US, cgroup_id=cgroup, flags=HELD)
+    io = synth.io(stage.fg, 110 * US, 180 * US, got=170 * US, cgroup_id=7, flags=HELD)
+    synth.sleep(stage.fg, 115 * US, 180 * US, io=io, stack=["io_schedule"])
+    chain = "fsync → device → io by writer → admission_slot behind backup"
+    expected = [("admission_slot", "backup", 55 * US, chain, 1.0)]
+    assert inversions(synth) == (expected if guilty else [])
+    assert (115 * US, 55 * US, "admission_slot", f"io {io}") in segments(synth)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from rcp.analyzer.story import tell
 from rcp.fixtures.synth import DEVICE, Synth
-from rcp.probes.events import WaitReason
+from rcp.probes.events import IoFlag, WaitReason
 
 if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Load
@@ -80,6 +80,16 @@ def test_a_throttled_writer_is_told_its_numbers(load: Load) -> None:
         )
         for text in texts(load, synth)
     )
+
+
+def test_an_io_that_io_max_holds_back_names_the_policy(load: Load) -> None:
+    synth = Synth()
+    fg = synth.task("writer", target=True)
+    synth.request(fg, 1000, 1100)
+    io = synth.io(fg, 1005, 1090, got=1050, flags=IoFlag.THROTTLED)
+    synth.sleep(fg, 1010, 1090, io=io, stack=["io_schedule"])
+    told = "its write of 4 KiB on nvme0n1 is held back by blk-throttle (admission_slot)"
+    assert told in texts(load, synth)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@
 #define RCP_IO_RECORDER 1
 #define RCP_IO_REQUEUED 2
 #define RCP_IO_FROM_RQ 4
+#define RCP_IO_THROTTLED 8
 
 #define RCP_TASK_IS_KTHREAD 1
 #define RCP_TASK_IS_TARGET 2

@@ -19,6 +19,11 @@ struct bio_state {
 /* LRU: bios of drivers without requests (dm, md) never finish here. */
 BPF_TABLE("lru_hash", u64, struct bio_state, bios, 65536);
 BPF_HASH(ios, u64, struct io_record, 65536);
+/* Not 0 once blk-throttle was asked about a bio (io_hold.bpf.c): without limits it never is. */
+BPF_ARRAY(holds_bios, int, 1);
+
+/* In bio_state.flags: submitted, but not queued yet, so its submitter and time are known. */
+#define BIO_IS_HELD (1U << 31)
 BPF_PERCPU_ARRAY(io_count, u64, 1);
 
 /* More merged bios than this are not looked at: 64 * 4 KiB is a common request limit. */
@@ -52,7 +57,8 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 {
 	u64 bio = ctx->args[0];
 	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct bio_state state = {};
+	struct bio_state state = {}, *held;
+	int zero = 0, *is_used;
 	struct bio copy = {};
 
 	if (is_paused()) {
@@ -69,6 +75,13 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	state.tid = (u32)pid_tgid;
 	if (pid_tgid >> 32 == RCP_SELF_PID)
 		state.flags = RCP_IO_RECORDER;
+	is_used = holds_bios.lookup(&zero);
+	held = is_used && *is_used ? bios.lookup(&bio) : NULL;
+	if (held && held->flags & BIO_IS_HELD) {
+		state.queued_ns = held->queued_ns;
+		state.tid = held->tid;
+		state.flags = RCP_IO_THROTTLED | (held->flags & RCP_IO_RECORDER);
+	}
 	bios.update(&bio, &state);
 	return 0;
 }

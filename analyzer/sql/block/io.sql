@@ -17,6 +17,7 @@ CREATE TABLE io (
     is_requeued BOOLEAN,
     is_from_request BOOLEAN,
     is_recorder BOOLEAN,
+    is_throttled BOOLEAN,
     error INTEGER
 );
 
@@ -39,4 +40,5 @@ COMMENT ON COLUMN io.n_bios IS 'bios served, more than one after merges';
 COMMENT ON COLUMN io.is_requeued IS 'the driver gave it back at least once';
 COMMENT ON COLUMN io.is_from_request IS 'its bio was not seen: queued_ns is when the request was allocated';
 COMMENT ON COLUMN io.is_recorder IS 'submitted by the recorder itself';
+COMMENT ON COLUMN io.is_throttled IS 'blk-throttle (io.max) held it back, which took from Q to G';
 COMMENT ON COLUMN io.error IS 'blk_status_t of the completion, 0 when well';
