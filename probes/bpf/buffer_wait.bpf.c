@@ -9,7 +9,8 @@ static inline int begin_buffer_wait(struct buffer_head *bh)
 	struct task_state *state = current_state();
 	struct block_device *bdev = NULL;
 
-	if (!state)
+	/* who makes space in the journal waits for buffers to be written, but wants the space */
+	if (!state || state->note.reason == RCP_WAIT_JOURNAL_SPACE)
 		return 0;
 	state->note = (struct wait_note){ .reason = RCP_WAIT_BUFFER_LOCK };
 	bpf_probe_read_kernel(&state->note.object, sizeof(u64), &bh->b_blocknr);
@@ -26,7 +27,7 @@ KFUNC_PROBE(__wait_on_buffer, struct buffer_head *bh)
 
 KRETFUNC_PROBE(__wait_on_buffer)
 {
-	return end_wait();
+	return end_wait_for(RCP_WAIT_BUFFER_LOCK);
 }
 #endif
 
@@ -38,7 +39,7 @@ KFUNC_PROBE(__lock_buffer, struct buffer_head *bh)
 
 KRETFUNC_PROBE(__lock_buffer)
 {
-	return end_wait();
+	return end_wait_for(RCP_WAIT_BUFFER_LOCK);
 }
 #endif
 

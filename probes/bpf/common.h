@@ -128,6 +128,17 @@ struct task_state {
 BPF_HASH(tasks, u32, struct task_state, 65536);
 BPF_HASH(target_pids, u32, u8, 65536);
 
+/* End a wait that may be a part of another, whose note is left alone then. */
+static inline int end_wait_for(u16 reason)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct task_state *state = tasks.lookup(&tid);
+
+	if (state && state->note.reason == reason)
+		state->note = (struct wait_note){};
+	return 0;
+}
+
 static inline int end_wait(void)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
