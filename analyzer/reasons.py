@@ -117,6 +117,7 @@ STACK_REASONS: dict[str, tuple[str, str]] = {
     "posix_lock_inode_wait": ("lock", "fs/locks.c"),
     "locks_lock_inode_wait": ("lock", "fs/locks.c"),
     "do_lock_file_wait": ("lock", "fs/locks.c"),
+    "fcntl_setlk": ("lock", "fs/locks.c"),  # do_lock_file_wait may be inlined here
     "futex_wait": ("futex", "kernel/futex/waitwake.c"),
     "__futex_wait": ("futex", "kernel/futex/waitwake.c"),
     "futex_wait_queue": ("futex", "kernel/futex/waitwake.c"),

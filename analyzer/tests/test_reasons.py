@@ -57,6 +57,7 @@ def test_tables_use_known_reasons() -> None:
         ("schedule io_schedule blk_mq_get_tag blk_mq_submit_bio", "admission_tag"),
         ("schedule schedule_preempt_disabled __mutex_lock.constprop.0 ext4_file_write", "lock"),
         ("schedule rwsem_down_write_slowpath+0x2a/0x90 down_write", "lock"),
+        ("schedule fcntl_setlk do_fcntl __x64_sys_fcntl", "lock"),
         ("schedule wait_transaction_locked+0x1/0x2_[jbd2] start_this_handle", "journal_handle"),
         ("schedule futex_wait_queue __futex_wait futex_wait do_futex", "futex"),
         (

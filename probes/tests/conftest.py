@@ -112,7 +112,7 @@ def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one boot with guest_recorder.py left: recorder.json and the recording of causes."""
     out = tmp_path_factory.mktemp("recorder")
     here = Path(__file__).parent
-    scripts = [here / "guest_recorder.py", here / "guest_workload.py"]
+    scripts = [here / "guest_recorder.py", here / "guest_workload.py", here / "guest_waits.py"]
     subprocess.run(
         [
             *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),

@@ -205,9 +205,11 @@ def causes() -> dict[str, Any]:
     subprocess.run(["modprobe", "null_blk", "nr_devices=0"], check=True)
     subprocess.run(["sh", "-c", EVIDENCE_DISK], check=True)
     workload = Path(__file__).with_name("guest_workload.py")
+    waits = Path(__file__).with_name("guest_waits.py")
     done: dict[str, Any] = trace(
         *("record", "-o", str(OUT / "causes.spool"), "--"),
-        *("python3", str(workload), str(OUT / "truth.json")),
+        *("sh", "-c", 'python3 "$1" "$2" && python3 "$3" "$4"', "sh"),
+        *(str(workload), str(OUT / "truth.json"), str(waits), str(OUT / "waits.json")),
     )
     witness = Path("/sys/kernel/tracing/instances/witness")
     (OUT / "witness.txt").write_text((witness / "trace").read_text())

@@ -98,9 +98,9 @@ def test_two_tasks_that_want_one_cpu_are_named_as_each_other(evidence: Evidence)
 def test_ios_of_a_flusher_are_caused_by_who_dirtied_the_file(
     evidence: Evidence, file: str, pages: dict[str, int]
 ) -> None:
-    ino = evidence.truth["writers"]["files"][file]["ino"]
+    ino, dev = (evidence.truth["writers"]["files"][file][key] for key in ("ino", "dev"))
     causes = evidence.rows(IO_CAUSE)
-    mine = causes[causes["ino"] == ino]
+    mine = causes[(causes["ino"] == ino) & (causes["dev"] == dev)]
     caused: Counter[str] = Counter()
     for cause in mine:
         caused[evidence.names[int(cause["tid"])]] += int(cause["n_pages"])
@@ -119,8 +119,9 @@ def test_an_io_is_charged_to_the_cgroup_of_the_writer(
     evidence: Evidence, file: str, cgroup: str
 ) -> None:
     writers = evidence.truth["writers"]
-    ios = evidence.rows(IO)
-    mine = ios[(ios["ino"] == writers["files"][file]["ino"]) & (ios["cmd_flags"] & 0xFF == 1)]
+    ios, told = evidence.rows(IO), writers["files"][file]
+    mine = ios[(ios["dev"] == told["dev"]) & (ios["ino"] == told["ino"])]
+    mine = mine[mine["cmd_flags"] & 0xFF == 1]
     assert set(mine["cgroup_id"].tolist()) == {writers["cgroups"][cgroup]}
 
 
