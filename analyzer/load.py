@@ -21,10 +21,10 @@ from rcp.analyzer.chunked import reuse_memory
 from rcp.analyzer.critical_path import critical_paths
 from rcp.analyzer.inversions import Inversions, find_inversions
 from rcp.analyzer.paths import Paths
-from rcp.analyzer.roles import RoleError, RoleRule, parse_rules
+from rcp.analyzer.roles import RoleError, RoleRule, cmdlines_at_exit, parse_rules
 from rcp.analyzer.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.trace import Trace, build_trace
-from rcp.probes.events import RECORDS, SOCKET_REQUEST_NR
+from rcp.probes.events import CMDLINE, RECORDS, SOCKET_REQUEST_NR
 from rcp.probes.spool import Spool, open_spool
 
 _NAMES_OF_REQUESTS = ("request_syscalls", "request_points")
@@ -63,10 +63,16 @@ def _check(spool: Spool) -> None:
             raise StoreError(f"{spool.path / 'counters.json'} is damaged: {kind!r} has no counts.")
 
 
+def _known_of(spool: Spool) -> dict[str, Any]:
+    """Return ``meta.json`` with what was learnt of the recording later."""
+    at_exit = cmdlines_at_exit(spool.records(CMDLINE))
+    return {**spool.meta, "cmdlines_at_exit": at_exit, "end": spool.end}
+
+
 def role_rules(spool: Spool) -> list[RoleRule]:
     """Return the role rules of a spool; raise StoreError when they are damaged."""
     try:
-        return parse_rules({**spool.meta, "end": spool.end})
+        return parse_rules(_known_of(spool))
     except RoleError as error:
         raise StoreError(f"{spool.path / 'meta.json'} is damaged: {error}.") from error
 
@@ -109,10 +115,9 @@ def _extent(trace: Trace) -> tuple[int, int]:
 def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
     first_ns, last_ns = _extent(trace)
     return {
-        **spool.meta,
+        **_known_of(spool),
         "store_version": STORE_VERSION,
         "spool": spool.path.name,
-        "end": spool.end,
         "torn_bytes": spool.torn_bytes,
         "first_event_ns": first_ns,
         "last_event_ns": last_ns,

@@ -3,7 +3,8 @@
 ``meta["roles"]`` is an ordered list of ``{"role": …, "rule": …}``; the first rule that matches
 a task decides. Rules: ``comm:wal*`` (any name the thread had), ``pid:123``, ``cgroup:/path``
 (the recorder resolved it to ``"cgroup_id"``), ``cmdline:REGEX`` (resolved to ``"pids"``, to which
-come those whose command line, as seen when the recording began or ended, matches).
+come those whose command line, as seen when the recording or the process itself began or ended,
+matches).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from rcp.probes.events import TaskFlag
 
@@ -25,6 +29,7 @@ TARGET_RULE = "target of the recording"
 KTHREAD_RULE = "kernel thread"
 RECORDER_RULE = "the recorder itself"
 NO_RULE = "no rule matched"
+_TITLE_MAX = 40  # characters; a longer match is a command line rather than a title
 
 
 class RoleError(Exception):
@@ -39,6 +44,8 @@ class RoleRule:
     text: str
     cgroup_id: int | None = None
     pids: frozenset[int] = field(default_factory=frozenset)
+    titles: Mapping[int, str] = field(default_factory=dict, hash=False)
+    """By pid, what of its command line a ``cmdline:`` rule matched, where that is its beginning."""
 
 
 @dataclass
@@ -51,10 +58,28 @@ class TaskFacts:
     comms: list[str]
 
 
+def cmdlines_at_exit(rows: npt.NDArray[np.void]) -> dict[str, str]:
+    """Return the command lines of CMDLINE records by pid, as ``ps`` would have shown them.
+
+    A server that wrote over its arguments and their last NUL means the text up to the next one
+    (kernel: fs/proc/base.c, get_mm_cmdline).
+    """
+    found = {}
+    size = rows.dtype["text"].itemsize
+    for row in rows:
+        raw, arg_bytes = row["text"].ljust(size, b"\0"), int(row["arg_bytes"])
+        is_title = arg_bytes <= len(raw) and raw[arg_bytes - 1 : arg_bytes] != b"\0"
+        raw = raw.partition(b"\0")[0] if is_title else raw[:arg_bytes].replace(b"\0", b" ")
+        if text := raw.decode(errors="replace").rstrip():
+            found[str(row["pid"])] = text
+    return found
+
+
 def cmdlines_of(meta: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Return the command lines a recording saw, by pid: at its beginning and at its end."""
+    """Return the command lines a recording saw, by pid: at its two ends, and at a process's."""
     found = []
-    for seen in (meta, meta.get("end") or {}):
+    at_exit = {"cmdlines": meta.get("cmdlines_at_exit", {})}
+    for seen in (meta, at_exit, meta.get("end") or {}):
         texts = seen.get("cmdlines", {})
         pids = [pid for pid in texts if pid.isdigit()] if isinstance(texts, dict) else []
         found += [(int(pid), str(texts[pid])) for pid in pids]
@@ -73,14 +98,18 @@ def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
         raise RoleError(f"rule {text!r} is not comm:, pid:, cgroup: or cmdline:")
     if kind == "pid" and not value.isdigit():
         raise RoleError(f"rule {text!r} has no process id")
-    pids = set(entry.get("pids", []))
+    pids, titles = set(entry.get("pids", [])), {}
     if kind == "cmdline":
         try:
             wanted = re.compile(value)
         except re.error as error:
             raise RoleError(f"rule {text!r} is no regular expression: {error}") from error
-        pids.update(pid for pid, cmdline in cmdlines if wanted.search(cmdline))
-    return RoleRule(role, text, entry.get("cgroup_id"), frozenset(pids))
+        for pid, cmdline in cmdlines:
+            if found := wanted.search(cmdline):
+                pids.add(pid)
+                if not found.start() and (title := found[0].strip()):
+                    titles[pid] = title
+    return RoleRule(role, text, entry.get("cgroup_id"), frozenset(pids), titles)
 
 
 def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
@@ -124,9 +153,16 @@ def role_of(task: TaskFacts, rules: Sequence[RoleRule]) -> tuple[str, str]:
     return UNKNOWN, NO_RULE
 
 
-def comm_of(task: TaskFacts, rule_text: str) -> str:
-    """Return the name to show: the last one, unless an earlier one gave the task its role."""
-    kind, _, value = rule_text.partition(":")
+def name_of(task: TaskFacts, tid: int, rule: RoleRule | None) -> str:
+    """Return the name to show: the last one, unless an earlier one gave the task its role.
+
+    Where a process's title did, and there is room for it, that is its main thread's name: a
+    server's processes often have no other.
+    """
+    kind, _, value = rule.text.partition(":") if rule else ("", "", "")
+    if rule and kind == "cmdline" and tid == task.pid:
+        title = rule.titles.get(task.pid, "")
+        return title if 0 < len(title) <= _TITLE_MAX else task.comms[-1]
     if kind == "comm" and not fnmatchcase(task.comms[-1], value):
         named = (comm for comm in reversed(task.comms) if fnmatchcase(comm, value))
         return next(named, task.comms[-1])

@@ -23,7 +23,7 @@ from rcp.analyzer.roles import (
     ROLE_CODE,
     RoleRule,
     TaskFacts,
-    comm_of,
+    name_of,
     role_of,
 )
 from rcp.probes.events import TaskFlag
@@ -147,13 +147,17 @@ def with_roles(tasks: Tasks, rules: Sequence[RoleRule]) -> Tasks:
         for pid, of, flags, comms in zip(*columns, strict=True)
     ]
     known = slice(IDLE_UTID + 1, None)
-    roles = [(KERNEL, "idle"), *_roles(tasks.tid[known].tolist(), facts[known], rules)]
+    tids, by_text = tasks.tid.tolist(), {rule.text: rule for rule in rules}
+    roles = [(KERNEL, "idle"), *_roles(tids[known], facts[known], rules)]
     return replace(
         tasks,
         role=np.array([ROLE_CODE[role] for role, _ in roles], np.int8),
         comm=[
             "idle",
-            *(comm_of(task, rule) for task, (_, rule) in zip(facts[1:], roles[1:], strict=True)),
+            *(
+                name_of(task, tid, by_text.get(rule))
+                for task, tid, (_, rule) in zip(facts[known], tids[known], roles[1:], strict=True)
+            ),
         ],
         role_rule=[rule for _, rule in roles],
     )

@@ -232,6 +232,17 @@ THROTTLE = Record(
     ),
 )
 
+CMDLINE = Record(
+    "cmdline",
+    "what a process had for a command line when it ended; servers write over it what one does",
+    (
+        Field("ts", "<u8", "when its main thread ended"),
+        Field("pid", "<u4", "process id"),
+        Field("arg_bytes", "<u4", "size of the memory its arguments came in"),
+        Field("text", "S128", "the beginning of that memory, NUL between arguments"),
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     TASK,
     SLEEP,
@@ -243,6 +254,7 @@ RECORDS: tuple[Record, ...] = (
     FILE,
     IO_CAUSE,
     THROTTLE,
+    CMDLINE,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}
 
@@ -254,6 +266,7 @@ _C_TYPES = {
     "<u2": "__u16",
     "S16": "char",
     "S32": "char",
+    "S128": "char",
 }
 
 

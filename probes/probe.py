@@ -45,6 +45,13 @@ PROBES: tuple[Probe, ...] = (
         ("sched:sched_process_fork", "sched:sched_process_exit", "task:task_rename"),
     ),
     Probe(
+        "cmdline",
+        "cmdline.bpf.c",
+        "what a process that ended had for a command line",
+        functions=("do_exit",),
+        without="cmdline: rules miss processes that come and go while recording",
+    ),
+    Probe(
         "sleep",
         "sleep.bpf.c",
         "who slept, on what, and who or which io woke it",

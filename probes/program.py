@@ -27,6 +27,7 @@ DEFAULT_RING_BYTES = {
     "file": 1 << 20,
     "io_cause": 1 << 22,
     "throttle": 1 << 20,
+    "cmdline": 1 << 18,
 }
 
 

@@ -41,6 +41,7 @@ def everything(roles: Roles) -> Synth:
     bg = synth.task("sh", tid=20, start_ns=500, ts=501)
     synth.task("checkpointer", tid=20, start_ns=500, ts=502, target=True)
     jbd2 = synth.task("jbd2/nvme0n1-8", tid=5, kthread=True)
+    synth.exits(30, 600, title="pg: checkpointer, the second")
     synth.first_seen(bg, 600)
     synth.sleep(bg, 100, 200)  # the first thread of tid 20
     for ts in (1000, 5000):

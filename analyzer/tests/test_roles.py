@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
 import pytest
 
-from rcp.analyzer.roles import TaskFacts, parse_rules, role_of
+from rcp.analyzer.roles import TaskFacts, cmdlines_at_exit, name_of, parse_rules, role_of
+from rcp.fixtures.synth import Synth
+from rcp.probes.events import CMDLINE
 from rcp.probes.role_profiles import profiles
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Ask
 
 PID = 77
 
@@ -73,6 +81,68 @@ def test_every_rule_of_every_profile_can_be_applied() -> None:
             rule.rule for rule in profile.rules
         ]
         assert all(rule.why for rule in profile.rules)
+
+
+@pytest.mark.parametrize(
+    ("memory", "arg_bytes", "text"),
+    [
+        (b"sleep\x001\x00HOME=/root", 8, "sleep 1"),
+        # Redis' title: its arguments' last NUL is written over, so the rest of them is not meant
+        (b"redis-rdb-bgsave *:6379".ljust(30, b"\0") + b".", 31, "redis-rdb-bgsave *:6379"),
+        (
+            b"postgres: joe shop [local] idle".ljust(60, b"\0"),
+            60,
+            "postgres: joe shop [local] idle",
+        ),
+        (b"java\0" + b"x" * 123, 4096, "java " + "x" * 123),
+        (b"", 0, None),
+    ],
+)
+def test_what_a_process_was_called_at_its_end(
+    memory: bytes, arg_bytes: int, text: str | None
+) -> None:
+    rows = np.array([(7, 42, arg_bytes, memory)], CMDLINE.dtype)
+    assert cmdlines_at_exit(rows) == ({} if text is None else {"42": text})
+
+
+def test_child_that_came_and_went_has_the_role_of_its_title(ask: Ask) -> None:
+    """The snapshot's child keeps the server's thread name; neither end of the recording saw it."""
+    synth = Synth(
+        [("background", "cmdline:^redis-rdb-bgsave"), ("foreground", "comm:redis-server")],
+        cmdlines={"10": "redis-server *:6379"},
+    )
+    server = synth.task("redis-server", 10, target=True)
+    child = synth.task("redis-server", 20, ts=100, start_ns=100, target=True)
+    synth.exits(child, 900, title="redis-rdb-bgsave *:6379")
+    synth.request(server, 0, 1000)
+    assert ask(synth, "SELECT tid, comm, role FROM task WHERE tid > 0 ORDER BY tid") == [
+        (10, "redis-server", "foreground"),
+        (20, "redis-rdb-bgsave", "background"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "tid", "name"),
+    [
+        (
+            "cmdline:^postgres: ([^ ]+: )?(checkpointer|walwriter)",
+            5,
+            "postgres: 17/main: checkpointer",
+        ),
+        (
+            "cmdline:^postgres: ([^ ]+: )?(checkpointer|walwriter)",
+            6,
+            "postgres",
+        ),  # not the main thread
+        ("cmdline:checkpointer", 5, "postgres"),  # amid its title: no name
+        ("cmdline:^.*", 5, "postgres"),  # too long for one
+    ],
+)
+def test_title_that_gave_the_role_is_the_name(rule: str, tid: int, name: str) -> None:
+    title = "postgres: 17/main: checkpointer performing end-of-recovery checkpoint"
+    known = {"roles": [{"role": "background", "rule": rule}], "cmdlines": {"5": title}}
+    (parsed,) = parse_rules(known)
+    assert name_of(TaskFacts(5, 1, 0, ["postgres"]), tid, parsed) == name
 
 
 def test_a_title_seen_at_either_end_of_the_recording_counts() -> None:

@@ -187,3 +187,12 @@ struct throttle_record {
 	__u32 dirtied_pages; /* pages it dirtied since its last pause */
 };
 _Static_assert(sizeof(struct throttle_record) == 88, "probes/events.py and the compiler disagree");
+
+/* what a process had for a command line when it ended; servers write over it what one does */
+struct cmdline_record {
+	__u64 ts; /* when its main thread ended */
+	__u32 pid; /* process id */
+	__u32 arg_bytes; /* size of the memory its arguments came in */
+	char text[128]; /* the beginning of that memory, NUL between arguments */
+};
+_Static_assert(sizeof(struct cmdline_record) == 144, "probes/events.py and the compiler disagree");

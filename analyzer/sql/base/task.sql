@@ -20,7 +20,7 @@ COMMENT ON COLUMN task.utid IS 'key of the thread in this recording; 0 is the id
 COMMENT ON COLUMN task.tid IS 'thread id';
 COMMENT ON COLUMN task.pid IS 'process id';
 COMMENT ON COLUMN task.ppid IS 'process id of the parent';
-COMMENT ON COLUMN task.comm IS 'thread name: the last one, or the one its role rule matched';
+COMMENT ON COLUMN task.comm IS 'thread name: the last one, or what its role rule matched of its names or its command line';
 COMMENT ON COLUMN task.comms IS 'every name it had, in order';
 COMMENT ON COLUMN task.start_ns IS 'when it was created, or first seen';
 COMMENT ON COLUMN task.exit_ns IS 'when it exited, NULL when it was not seen to';
