@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+CASES_OPTIONS ?=
 BIN := .venv/bin
 SCENARIO := wal-vs-checkpoint
 # Benchmarks that need a booted kernel: scenarios that leave NAME.json in $RCP_LAB_OUT.
@@ -107,7 +108,7 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 
 cases: setup ## real databases in the lab, each against its own counters
 	@echo "==> databases in the lab, usually 3-5 minutes each"
-	@$(BIN)/python -m rcp.fixtures.cases $(CASES)
+	@$(BIN)/python -m rcp.fixtures.cases $(CASES_OPTIONS) $(CASES)
 
 docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
 	@.ci/docs

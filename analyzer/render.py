@@ -180,10 +180,15 @@ def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
     )
 
 
+_RULE_MAX = 40  # characters; the head of the report has the rules whole
+
+
 def _pattern(pattern: Pattern) -> Iterator[str]:
+    rule = pattern.role_rule
+    if len(rule) > _RULE_MAX:
+        rule = f"{rule[: _RULE_MAX - 1]}…"
     yield from _wrapped(
-        f"#{pattern.rank} {pattern.kind} by {pattern.culprit} "
-        f"({pattern.role}: {pattern.role_rule})",
+        f"#{pattern.rank} {pattern.kind} by {pattern.culprit} ({pattern.role}: {rule})",
         rest="   ",
     )
     why = f": {'; '.join(pattern.why_lowered)}" if pattern.why_lowered else ""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rcp.probes.events import LOCK_WAIT, REQUEST, SLEEP, TASK
+from rcp.probes.events import CMDLINE, LOCK_WAIT, REQUEST, SLEEP, TASK
 from rcp.probes.spool import SpoolError, open_spool
 
 WORK = Path("/tmp/recorder")
@@ -142,7 +142,13 @@ def chosen_targets() -> dict[str, Any]:
     spool = open_spool(path)
     names = {int(task["tid"]): task["comm"].decode() for task in spool.records(TASK)}
     requested = {names[int(tid)] for tid in spool.records(REQUEST)["tid"]}
-    return {**done, "seen": sorted(set(names.values())), "requested": sorted(requested)}
+    ended = [bytes(row["text"]).decode() for row in spool.records(CMDLINE)]
+    return {
+        **done,
+        "seen": sorted(set(names.values())),
+        "requested": sorted(requested),
+        "ended": [text.rstrip("\0").split("\0")[:2] for text in ended],
+    }
 
 
 DISK = """

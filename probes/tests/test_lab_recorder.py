@@ -132,6 +132,12 @@ def test_only_chosen_tasks_make_requests(seen: dict[str, Any]) -> None:
     assert check["requested"] == ["by-cgroup", "by-comm", "by-pid"]
 
 
+def test_what_came_and_went_is_known_by_its_command_line(seen: dict[str, Any]) -> None:
+    ended = seen["chosen_targets"]["ended"]
+    for name in ("by-pid", "by-comm", "bystander"):
+        assert [f"/tmp/recorder/{name}", "/tmp/recorder"] in ended
+
+
 def test_lock_waits_name_the_owner(seen: dict[str, Any]) -> None:
     waits = [tuple(wait) for wait in seen["lock_owner"]["waits"]]
     assert waits.count(("waiter", "holder", LockType.RWSEM_WRITE)) > 10
