@@ -59,20 +59,9 @@ class TaskFacts:
 
 
 def cmdlines_at_exit(rows: npt.NDArray[np.void]) -> dict[str, str]:
-    """Return the command lines of CMDLINE records by pid, as ``ps`` would have shown them.
-
-    A server that wrote over its arguments and their last NUL means the text up to the next one
-    (kernel: fs/proc/base.c, get_mm_cmdline).
-    """
-    found = {}
-    size = rows.dtype["text"].itemsize
-    for row in rows:
-        raw, arg_bytes = row["text"].ljust(size, b"\0"), int(row["arg_bytes"])
-        is_title = arg_bytes <= len(raw) and raw[arg_bytes - 1 : arg_bytes] != b"\0"
-        raw = raw.partition(b"\0")[0] if is_title else raw[:arg_bytes].replace(b"\0", b" ")
-        if text := raw.decode(errors="replace").rstrip():
-            found[str(row["pid"])] = text
-    return found
+    """Return the command lines of CMDLINE records by pid."""
+    texts = {str(row["pid"]): row["text"].decode(errors="replace").rstrip() for row in rows}
+    return {pid: text for pid, text in texts.items() if text}
 
 
 def cmdlines_of(meta: Mapping[str, Any]) -> list[tuple[int, str]]:

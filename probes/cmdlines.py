@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import numpy as np
+import numpy.typing as npt
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -134,3 +136,25 @@ def cmdlines(how: str = FULL) -> dict[str, str]:
 def pids_of(wanted: re.Pattern[str]) -> list[int]:
     """Return the processes whose whole command line matches."""
     return sorted(pid for pid, words in _running() if wanted.search(" ".join(words)))
+
+
+def arguments_in(memory: bytes, arg_bytes: int) -> list[str]:
+    """Return the arguments in the beginning of a process's memory for them, ``arg_bytes`` long.
+
+    A server that wrote over them and their last NUL means the text up to the next one (kernel:
+    fs/proc/base.c, get_mm_cmdline).
+    """
+    is_title = 0 < arg_bytes <= len(memory) and memory[arg_bytes - 1] != 0
+    raw = memory.partition(b"\0")[0] if is_title else memory[:arg_bytes]
+    words = raw.rstrip(b"\0 ").decode(errors="replace").split("\0")
+    return words if words != [""] else []
+
+
+def told_at_exit(rows: npt.NDArray[np.void], how: str) -> npt.NDArray[np.void]:
+    """Return CMDLINE records with what may be told for their text."""
+    told_rows = rows.copy()
+    size = rows.dtype["text"].itemsize
+    for row in told_rows:
+        words = arguments_in(row["text"].ljust(size, b"\0"), int(row["arg_bytes"]))
+        row["text"] = " ".join(told(words, how)).encode()[:size]
+    return told_rows

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.events import RECORDS, REQUEST, Record
+from rcp.probes.cmdlines import FULL, told_at_exit
+from rcp.probes.events import CMDLINE, RECORDS, REQUEST, Record
 from rcp.probes.shedding import Shedding
 from rcp.probes.spool import SpoolWriter
 
@@ -54,10 +55,12 @@ class Recorder:
         spool: SpoolWriter,
         progress: Callable[[int, int], None] = lambda n_records, n_bytes: None,
         see_requests: Callable[[Rows], None] = lambda rows: None,
+        cmdline: str = FULL,
     ) -> None:
-        """``see_requests`` is shown the requests of each drain."""
+        """``see_requests`` is shown the requests of each drain; ``cmdline``: ``cmdlines.py``."""
         self._source, self._spool = source, spool
         self._progress, self._see_requests = progress, see_requests
+        self._cmdline = cmdline
         self._new_stacks: set[int] = set()
         self._known_stacks: set[int] = set()
         self._next_housekeeping_s = 0.0
@@ -82,6 +85,8 @@ class Recorder:
             self.keep_house()
 
     def _take(self, record: Record, rows: Rows) -> None:
+        if record == CMDLINE:
+            rows = told_at_exit(rows, self._cmdline)
         self._spool.append(record, rows)
         self._n_spooled[record.name] = self._n_spooled.get(record.name, 0) + len(rows)
         self.n_records += len(rows)

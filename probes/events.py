@@ -239,7 +239,7 @@ CMDLINE = Record(
         Field("ts", "<u8", "when its main thread ended"),
         Field("pid", "<u4", "process id"),
         Field("arg_bytes", "<u4", "size of the memory its arguments came in"),
-        Field("text", "S128", "the beginning of that memory, NUL between arguments"),
+        Field("text", "S128", "the beginning of that memory; in a spool, what may be told of it"),
     ),
 )
 

@@ -153,13 +153,13 @@ def _session(
     if plan.flight is None:
         spool = SpoolWriter(plan.spool, meta)
         upkeep = Upkeep(source, spool, meta, plan.max_cpu, say)
-        recorder = Recorder(source, spool, plan.progress)
+        recorder = Recorder(source, spool, plan.progress, cmdline=plan.cmdline)
         return _Session(plan, source, spool, recorder, upkeep, signals, None, command)
     window = RollingSpool(plan.spool, meta, plan.flight.keep_ns, plan.max_bytes)
     watch = Watch(plan.flight.triggers, plan.options.requests.names)
     flight = Flight(plan.flight, watch, window, meta, say)
     upkeep = Upkeep(source, window, meta, plan.max_cpu, say)
-    recorder = Recorder(source, window, plan.progress, flight.see)
+    recorder = Recorder(source, window, plan.progress, flight.see, plan.cmdline)
     return _Session(plan, source, window, recorder, upkeep, signals, flight, command)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
-from rcp.analyzer.roles import TaskFacts, cmdlines_at_exit, name_of, parse_rules, role_of
+from rcp.analyzer.roles import TaskFacts, name_of, parse_rules, role_of
 from rcp.fixtures.synth import Synth
-from rcp.probes.events import CMDLINE
 from rcp.probes.role_profiles import profiles
 
 if TYPE_CHECKING:
@@ -81,28 +79,6 @@ def test_every_rule_of_every_profile_can_be_applied() -> None:
             rule.rule for rule in profile.rules
         ]
         assert all(rule.why for rule in profile.rules)
-
-
-@pytest.mark.parametrize(
-    ("memory", "arg_bytes", "text"),
-    [
-        (b"sleep\x001\x00HOME=/root", 8, "sleep 1"),
-        # Redis' title: its arguments' last NUL is written over, so the rest of them is not meant
-        (b"redis-rdb-bgsave *:6379".ljust(30, b"\0") + b".", 31, "redis-rdb-bgsave *:6379"),
-        (
-            b"postgres: joe shop [local] idle".ljust(60, b"\0"),
-            60,
-            "postgres: joe shop [local] idle",
-        ),
-        (b"java\0" + b"x" * 123, 4096, "java " + "x" * 123),
-        (b"", 0, None),
-    ],
-)
-def test_what_a_process_was_called_at_its_end(
-    memory: bytes, arg_bytes: int, text: str | None
-) -> None:
-    rows = np.array([(7, 42, arg_bytes, memory)], CMDLINE.dtype)
-    assert cmdlines_at_exit(rows) == ({} if text is None else {"42": text})
 
 
 def test_child_that_came_and_went_has_the_role_of_its_title(ask: Ask) -> None:

@@ -193,6 +193,6 @@ struct cmdline_record {
 	__u64 ts; /* when its main thread ended */
 	__u32 pid; /* process id */
 	__u32 arg_bytes; /* size of the memory its arguments came in */
-	char text[128]; /* the beginning of that memory, NUL between arguments */
+	char text[128]; /* the beginning of that memory; in a spool, what may be told of it */
 };
 _Static_assert(sizeof(struct cmdline_record) == 144, "probes/events.py and the compiler disagree");

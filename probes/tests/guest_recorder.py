@@ -147,7 +147,7 @@ def chosen_targets() -> dict[str, Any]:
         **done,
         "seen": sorted(set(names.values())),
         "requested": sorted(requested),
-        "ended": [text.rstrip("\0").split("\0")[:2] for text in ended],
+        "ended": [text.split()[:2] for text in ended],
     }
 
 

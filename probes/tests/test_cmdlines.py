@@ -4,9 +4,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rcp.probes.cmdlines import FULL, NAME, cmdlines, redacted, told
+from rcp.probes.cmdlines import FULL, NAME, cmdlines, redacted, told, told_at_exit
+from rcp.probes.events import CMDLINE
 from rcp.probes.features import Features
 from rcp.probes.program import Options
 from rcp.probes.record import Plan, describe
@@ -84,3 +86,23 @@ def test_our_own_command_line_is_told_no_better(
     meta = describe(plan)
     assert meta["argv"] == ["rcp-trace", "record", "--", "mysql"]
     assert all(" " not in text for text in meta["cmdlines"].values())
+
+
+@pytest.mark.parametrize(
+    ("memory", "arg_bytes", "how", "text"),
+    [
+        (b"sleep\x001\x00HOME=/root", 8, FULL, b"sleep 1"),
+        (b"mysql\x00-phunter\x00shop\x00", 20, FULL, b"mysql -p*** shop"),
+        (b"mysql\x00-phunter\x00shop\x00", 20, NAME, b"mysql"),
+        # Redis' title: its arguments' last NUL is written over, so the rest of them is not meant
+        (b"redis-rdb-bgsave *:6379".ljust(30, b"\0") + b".", 31, FULL, b"redis-rdb-bgsave *:6379"),
+        (b"postgres: joe shop idle".ljust(60, b"\0"), 60, FULL, b"postgres: joe shop idle"),
+        (b"java\0" + b"x" * 123, 4096, FULL, b"java " + b"x" * 123),
+        (b"", 0, FULL, b""),
+    ],
+)
+def test_what_is_told_of_a_process_that_ended(
+    memory: bytes, arg_bytes: int, how: str, text: bytes
+) -> None:
+    rows = np.array([(7, 42, arg_bytes, memory)], CMDLINE.dtype)
+    assert told_at_exit(rows, how)["text"].tolist() == [text]
