@@ -13,7 +13,7 @@ from rcp.probes.points import Requests
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096
-HEADERS = ("common.h", "settings.h", "compat.h", "context.h", "inode.h", "cause.h")
+HEADERS = ("common.h", "settings.h", "stack.h", "compat.h", "context.h", "inode.h", "cause.h")
 
 # Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.
 DEFAULT_RING_BYTES = {

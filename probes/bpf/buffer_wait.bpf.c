@@ -6,7 +6,7 @@
 
 static inline int begin_buffer_wait(struct buffer_head *bh)
 {
-	struct task_state *state = current_state();
+	struct task_state *state = known_state();
 	struct block_device *bdev = NULL;
 
 	/* who makes space in the journal waits for buffers to be written, but wants the space */
@@ -48,7 +48,7 @@ KRETFUNC_PROBE(__lock_buffer)
 static inline int begin_shadow_wait(struct buffer_head *bh)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct task_state *state = current_state();
+	struct task_state *state = known_state();
 	struct task_struct *thread = NULL;
 	transaction_t *transaction = NULL;
 	struct block_device *bdev = NULL;

@@ -65,10 +65,6 @@ BPF_RINGBUF_OUTPUT(cmdline_ring, RCP_CMDLINE_PAGES);
 BPF_PERCPU_ARRAY(written, u64, REC_COUNT);
 BPF_PERCPU_ARRAY(lost, u64, REC_COUNT);
 BPF_PERCPU_ARRAY(excluded, u64, REC_COUNT);
-BPF_PERCPU_ARRAY(stacks_lost, u64, 1);
-
-/* 16384 distinct stacks: the demo has under 300; stack_of() helps at a collision. */
-BPF_STACK_TRACE(stacks, 16384);
 
 /* The recorder drains on a timer; a wake-up per event would cost 3 us each. */
 #define RCP_NO_WAKEUP 1 /* BPF_RB_NO_WAKEUP */
@@ -107,7 +103,7 @@ struct task_state {
 	/* its last stack and where that was (sleep.bpf.c:stack_of_sleep) */
 	s32 known_stack_id;
 	u64 stack_place;
-	u64 stack_depth;
+	u64 stack_at;
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
 	u32 pid;
@@ -130,11 +126,22 @@ struct task_state {
 BPF_HASH(tasks, u32, struct task_state, 65536);
 BPF_HASH(target_pids, u32, u8, 65536);
 
+/*
+ * NULL until the current task was switched in for the first time (sleep.bpf.c). What notes waits
+ * makes no state itself: that much code in each of its programs takes longest to compile, and of
+ * a task that had the CPU since the recording began only the first wait goes without a note.
+ */
+static inline struct task_state *known_state(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	return tasks.lookup(&tid);
+}
+
 /* End a wait that may be a part of another, whose note is left alone then. */
 static inline int end_wait_for(u16 reason)
 {
-	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct task_state *state = tasks.lookup(&tid);
+	struct task_state *state = known_state();
 
 	if (state && state->note.reason == reason)
 		state->note = (struct wait_note){};
@@ -143,8 +150,7 @@ static inline int end_wait_for(u16 reason)
 
 static inline int end_wait(void)
 {
-	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct task_state *state = tasks.lookup(&tid);
+	struct task_state *state = known_state();
 
 	if (state)
 		state->note = (struct wait_note){};

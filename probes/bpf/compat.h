@@ -12,18 +12,18 @@
  * again since commit 46e8fff6d45f ("x86/preempt: Move preempt count to percpu hot section")
  * (in v6.15). 0 when the kernel hides its addresses: every wake-up then counts as a task's.
  */
-static inline u32 this_cpu_preempt_count(void)
+static inline u64 preempt_count_addr(void)
 {
-	u32 count = 0;
 #if RCP_PREEMPT_COUNT_ADDR && RCP_PER_CPU_OFFSET_ADDR
 	u64 base = 0;
 	u64 cpu = bpf_get_smp_processor_id();
 
 	bpf_probe_read_kernel(&base, sizeof(base),
 			      (void *)(RCP_PER_CPU_OFFSET_ADDR + cpu * sizeof(base)));
-	bpf_probe_read_kernel(&count, sizeof(count), (void *)(base + RCP_PREEMPT_COUNT_ADDR));
+	return base + RCP_PREEMPT_COUNT_ADDR;
+#else
+	return 0;
 #endif
-	return count;
 }
 
 /*

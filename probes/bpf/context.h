@@ -7,9 +7,23 @@
 #define CONTEXT_HARDIRQ 1
 #define CONTEXT_SOFTIRQ 2
 
-static inline u32 this_context(void)
+struct completing_io {
+	u64 io; /* 0: none */
+	u64 preempt_count_addr; /* of this CPU, 0 until asked for */
+	u32 context;
+	u32 unused;
+};
+
+BPF_PERCPU_ARRAY(completing, struct completing_io, 1);
+
+static inline u32 context_on(struct completing_io *cpu)
 {
-	u32 count = this_cpu_preempt_count();
+	u32 count = 0;
+
+	if (!cpu->preempt_count_addr)
+		cpu->preempt_count_addr = preempt_count_addr();
+	if (cpu->preempt_count_addr)
+		bpf_probe_read_kernel(&count, sizeof(count), (void *)cpu->preempt_count_addr);
 
 	if (count & (HARDIRQ_MASK | NMI_MASK))
 		return CONTEXT_HARDIRQ;
@@ -18,14 +32,6 @@ static inline u32 this_context(void)
 		return CONTEXT_SOFTIRQ;
 	return CONTEXT_TASK;
 }
-
-struct completing_io {
-	u64 io; /* 0: none */
-	u32 context;
-	u32 unused;
-};
-
-BPF_PERCPU_ARRAY(completing, struct completing_io, 1);
 
 static inline void set_completing_io(u64 io)
 {
@@ -36,14 +42,5 @@ static inline void set_completing_io(u64 io)
 		return;
 	completion->io = io;
 	if (io)
-		completion->context = this_context();
-}
-
-/* The io whose completion runs now, else 0; not that of a completion we interrupted. */
-static inline u64 completing_io_in(u32 context)
-{
-	int zero = 0;
-	struct completing_io *completion = completing.lookup(&zero);
-
-	return completion && completion->context == context ? completion->io : 0;
+		completion->context = context_on(completion);
 }

@@ -74,7 +74,7 @@ KRETFUNC_PROBE(start_this_handle, journal_t *journal, handle_t *handle, u32 gfp_
 
 	if (ret)
 		return 0;
-	state = current_state();
+	state = known_state();
 	if (state)
 		state->handle_ts = bpf_ktime_get_ns();
 	return 0;

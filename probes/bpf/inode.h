@@ -62,7 +62,7 @@ static inline void announce_file(struct inode *inode, struct inode_state *known,
  */
 static inline struct inode_state *inode_of(u64 mapping)
 {
-	struct inode_state *known = inodes.lookup(&mapping);
+	struct inode_state *known = mapping ? inodes.lookup(&mapping) : NULL;
 	struct inode_state fresh = {};
 	struct super_block *sb = NULL;
 	struct inode *inode = NULL;

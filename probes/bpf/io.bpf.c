@@ -155,13 +155,13 @@ static inline void add_inode(struct io_inodes *of_io, u64 mapping, u64 bytes)
 static inline void describe_inodes(struct io_record *io, struct io_inodes *of_io)
 {
 	struct inode_state *inode = inode_of(of_io->mapping[0]);
+	int is_write = (io->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
 
 	if (inode)
 		io->ino = inode->ino;
-	if ((io->cmd_flags & REQ_OP_MASK) != REQ_OP_WRITE)
-		return;
-	for (int i = 0; i < MAX_INODES; i++) {
-		inode = inodes.lookup(&of_io->mapping[i]);
+	for (int i = 0; i < MAX_INODES && is_write && of_io->mapping[i]; i++) {
+		if (i)
+			inode = inodes.lookup(&of_io->mapping[i]);
 		if (inode)
 			take_causes(io->id, inode, (of_io->bytes[i] + PAGE_SIZE - 1) / PAGE_SIZE);
 	}

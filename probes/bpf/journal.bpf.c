@@ -81,7 +81,7 @@ TRACEPOINT_PROBE(jbd2, jbd2_end_commit)
 
 static inline int begin_journal_wait(journal_t *journal, u16 reason, int owned)
 {
-	struct task_state *state = current_state();
+	struct task_state *state = known_state();
 
 	if (!state)
 		return 0;

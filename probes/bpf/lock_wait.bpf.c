@@ -101,7 +101,7 @@ RAW_TRACEPOINT_PROBE(contention_begin)
 		return 0;
 	if (!(u32)bpf_get_current_pid_tgid())
 		return 0;
-	state = current_state();
+	state = known_state();
 	if (!state)
 		return 0;
 	if (state->flags & RCP_TASK_IS_RECORDER) {
@@ -119,7 +119,7 @@ RAW_TRACEPOINT_PROBE(contention_begin)
 	state->lock = lock;
 	state->lock_type = type;
 	state->lock_ts = bpf_ktime_get_ns();
-	state->lock_stack_id = stack_of(ctx);
+	state->lock_stack_id = stack_by_look(ctx);
 	return 0;
 }
 

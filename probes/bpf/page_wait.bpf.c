@@ -8,7 +8,7 @@
 
 static inline int begin_page_wait(struct folio *folio, u16 reason)
 {
-	struct task_state *state = current_state();
+	struct task_state *state = known_state();
 	struct inode_state *inode;
 	u64 mapping = 0;
 
@@ -26,17 +26,16 @@ static inline int begin_page_wait(struct folio *folio, u16 reason)
 
 static inline int begin_bit_wait(struct folio *folio, int bit)
 {
-	if (bit == PG_writeback)
-		return begin_page_wait(folio, RCP_WAIT_PAGE_WRITEBACK);
-	if (bit == PG_locked)
-		return begin_page_wait(folio, RCP_WAIT_PAGE_LOCK);
-	return 0;
+	if (bit != PG_writeback && bit != PG_locked)
+		return 0;
+	return begin_page_wait(folio,
+			       bit == PG_writeback ? RCP_WAIT_PAGE_WRITEBACK : RCP_WAIT_PAGE_LOCK);
 }
 
 #ifdef RCP_HAVE_filemap_fault
 KFUNC_PROBE(filemap_fault, struct vm_fault *fault)
 {
-	struct task_state *state = current_state();
+	struct task_state *state = known_state();
 	struct vm_area_struct *area = NULL;
 	struct file *file = NULL;
 	struct inode_state *inode;

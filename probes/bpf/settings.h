@@ -31,22 +31,6 @@ static inline int is_without_stacks(void)
 	return now && now->is_without_stacks;
 }
 
-static inline s32 stack_of(void *ctx)
-{
-	int id = is_without_stacks() ? -1 : stacks.get_stackid(ctx, 0);
-
-	/*
-	 * Another stack may have the same place in the map: with 300 stacks in 16384 places two
-	 * or three do. Without its innermost frame, which says no more than that it sleeps, this
-	 * one goes elsewhere.
-	 */
-	if (id == -EEXIST)
-		id = stacks.get_stackid(ctx, 1);
-	if (id < 0)
-		stacks_lost.increment(0);
-	return id;
-}
-
 /* Tell whether an interval off the CPU is too short to be written, and count it. */
 static inline int is_too_short(u64 dur)
 {

@@ -18,42 +18,32 @@
 /* No WaitReason: a kernel thread that was not noted to wait and sleeps interruptibly. */
 #define IDLES 0xffff
 
-static inline u32 syscall_of(struct task_struct *task)
-{
-	u64 top = (u64)task->stack + THREAD_SIZE - TOP_OF_KERNEL_STACK_PADDING;
-	u32 nr = 0;
-
-	bpf_probe_read_kernel(&nr, sizeof(nr), &((struct pt_regs *)top - 1)->orig_ax);
-	return nr;
-}
-
 /*
- * A walk of the stack costs more than all the rest of a sleep's record, and tasks sleep in few
- * places over and over. A stack is taken to be the task's last one when it is as deep to the
- * byte and the same kind of wait was noted in the same syscall; or when a kernel thread idles,
- * which it does at the head of its loop and nowhere else at that depth. So no sleep gets the
- * reason of another: where nothing was noted, the stack has to tell it and is walked each time.
+ * A stack is taken to be the task's last one when it is as deep to the byte and the same kind of
+ * wait was noted in the same syscall; or when a kernel thread idles, which it does at the head of
+ * its loop and nowhere else at that depth. Where nothing was noted the stack has to tell the
+ * reason, and is looked at.
  */
-static inline s32 stack_of_sleep(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
-				 struct task_state *state, u32 task_state)
+static inline s32 stack_of_sleep(struct bpf_raw_tracepoint_args *ctx, struct task_state *state,
+				 u32 task_state)
 {
-	u64 here, depth = (u64)&here, place;
+	u64 place = state->note.reason;
 
 	if (state->lock)
-		return state->lock_stack_id; /* walked when the wait for the lock began */
-	place = state->note.reason;
+		return state->lock_stack_id; /* taken when the wait for the lock began */
 	if (state->flags & RCP_TASK_IS_KTHREAD) {
 		if (!place && (task_state & TASK_NOLOAD || !(task_state & TASK_UNINTERRUPTIBLE)))
 			place = IDLES;
 	} else if (place) {
-		place |= (u64)syscall_of(task) << 32;
+		place |= (u64)syscall_above(stack_at(ctx)) << 32;
 	}
 	if (!place)
-		return stack_of(ctx);
-	if (state->stack_place != place || state->stack_depth != depth ||
+		return stack_by_look(ctx);
+	/* where the context lies, not a local: programs may have a stack of their own */
+	if (state->stack_place != place || state->stack_at != (u64)ctx ||
 	    state->known_stack_id < 0) {
 		state->stack_place = place;
-		state->stack_depth = depth;
+		state->stack_at = (u64)ctx;
 		state->known_stack_id = stack_of(ctx);
 	}
 	return state->known_stack_id;
@@ -78,7 +68,7 @@ static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_
 		return;
 	}
 	state->sleep_flags = task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0;
-	state->stack_id = stack_of_sleep(ctx, prev, state, task_state);
+	state->stack_id = stack_of_sleep(ctx, state, task_state);
 }
 
 static inline void describe_wait(struct sleep_record *event, struct task_state *state)
@@ -169,7 +159,7 @@ RAW_TRACEPOINT_PROBE(sched_switch)
 {
 	struct task_struct *prev = (struct task_struct *)ctx->args[1];
 	struct task_struct *next = (struct task_struct *)ctx->args[2];
-	u32 prev_tid = prev->pid, next_tid = next->pid;
+	u32 prev_tid = (u32)bpf_get_current_pid_tgid(), next_tid = next->pid;
 	u64 now = bpf_ktime_get_ns();
 
 	set_completing_io(0); /* no completion spans a switch */
@@ -187,15 +177,21 @@ RAW_TRACEPOINT_PROBE(sched_switch)
 RAW_TRACEPOINT_PROBE(sched_waking)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	struct completing_io *completion;
 	u32 tid = task->pid, context;
 	struct task_state *state = tasks.lookup(&tid);
+	int zero = 0;
 
 	if (!state || state->flags & RCP_TASK_IS_RECORDER || is_paused())
 		return 0;
-	context = this_context();
+	completion = completing.lookup(&zero);
+	if (!completion)
+		return 0;
+	context = context_on(completion);
 	state->woken_ns = bpf_ktime_get_ns();
 	state->waker_tid = (u32)bpf_get_current_pid_tgid();
-	state->waker_io = completing_io_in(context);
+	/* not the io of a completion that this context interrupted */
+	state->waker_io = completion->context == context ? completion->io : 0;
 	state->wake_flags = context == CONTEXT_HARDIRQ ? RCP_SLEEP_WOKEN_BY_HARDIRQ :
 			    context == CONTEXT_SOFTIRQ ? RCP_SLEEP_WOKEN_BY_SOFTIRQ :
 							 0;

@@ -17,7 +17,7 @@ BPF_TABLE("lru_hash", struct sem_key, u32, sem_takers, 4096);
 KFUNC_PROBE(__do_semtimedop, int id, struct sembuf *operations, unsigned int n_operations,
 	    const void *timeout, void *ns)
 {
-	struct task_state *state = current_state();
+	struct task_state *state = known_state();
 	struct sem_key key = { .ns = (u64)ns, .id = id };
 	struct sembuf operation = {};
 	u32 *taker;
