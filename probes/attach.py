@@ -16,8 +16,8 @@ import numpy as np
 
 from rcp.probes.events import RECORDS, Record
 from rcp.probes.features import Features, RecordError
+from rcp.probes.kernel_types import kernel_types, read_btf
 from rcp.probes.points import Points
-from rcp.probes.probe import SYSCALLS_WITHOUT_ARGUMENTS
 from rcp.probes.program import DEFAULT_RING_BYTES, Options, cflags, compile_globs, source_text
 from rcp.probes.ring import Ring
 from rcp.probes.shedding import Shedding
@@ -54,12 +54,11 @@ class Probes:
 
     def __init__(self, options: Options, features: Features, self_pid: int) -> None:
         """Compile, load and attach everything; raise RecordError with the compiler's reason."""
-        self._bpf = load_program(source_text(features), cflags(options, features, self_pid))
+        text = source_text(features, options.requests, kernel_types(read_btf()))
+        self._bpf = load_program(text, cflags(options, features, self_pid))
         self._uprobe_fds: list[int] = []
         try:
             self._choose_targets(options)
-            for syscall in options.requests.syscalls.values():
-                self._attach_syscall(syscall)
             for index, points in enumerate(options.requests.points):
                 self._attach_points(index, points)
         except Exception as error:  # as above
@@ -83,12 +82,6 @@ class Probes:
         for fd in self._uprobe_fds:
             os.close(fd)
         self._bpf.cleanup()
-
-    def _attach_syscall(self, name: str) -> None:
-        bare = name in SYSCALLS_WITHOUT_ARGUMENTS
-        enter = "request_enter_without_arguments" if bare else "request_enter"
-        self._bpf.attach_tracepoint(tp=f"syscalls:sys_enter_{name}", fn_name=enter)
-        self._bpf.attach_tracepoint(tp=f"syscalls:sys_exit_{name}", fn_name="request_exit")
 
     def _attach_points(self, index: int, points: Points) -> None:
         # the ends first: no request begins that could not end

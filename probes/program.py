@@ -10,10 +10,20 @@ from rcp.probes.active import active_probes
 from rcp.probes.events import RECORDS, SOCKET_REQUEST_NR, TASK_COMM_LEN, UPROBE_REQUEST_NR
 from rcp.probes.features import Features
 from rcp.probes.points import Requests
+from rcp.probes.probe import SYSCALLS_WITHOUT_ARGUMENTS
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096
-HEADERS = ("common.h", "settings.h", "stack.h", "compat.h", "context.h", "inode.h", "cause.h")
+HEADERS = (
+    "kernel.h",
+    "common.h",
+    "settings.h",
+    "stack.h",
+    "compat.h",
+    "context.h",
+    "inode.h",
+    "cause.h",
+)
 
 # Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.
 DEFAULT_RING_BYTES = {
@@ -112,11 +122,24 @@ def compile_globs(patterns: Sequence[str]) -> GlobTable:
     return GlobTable(start, loop, accept, tuple(step))
 
 
-def source_text(features: Features) -> str:
+def _syscall_hooks(requests: Requests) -> str:
+    """Return the lines that hook the chosen syscalls' functions (request.bpf.c)."""
+    lines = []
+    for number, name in requests.syscalls.items():
+        bare = name in SYSCALLS_WITHOUT_ARGUMENTS
+        # __x64_sys_NAME of these is a second name without type information
+        function = f"__do_sys_{name}" if bare else f"__x64_sys_{name}"
+        lines.append(f"REQUEST_SYSCALL({function}, {number}, {int(not bare)})")
+    return "\n".join(lines)
+
+
+def source_text(features: Features, requests: Requests, kernel_types: str) -> str:
     """Return the probes that run here as one C unit (bcc rewrites the main file only)."""
     names = [*HEADERS, *(probe.source for probe in active_probes(features))]
     # #line keeps compiler messages pointing at the real file.
-    return "\n".join(f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}' for name in names)
+    texts = [f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}' for name in names]
+    texts.insert(1, f'#line 1 "kernel_types.py"\n{kernel_types}')  # after what it builds on
+    return "\n".join([*texts, _syscall_hooks(requests)])
 
 
 def _request_macros(requests: Requests) -> dict[str, int]:

@@ -43,7 +43,7 @@ KRETFUNC_PROBE(__lock_buffer)
 }
 #endif
 
-#ifdef RCP_HAVE_out_of_line_wait_on_bit
+#if defined(RCP_HAVE_out_of_line_wait_on_bit) && defined(BH_Shadow)
 /* Waits for any bit of any word; do_get_write_access() is told by the bit and an open handle. */
 static inline int begin_shadow_wait(struct buffer_head *bh)
 {

@@ -13,24 +13,6 @@
  *   RCP_GLOB_START, RCP_GLOB_LOOP, RCP_GLOB_ACCEPT   see comm_matches()
  *   RCP_*_PAGES         ring sizes in pages, powers of two
  */
-#include <uapi/linux/ptrace.h>
-#include <linux/blk-mq.h> /* first: struct request is incomplete without it */
-#include <linux/blkdev.h>
-#include <linux/buffer_head.h>
-#include <linux/cgroup.h>
-#include <linux/dcache.h>
-#include <linux/fs.h>
-#include <linux/futex.h>
-#include <linux/jbd2.h>
-#include <linux/mm_types.h>
-#include <linux/mutex.h>
-#include <linux/page-flags.h>
-#include <linux/pid.h>
-#include <linux/preempt.h>
-#include <linux/rtmutex.h>
-#include <linux/rwsem.h>
-#include <linux/sched.h>
-#include <linux/sem.h>
 #include "events.h"
 
 /* Index of a record type in the counters; program.py reads them by the same order. */

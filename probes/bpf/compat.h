@@ -2,7 +2,6 @@
 /*
  * Differences between kernels, one small accessor each. Probes never mention versions.
  */
-#include <linux/version.h>
 
 /*
  * preempt_count of this CPU, which tells task context from interrupt. It is a per-CPU
@@ -37,28 +36,17 @@ static inline u32 pages_in_folio(struct folio *folio)
 	bpf_probe_read_kernel(&flags, sizeof(flags), &folio->flags);
 	if (!(flags & 1UL << PG_head))
 		return 1;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-	bpf_probe_read_kernel(&order, sizeof(order), &folio->_flags_1);
-#else
+#ifdef RCP_HAS_folio__folio_order
 	bpf_probe_read_kernel(&order, sizeof(folio->_folio_order), &folio->_folio_order);
+#else
+	bpf_probe_read_kernel(&order, sizeof(order), &folio->_flags_1);
 #endif
 	return 1U << (order & 31);
 }
 
-/*
- * The head of struct blkcg_gq, which is private to block/ since v5.18 and so is not in the headers;
- * its first members have not changed since v4.0. A struct blkcg begins with its css.
- */
-struct rcp_blkcg_gq {
-	void *queue;
-	void *queue_node[2];
-	void *blkcg_node[2];
-	struct cgroup_subsys_state *blkcg;
-};
-
 static inline u64 blkg_of(struct bio *bio)
 {
-#ifdef CONFIG_BLK_CGROUP
+#ifdef RCP_HAS_bio_bi_blkg
 	return (u64)bio->bi_blkg;
 #else
 	return 0;
@@ -67,17 +55,19 @@ static inline u64 blkg_of(struct bio *bio)
 
 static inline u64 cgroup_of_blkg(u64 blkg)
 {
-	struct cgroup_subsys_state *css = NULL;
+	u64 id = 0;
+#ifdef RCP_HAS_bio_bi_blkg
+	struct blkcg *blkcg = NULL;
 	struct kernfs_node *node = NULL;
 	struct cgroup *cgroup = NULL;
-	u64 id = 0;
 
 	if (!blkg)
 		return 0;
-	bpf_probe_read_kernel(&css, sizeof(css), &((struct rcp_blkcg_gq *)blkg)->blkcg);
-	bpf_probe_read_kernel(&cgroup, sizeof(cgroup), &css->cgroup);
+	bpf_probe_read_kernel(&blkcg, sizeof(blkcg), &((struct blkcg_gq *)blkg)->blkcg);
+	bpf_probe_read_kernel(&cgroup, sizeof(cgroup), &blkcg->css.cgroup);
 	bpf_probe_read_kernel(&node, sizeof(node), &cgroup->kn);
 	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
+#endif
 	return id;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One record per chosen syscall of a target task. attach.py hangs these functions on
- * syscalls:sys_enter_NAME and sys_exit_NAME of each chosen syscall only.
+ * One record per chosen syscall of a target task. program.py adds a line REQUEST_SYSCALL for each
+ * chosen one. The tracepoints syscalls:sys_enter_NAME are not used: while one of them is on, every
+ * syscall of every task takes the slow way in and out.
  *
  * A thread is in one syscall at a time, kept in its task_state. Requests of the other kinds
  * (points.bpf.c, socket.bpf.c) hold syscalls and each other, and are kept in open_requests.
@@ -36,18 +37,6 @@ static inline void end_open_request(struct open_key *key, struct open_request *o
 		     REC_REQUEST);
 }
 
-struct syscall_enter {
-	u64 common;
-	s32 nr;
-	u64 args[6];
-};
-
-struct syscall_exit {
-	u64 common;
-	s32 nr;
-	s64 ret;
-};
-
 static inline int begin_request(u32 nr, u64 arg0)
 {
 	struct task_state *state = current_state();
@@ -64,18 +53,17 @@ static inline int begin_request(u32 nr, u64 arg0)
 	return 0;
 }
 
-int request_enter(struct syscall_enter *ctx)
+/* The function of a syscall is given the user's registers; of one without arguments too. */
+static inline int begin_syscall(u32 nr, const struct pt_regs *regs, int has_arguments)
 {
-	return begin_request(ctx->nr, ctx->args[0]);
+	u64 arg0 = 0;
+
+	if (has_arguments)
+		bpf_probe_read_kernel(&arg0, sizeof(arg0), &regs->di);
+	return begin_request(nr, arg0);
 }
 
-/* The kernel refuses a program that reads beyond the last argument. */
-int request_enter_without_arguments(struct syscall_enter *ctx)
-{
-	return begin_request(ctx->nr, 0);
-}
-
-int request_exit(struct syscall_exit *ctx)
+static inline int end_syscall(s64 ret)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct task_state *state = tasks.lookup(&tid);
@@ -85,7 +73,7 @@ int request_exit(struct syscall_exit *ctx)
 		return 0;
 	event.ts = state->request_ts;
 	event.end_ns = bpf_ktime_get_ns();
-	event.ret = ctx->ret;
+	event.ret = ret;
 	event.arg0 = state->request_arg0;
 	event.tid = tid;
 	event.nr = state->request_nr;
@@ -94,3 +82,13 @@ int request_exit(struct syscall_exit *ctx)
 		     REC_REQUEST);
 	return 0;
 }
+
+#define REQUEST_SYSCALL(function, nr, has_arguments)                      \
+	KFUNC_PROBE(function, const struct pt_regs *regs)                 \
+	{                                                                 \
+		return begin_syscall(nr, regs, has_arguments);            \
+	}                                                                 \
+	KRETFUNC_PROBE(function, const struct pt_regs *regs, long result) \
+	{                                                                 \
+		return end_syscall(result);                               \
+	}

@@ -4,7 +4,6 @@
  * ends when it has sent on the same connection. A thread may have several open at once.
  */
 #if RCP_SOCKET_REQUESTS
-#include <net/sock.h>
 
 RAW_TRACEPOINT_PROBE(sock_recv_length)
 {

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rcp.probes.active import missing_probes, without
 from rcp.probes.features import Features, RecordError
+from rcp.probes.points import Requests
 from rcp.probes.probe import PROBES
 from rcp.probes.program import (
     BPF_DIR,
@@ -85,10 +86,18 @@ def test_nothing_chosen_means_everyone() -> None:
 
 
 def test_every_probe_file_is_compiled_and_every_file_is_a_probe(features: Features) -> None:
-    text = source_text(features)
+    text = source_text(features, Requests(), "struct page {};")
+    assert text.index('"kernel.h"') < text.index("struct page {};") < text.index('"common.h"')
     for probe in PROBES:
         assert f'#line 1 "{probe.source}"' in text
     assert {p.name for p in BPF_DIR.glob("*.bpf.c")} == {p.source for p in PROBES}
+
+
+def test_chosen_syscalls_are_hooked_by_the_functions_that_have_types(features: Features) -> None:
+    text = source_text(features, Requests(syscalls={74: "fsync", 162: "sync"}), "")
+    assert text.endswith(
+        "\nREQUEST_SYSCALL(__x64_sys_fsync, 74, 1)\nREQUEST_SYSCALL(__do_sys_sync, 162, 0)"
+    )
 
 
 def test_the_hooks_a_probe_declares_are_those_in_its_source() -> None:
@@ -108,7 +117,7 @@ def test_a_probe_that_lacks_a_hook_is_left_out_and_the_rest_is_compiled(features
     waits = next(probe for probe in PROBES if probe.name == "buffer_wait")
     assert waits in missing_probes(without(features, waits.optional_functions))
     assert waits not in missing_probes(without(features, waits.optional_functions[:1]))
-    text, flags = source_text(poorer), cflags(Options(), poorer, self_pid=1)
+    text, flags = source_text(poorer, Requests(), ""), cflags(Options(), poorer, self_pid=1)
     assert "lock_wait.bpf.c" not in text
     assert "journal.bpf.c" not in text
     assert "sleep.bpf.c" in text
