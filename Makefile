@@ -1,5 +1,5 @@
 # The whole interface to a checkout; `make` alone lists it. Everything generated goes to build/,
-# but for the files `make docs` and `make fixtures` keep under version control.
+# but for the files `make docs`, `make costs` and `make fixtures` keep under version control.
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -7,11 +7,11 @@ CASES_OPTIONS ?=
 BIN := .venv/bin
 SCENARIO := wal-vs-checkpoint
 # Benchmarks that need a booted kernel: scenarios that leave NAME.json in $RCP_LAB_OUT.
-LAB_BENCHES := ring-drain
+LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-bare lint format \
-	typecheck bench cases kernel rcpdisk docs fixtures clean
+	typecheck bench costs cases kernel rcpdisk docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -105,6 +105,11 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
 		cp build/lab/$$bench/$$bench.json build/bench/ || exit; done
 	@head -n 100 build/bench/*.json
+
+costs: setup ## measure what each BPF program costs: docs/probe-costs.md
+	@echo "==> two workloads in the lab, usually 5-10 minutes"
+	@$(BIN)/rcp-lab run --timing --out build/lab/probe-cost probe-cost
+	@cp build/lab/probe-cost/probe-cost.md docs/
 
 cases: setup ## real databases in the lab, each against its own counters
 	@echo "==> databases in the lab, usually 3-5 minutes each"
