@@ -57,6 +57,7 @@ class Probes:
         text = source_text(features, options.requests, kernel_types(read_btf()))
         self._bpf = load_program(text, cflags(options, features, self_pid))
         self._uprobe_fds: list[int] = []
+        self._symbols: dict[int, str] = {}
         try:
             self._choose_targets(options)
             for index, points in enumerate(options.requests.points):
@@ -149,13 +150,17 @@ class Probes:
         """File descriptors of the loaded BPF programs."""
         return list(self.programs().values())
 
+    def _symbol(self, address: int) -> str:
+        """Return a kernel function's name; asked once, since most stacks share their frames."""
+        if address not in self._symbols:
+            self._symbols[address] = self._bpf.ksym(address).decode(errors="replace")
+        return self._symbols[address]
+
     def stacks(self, ids: Iterable[int]) -> Iterator[tuple[int, list[str]]]:
         """Yield each kernel stack as function names, innermost first."""
         table = self._bpf["stacks"]
         for stack_id in ids:
-            names = [
-                self._bpf.ksym(address).decode(errors="replace") for address in table.walk(stack_id)
-            ]
+            names = [self._symbol(address) for address in table.walk(stack_id)]
             yield stack_id, [name for name in names if not name.startswith(_RECORDING)]
 
     def unfinished_requests(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
