@@ -96,7 +96,7 @@ static inline u64 look_of_stack(u64 at)
 /* As stack_of(), for raw tracepoints that fire in the context of a task. */
 static inline s32 stack_by_look(void *ctx)
 {
-	u64 look = look_of_stack(stack_at(ctx));
+	u64 look = is_without_stacks() ? 0 : look_of_stack(stack_at(ctx));
 	s32 *known = look ? stacks_by_look.lookup(&look) : NULL, id;
 
 	if (known)
