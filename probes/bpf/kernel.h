@@ -30,8 +30,8 @@
 #define SOCK_STREAM 1 /* include/linux/net.h */
 
 /*
- * Free bytes above the registers at the top of a kernel stack, since commit 65c9cc9e2c14
- * ("x86/fred: Reserve space for the FRED stack frame") (in v6.9).
+ * Free bytes above the registers at the top of a kernel stack: room for the larger frame of FRED
+ * where the kernel can use that (arch/x86/include/asm/thread_info.h, since v6.9).
  */
 #if defined(CONFIG_X86_FRED) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 #define TOP_OF_KERNEL_STACK_PADDING 16
