@@ -11,8 +11,9 @@ from rcp.lab.progress import Progress
 FOLDERS = {"rcpdisk": "drivers/block/rcpdisk"}
 
 _TYPICAL_BUILDER_S = 90
-# pahole: types for BPF; the headers bring the compiler that built the kernel.
-_PACKAGES = ("make", "dwarves")
+# pahole: types for BPF. The headers bring the compiler that built the kernel; gcc and libc6-dev are
+# for programs, such as the model's tests.
+_PACKAGES = ("make", "dwarves", "gcc", "libc6-dev")
 
 
 def _patches(checkout: Path) -> Path:
@@ -59,7 +60,11 @@ def ensure(checkout: Path, name: str, release: str, progress: Progress) -> Path:
     return entry / f"{name}.ko"
 
 
-def _ensure_builder(release: str, progress: Progress) -> Path:
+def ensure_builder(release: str, progress: Progress) -> Path:
+    """Return the cache entry whose tree holds the compiler and headers of *release*.
+
+    Raises MissingToolError or RootfsError.
+    """
     name = _builder_name(release)
     if cache.find(name) is None:
         debian.require()
@@ -86,7 +91,7 @@ def _bootstrap(tree: Path, release: str, progress: Progress) -> None:
 
 
 def _build(folder: Path, checkout: Path, name: str, release: str, progress: Progress) -> None:
-    builder = _ensure_builder(release, progress)
+    builder = ensure_builder(release, progress)
     with cache.locked(f"{builder.name}.work"):
         work = builder / "tree" / "work"
         shutil.rmtree(work, ignore_errors=True)
