@@ -42,7 +42,7 @@ demo: setup ## boot the lab, record a slow fsync, say what was in its way
 	@$(BIN)/rcp-trace report build/demo/$(SCENARIO).duckdb
 
 planted: setup ## record planted inversions, print precision and recall by kind
-	@echo "==> playing and recording the plants in the lab, usually about 4 minutes"
+	@echo "==> playing and recording the plants in the lab, usually about 6 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/planted planted
 	@echo "==> loading the recording into DuckDB, usually a few seconds"
 	@$(BIN)/rcp-trace recover build/planted/planted.spool -o build/planted/planted.duckdb --force
