@@ -116,7 +116,7 @@ def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [
             *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
-            *("--timeout", "1500"),
+            *("--timeout", "2700"),
             *(option for script in scripts for option in ("--input", str(script))),
             *("--", "python3 $RCP_LAB_IN/inputs/guest_recorder.py"),
         ],
