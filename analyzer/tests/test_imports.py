@@ -31,7 +31,7 @@ ALLOWED = {
     "rcp.ui": ["rcp.analyzer", "rcp.tuner"],
     "rcp.lab": [],
     "rcp.mark": [],
-    "rcp.fixtures": ["rcp.probes.events", "rcp.probes.spool"],
+    "rcp.fixtures": ["rcp.mark", "rcp.probes.events", "rcp.probes.spool"],
 }
 
 # What a single module may import against the rule, and why.
