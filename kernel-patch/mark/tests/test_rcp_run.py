@@ -4,6 +4,7 @@ What it does on a patched kernel is tested in the lab.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,6 @@ from rcp.mark import levels
 
 needs_ionice = pytest.mark.skipif(shutil.which("ionice") is None, reason="needs ionice")
 needs_stock = pytest.mark.skipif(levels.supported(), reason="this kernel has the patch")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="class RT takes CAP_SYS_NICE")
 
 
 def rcp_run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,11 +36,24 @@ def test_background_work_gets_the_idle_class_and_is_told_why() -> None:
     )
 
 
+def may_be_realtime() -> bool:
+    """Whether ionice, the witness, may have class RT here: root of a container may not."""
+    done = subprocess.run(["ionice", "-c1", "-n4", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
 @needs_ionice
 @needs_stock
-@needs_root
 def test_critical_programs_get_the_realtime_class() -> None:
-    assert rcp_run("--critical", "--", "ionice").stdout == "realtime: prio 4\n"
+    done = rcp_run("--critical", "--", "ionice")
+    if may_be_realtime():
+        assert done.stdout == "realtime: prio 4\n"
+    else:
+        assert done.returncode == 2
+        assert done.stderr == (
+            "rcp-run: error: cannot set the I/O priority of this process: "
+            "Operation not permitted; run as root\n"
+        )
 
 
 @needs_ionice
@@ -92,15 +105,12 @@ def test_without_the_patch_the_calls_say_so() -> None:
         levels.get()
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_the_header_compiles_and_says_what_the_kernel_says(tmp_path: Path) -> None:
-    header = Path(levels.__file__).parent / "rcp.h"
-    source = tmp_path / "t.c"
-    source.write_text(
-        f'#include <errno.h>\n#include "{header}"\n'
-        "int main(void) { return rcp_get() < 0 ? errno : 0; }\n"
-    )
-    program = tmp_path / "t"
-    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", source, "-o", program], check=True)
-    expected = 0 if levels.supported() else 22  # EINVAL
-    assert subprocess.run([program], check=False).returncode == expected
+def test_the_c_header_has_the_numbers_of_the_python_module() -> None:
+    text = (Path(levels.__file__).parent / "rcp.h").read_text()
+    numbers = dict(re.findall(r"(?:#define )?(\w+) =? ?(0x[0-9a-f]+|\d+)", text))
+    assert int(numbers["PR_RCP"], 16) == levels._PR_RCP
+    assert int(numbers["PR_RCP_SET"]) == levels._PR_RCP_SET
+    assert int(numbers["PR_RCP_GET"]) == levels._PR_RCP_GET
+    assert int(numbers["PR_RCP_KEEP"], 16) == levels._PR_RCP_KEEP
+    for level in levels.Level:
+        assert int(numbers[f"RCP_{level.name}"]) == level
