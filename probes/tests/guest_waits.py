@@ -48,6 +48,11 @@ def stack_of(pid: int) -> list[str]:
     return [line.split()[1].split("+")[0] for line in lines]
 
 
+def is_asleep(pid: int) -> bool:
+    """Whether a process sleeps; one that lost the CPU meanwhile has a stack as well."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "SD"
+
+
 def look(name: str, pid: int, function: str) -> None:
     """Note when the process sleeps in such a function of the kernel, and its whole stack.
 
@@ -60,7 +65,11 @@ def look(name: str, pid: int, function: str) -> None:
             before, at_ns, after = stack_of(pid), time.monotonic_ns(), stack_of(pid)
         except ProcessLookupError:
             return  # it has ended and was never seen there
-        if before == after and any(re.fullmatch(function, frame) for frame in after):
+        if (
+            before == after
+            and is_asleep(pid)
+            and any(re.fullmatch(function, frame) for frame in after)
+        ):
             truth[name] = {"pid": pid, "at_ns": at_ns, "stack": after}
             return
 
