@@ -121,7 +121,7 @@ docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
 	@.ci/docs
 
 fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings anew
-	@$(BIN)/python -c 'from rcp.probes.events import c_header; print(c_header(), end="")' \
+	@$(BIN)/python -c 'from rcp.probes.c_header import c_header; print(c_header(), end="")' \
 		> build/events.h && mv build/events.h probes/bpf/events.h
 	@$(BIN)/rcp-lab run --timing --out build/recording -e RUNS=with-background \
 		-e REQUESTS=4000 $(SCENARIO)

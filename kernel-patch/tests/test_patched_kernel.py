@@ -42,34 +42,22 @@ def test_checkpatch_is_content(patch):
     assert "total: 0 errors, 0 warnings, 0 checks" in done.stderr, done.stderr
 
 
-def test_unit_tests_pass_inside_the_kernel(tmp_path):
-    out = tmp_path / "out"
+@pytest.mark.parametrize(("suite", "n_cases"), [("rcpdisk", 21), ("rcp", 8)])
+def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
     done = _run(
-        out,
+        tmp_path / "out",
         *("--kernel", "rcp", "--timeout", "600", "--"),
-        "modprobe rcpdisk_test && cat /sys/kernel/debug/kunit/rcpdisk/results",
+        f"modprobe {suite}_test && cat /sys/kernel/debug/kunit/{suite}/results",
     )
     assert done.returncode == 0, done.stderr
     results = re.findall(r"^\s+(ok|not ok) \d+ (\w+)", done.stdout, re.MULTILINE)
-    assert len(results) == 21, done.stdout
+    assert len(results) == n_cases, done.stdout
     assert [name for verdict, name in results if verdict != "ok"] == []
 
 
 def test_block_layer_does_what_its_tests_expect(tmp_path):
     done = _run(tmp_path / "out", "--kernel", "rcp", "blocktests")
     assert done.returncode == 0, done.stdout
-
-
-def test_unit_tests_of_the_policies_pass_inside_the_kernel(tmp_path):
-    done = _run(
-        tmp_path / "out",
-        *("--kernel", "rcp", "--timeout", "600", "--"),
-        "modprobe rcp_test && cat /sys/kernel/debug/kunit/rcp/results",
-    )
-    assert done.returncode == 0, done.stderr
-    results = re.findall(r"^\s+(ok|not ok) \d+ (\w+)", done.stdout, re.MULTILINE)
-    assert len(results) == 8, done.stdout
-    assert [name for verdict, name in results if verdict != "ok"] == []
 
 
 def test_recorder_works_on_the_patched_kernel(tmp_path):

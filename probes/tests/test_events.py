@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from rcp.probes.events import RECORDS, Record, c_header
+from rcp.probes.c_header import c_header
+from rcp.probes.events import RECORDS, Record
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda r: r.name)
