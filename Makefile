@@ -11,11 +11,11 @@ LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-bare lint format \
-	typecheck bench costs cases kernel rcpdisk docs fixtures clean
+	typecheck bench costs cases kernel policies policy-cost rcpdisk docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.installed ## install what rcp needs: Debian packages, then .venv
 
@@ -68,6 +68,16 @@ kernel: setup ## build the patched kernel: 15 minutes the first time, then cache
 test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
 	@echo "==> tests on the patched kernel, usually some minutes"
 	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(PYTEST_ARGS)
+
+policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
+	@echo "==> policies in the lab, usually 30-60 minutes"
+	@$(BIN)/python -m rcp.fixtures.policies --document docs/results/policies.md
+
+policy-cost: kernel ## what the patches cost in instructions: docs/results/policy-cost.md
+	@$(BIN)/rcp-lab build --kernel plain
+	@echo "==> reads and writes on both kernels in the lab, usually 5 minutes"
+	@$(BIN)/python -m rcp.fixtures.policy_cost > build/policy-cost.md
+	@mv build/policy-cost.md docs/results/policy-cost.md
 
 rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
 	@echo "==> fio on rcpdisk in the lab, usually 2-3 minutes"

@@ -107,10 +107,10 @@ def setup(checkout: Path | None, quiet: bool) -> None:
 @click.option(
     "--kernel",
     "name",
-    type=click.Choice(["rcp"]),
+    type=click.Choice(["rcp", "plain"]),
     default="rcp",
     show_default=True,
-    help="The kernel with the patches of kernel-patch/patches.",
+    help="With the patches of kernel-patch/patches, or without them for comparison.",
 )
 @click.option("--debug", is_flag=True, help="With lockdep, KASAN and DEBUG_ATOMIC_SLEEP.")
 @_checkout_option
@@ -128,6 +128,8 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
       rcp-lab build --kernel rcp --debug
     """
     progress = Progress(quiet=quiet)
+    if debug and name != "rcp":
+        raise click.UsageError("--debug goes with --kernel rcp: leave one of them out")
     flavour = f"{name}-debug" if debug else name
     built = kernel.ensure(wheel.find_checkout(checkout), flavour, progress)
     click.echo(f"kernel {built.release}\nvmlinuz {built.vmlinuz}")
@@ -142,7 +144,7 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     type=click.Choice(kernel.NAMES),
     default="stock",
     show_default=True,
-    help="Debian's own, or the patched one of rcp-lab build.",
+    help="Debian's own, or one of rcp-lab build.",
 )
 @click.option("-e", "--env", "env", multiple=True, metavar="KEY=VALUE", help="Set in the guest.")
 @click.option(

@@ -10,10 +10,16 @@ from rcp.lab import cache, debian, rootfs, series
 from rcp.lab.errors import KernelError
 from rcp.lab.progress import Progress
 
-NAMES = ("stock", "rcp", "rcp-debug")
+NAMES = ("stock", "rcp", "rcp-debug", "plain")
 
 _TYPICAL_BUILDER_MIN = 3
-_TYPICAL_BUILD_MIN = {"rcp": 12, "rcp-debug": 18}
+_TYPICAL_BUILD_MIN = {"rcp": 12, "rcp-debug": 18, "plain": 12}
+# What the others have and a flavour has not: plain is what the patches are compared with.
+_LEFT_OUT = {
+    "rcp": {"debug.config"},
+    "rcp-debug": set[str](),
+    "plain": {"debug.config", "rcp.config"},
+}
 _TYPICAL_FILES = 2000
 _FILES_A_STAGE = 250
 # The first thing that went wrong, as compilers, Kconfig and make put it.
@@ -43,17 +49,20 @@ class Recipe:
 
 
 def recipe(checkout: Path, flavour: str) -> Recipe:
-    """Return how to build *flavour* (rcp or rcp-debug) of the series in *checkout*."""
+    """Return how to build *flavour* of the series in *checkout*.
+
+    Flavours: rcp, rcp-debug, and plain, which is rcp's configuration without the patches.
+    """
     folder = checkout / "kernel-patch"
     files = sorted((folder / "config").glob("*.config"))
-    chosen = [path for path in files if flavour == "rcp-debug" or path.name != "debug.config"]
+    chosen = [path for path in files if path.name not in _LEFT_OUT[flavour]]
     if not chosen:
         raise KernelError(f"{folder / 'config'}: holds no *.config: run in a checkout of rcp")
     text = "".join(path.read_text() for path in chosen)
     name = f'# told apart from Debian\'s own by uname -r\nCONFIG_LOCALVERSION="-{flavour}"\n'
     return Recipe(
         base=series.read_base(folder / "BASE"),
-        patches=tuple(series.patches(folder / "patches")),
+        patches=() if flavour == "plain" else tuple(series.patches(folder / "patches")),
         config=text + name,
         flavour=flavour,
     )

@@ -73,6 +73,23 @@ def test_flavours_are_kernels_of_their_own(checkout):
     assert kernel.builder_name(release.base) == kernel.builder_name(debug.base)
 
 
+def test_plain_kernel_has_the_configuration_but_not_the_patches(checkout):
+    (checkout / "kernel-patch/config/rcp.config").write_text("# reason\nCONFIG_RCP=y\n")
+    (checkout / "kernel-patch/patches/0001-a.patch").write_text("")
+    plain = kernel.recipe(checkout, "plain")
+    assert plain.patches == ()
+    assert "CONFIG_64BIT=y" in plain.config
+    assert "CONFIG_RCP" not in plain.config
+    assert "CONFIG_RCP=y" in kernel.recipe(checkout, "rcp").config
+    assert "kernel 6.12.1-plain\n" in _build(checkout, "--kernel", "plain").stdout
+
+
+def test_debug_is_of_the_patched_kernel_only(checkout):
+    result = _build(checkout, "--kernel", "plain", "--debug")
+    assert result.exit_code == 2
+    assert "Error: --debug goes with --kernel rcp: leave one of them out" in result.stderr
+
+
 def test_kernel_is_built_anew_when_an_input_changes(checkout):
     def name() -> str:
         return kernel.cache_name(kernel.recipe(checkout, "rcp"))
