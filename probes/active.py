@@ -26,9 +26,15 @@ def active_probes(features: Features) -> tuple[Probe, ...]:
     )
 
 
+def is_foreign(probe: Probe, features: Features) -> bool:
+    """Tell whether this kernel has nothing that the probe could see: it is not the patched one."""
+    return probe.is_of_patch and set(probe.tracepoints).issubset(features.missing_tracepoints)
+
+
 def missing_probes(features: Features) -> tuple[Probe, ...]:
     """Return the probes that are left out here; what that costs is their ``without``."""
-    return tuple(probe for probe in PROBES if probe not in active_probes(features))
+    active = active_probes(features)
+    return tuple(p for p in PROBES if p not in active and not is_foreign(p, features))
 
 
 def without(features: Features, names: Iterable[str]) -> Features:

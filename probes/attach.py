@@ -54,7 +54,7 @@ class Probes:
 
     def __init__(self, options: Options, features: Features, self_pid: int) -> None:
         """Compile, load and attach everything; raise RecordError with the compiler's reason."""
-        text = source_text(features, options.requests, kernel_types(read_btf()))
+        text = source_text(features, options.requests, kernel_types(*read_btf()))
         self._bpf = load_program(text, cflags(options, features, self_pid))
         self._uprobe_fds: list[int] = []
         self._symbols: dict[int, str] = {}

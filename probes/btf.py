@@ -50,16 +50,26 @@ class Array:
 
 
 class Btf:
-    """The types of the kernel, and of the modules that are given beside it."""
+    """The types of the kernel, or of the kernel and one module."""
 
-    def __init__(self, kernel: bytes, *modules: bytes) -> None:
-        """Read the blobs of ``/sys/kernel/btf``; raise BtfError for something else."""
+    def __init__(self, kernel: bytes) -> None:
+        """Read ``/sys/kernel/btf/vmlinux``; raise BtfError for something else."""
         self._strings = b""
         self._words: list[int] = []
         self._array = np.empty(0, np.uint32)
         self._at = [0]  # by type id; 0 is void
-        for blob in (kernel, *modules):
-            self._add(blob)
+        self._add(kernel)
+
+    def with_module(self, blob: bytes) -> Btf:
+        """Return the same types and a module's, which refer to the kernel's; raise BtfError.
+
+        Each module numbers its types as if it were the only one, so no two can be put together.
+        """
+        both = Btf.__new__(Btf)
+        both._strings, both._array = self._strings, self._array
+        both._words, both._at = self._words.copy(), self._at.copy()
+        both._add(blob)
+        return both
 
     def _add(self, blob: bytes) -> None:
         if len(blob) < _HEADER.size or _HEADER.unpack_from(blob)[0] != _MAGIC:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rcp.probes.codes import FileFlag, IoFlag, LockType, SleepFlag, TaskFlag, WaitReason
+from rcp.probes.codes import (
+    FileFlag,
+    IoFlag,
+    LockType,
+    MarkSource,
+    PolicyKind,
+    PolicyLevel,
+    SleepFlag,
+    TaskFlag,
+    WaitReason,
+)
 from rcp.probes.events import RECORDS, Record
 
 _C_TYPES = {
@@ -47,6 +57,9 @@ def c_header() -> str:
         (TaskFlag, "TASK_IS"),
         (FileFlag, "FILE_IS"),
         (LockType, "LOCK"),
+        (PolicyKind, "POLICY"),
+        (PolicyLevel, "LEVEL"),
+        (MarkSource, "MARKED_BY"),
     ):
         lines += [f"#define RCP_{prefix}_{m.name} {m.value}" for m in enumeration]
         lines.append("")

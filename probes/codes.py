@@ -72,3 +72,31 @@ class LockType(enum.IntEnum):
     RWSEM_WRITE = 3
     PERCPU_RWSEM = 4
     RTMUTEX = 5
+
+
+class PolicyKind(enum.IntEnum):
+    """What a policy of the patched kernel decided (include/trace/events/rcp.h)."""
+
+    IO_HELD = 1  # the rcp scheduler kept an io back because all tokens were in use
+    IO_STARVED = 2  # the starvation timer let an io go before critical ones
+    SLOT_WAIT = 3  # a task waited for an admission slot
+    DIRTY_PAUSE = 4  # a task waited for fewer dirty pages
+    MARK = 5  # a task was marked, or its mark was taken away
+
+
+class PolicyLevel(enum.IntEnum):
+    """Whether somebody waits for a task's work (include/uapi/linux/prctl.h, PR_RCP_*)."""
+
+    NONE = 0
+    CRITICAL = 1
+    NONCRITICAL = 2
+
+
+class MarkSource(enum.IntEnum):
+    """What changed a mark (include/linux/rcp.h, enum rcp_source)."""
+
+    DEFAULT = 0
+    PRCTL = 1
+    IOPRIO = 2
+    CGROUP = 3
+    FORK = 4

@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rcp.probes.active import lacking
+from rcp.probes.active import is_foreign, lacking
 from rcp.probes.attach import Probes, import_bcc
 from rcp.probes.features import Features, RecordError, read_features, require
 from rcp.probes.probe import PROBES, Probe
@@ -20,7 +20,7 @@ class ProbeHealth:
     probe: str
     question: str
     state: str
-    """``ok``, ``partly`` or ``missing``."""
+    """``ok``, ``partly``, ``missing``, or ``foreign`` where there is nothing for it to see."""
     missing: tuple[str, ...]
     cost: str
     """What the missing pieces cost, empty when none is missing."""
@@ -46,6 +46,8 @@ class Diagnosis:
 
 def health_of(probe: Probe, features: Features) -> ProbeHealth:
     """Judge one probe by what the kernel has."""
+    if is_foreign(probe, features):
+        return ProbeHealth(probe.name, probe.question, "foreign", (), "")
     required = lacking(probe, features)
     optional = tuple(n for n in probe.optional_functions if n in features.missing_functions)
     if required:
@@ -82,6 +84,8 @@ def as_text(diagnosis: Diagnosis) -> str:
     lines = [f"kernel {diagnosis.kernel}", ""]
     for probe in diagnosis.probes:
         lines.append(f"{probe.state:8} {probe.probe:15} {probe.question}")
+        if probe.state == "foreign":
+            lines.append(f"{'':24} patched kernel only: this one has no such policies")
         if probe.missing:
             lines.append(f"{'':24} lacks {', '.join(probe.missing)}: {probe.cost}")
     if not diagnosis.interrupts_told_apart:

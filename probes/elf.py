@@ -106,6 +106,11 @@ class Elf:
                 return address - start + offset
         return None
 
+    def section(self, name: str) -> bytes:
+        """Return the content of a section, b"" when there is none of this name."""
+        found = (s for s in self._sections if s.name == name)
+        return next((self._data[s.offset : s.offset + s.size] for s in found), b"")
+
     def _notes(self) -> Iterator[tuple[str, int, bytes]]:
         """Yield section name, type and content of each note."""
         for section in self._sections:

@@ -19,6 +19,9 @@ import numpy as np
 from rcp.probes.codes import FileFlag as FileFlag
 from rcp.probes.codes import IoFlag as IoFlag
 from rcp.probes.codes import LockType as LockType
+from rcp.probes.codes import MarkSource as MarkSource
+from rcp.probes.codes import PolicyKind as PolicyKind
+from rcp.probes.codes import PolicyLevel as PolicyLevel
 from rcp.probes.codes import SleepFlag as SleepFlag
 from rcp.probes.codes import TaskFlag as TaskFlag
 from rcp.probes.codes import WaitReason as WaitReason
@@ -242,6 +245,27 @@ CMDLINE = Record(
     ),
 )
 
+POLICY_EVENT = Record(
+    "policy_event",
+    "one decision of the patched kernel's policies that changed something",
+    (
+        Field("ts", "<u8", "began to wait; of a mark when it changed"),
+        Field("dur_ns", "<u8", "waited, 0 of a mark; of IO_STARVED since the last io of its class"),
+        Field("io", "<u8", "id of the io decided on, else 0"),
+        Field("used", "<u8", "tokens or slots in use, or dirty pages, when there was none left"),
+        Field("limit", "<u8", "the most there may be; 0 when not known"),
+        Field("critical_ns", "<u8", "IO_HELD: time since critical I/O had last come"),
+        Field("tid", "<u4", "who waited or was marked, 0 of an io and of a child not yet named"),
+        Field("dev", "<u4", "disk, 0 when it is not about one"),
+        Field("n_critical", "<u4", "IO_STARVED: critical ios it went before"),
+        Field("n_noncritical", "<u4", "IO_STARVED: other ios that waited, this one included"),
+        Field("kind", "<u2", "PolicyKind"),
+        Field("level", "<u2", "PolicyLevel decided on, or of the new mark"),
+        Field("source", "<u2", "MarkSource of a mark"),
+        Field("ioprio", "<u2", "MARK by IOPRIO: the priority, class << 13 | level"),
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     TASK,
     SLEEP,
@@ -254,5 +278,6 @@ RECORDS: tuple[Record, ...] = (
     IO_CAUSE,
     THROTTLE,
     CMDLINE,
+    POLICY_EVENT,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

@@ -7,16 +7,20 @@ all the rest of compiling.
 
 from __future__ import annotations
 
+import platform
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rcp.probes.btf import ARRAY, ENUM, INT, POINTER, STRUCT, UNION, Btf, BtfError, Member
+from rcp.probes.elf import Elf, ElfError
 from rcp.probes.features import RecordError
 
 BTF_DIR = Path("/sys/kernel/btf")
-_MODULES = ("jbd2",)
-"""Whose structs the probes read, where these are not part of the kernel proper."""
+MODULE_DIR = Path("/lib/modules") / platform.release() / "kernel"
+_MODULES = {"jbd2": "fs/jbd2/jbd2.ko", "rcp_iosched": "block/rcp-iosched.ko"}
+"""Whose structs the probes read, where these are not part of the kernel proper, and their files:
+a scheduler may be loaded later, when a disk is switched to it."""
 
 # Members by struct; `a.b` is a member of a member, `a[].b` of the elements of an array.
 # Not every kernel has each of them: what uses one that came or went asks RCP_HAS_struct_member.
@@ -31,10 +35,13 @@ STRUCTS: dict[str, str] = {
     "cgroup": "kn level ancestors",
     "css_set": "dfl_cgrp",
     "dentry": "d_name.name d_parent d_u.d_alias",
+    "elevator_queue": "type elevator_data",
+    "elevator_type": "elevator_name",
     "file": "f_mapping",
     "folio": "flags mapping _flags_1 _folio_order",
     "gendisk": "part0",
     "inode": "i_data i_dentry.first i_ino i_mode i_rdev i_sb",
+    "io_context": "ioprio",
     "jbd2_journal_handle": "h_transaction",
     "journal_s": "j_fs_dev j_task",
     "kernfs_node": "id",
@@ -42,15 +49,20 @@ STRUCTS: dict[str, str] = {
     "mutex": "owner",
     "page": "compound_head",
     "pid": "level numbers[].nr",
+    "rcp_queue": (
+        "q last_critical_ns inflight knobs.strict knobs.tokens knobs.token_total knobs.hold_ms"
+    ),
+    "rcp_slot_request": "class",
     "request": "q bio cmd_flags start_time_ns __sector __data_len",
-    "request_queue": "disk",
+    "request_queue": "disk elevator",
     "rt_mutex_base": "owner",
     "rw_semaphore": "owner",
     "sembuf": "sem_num sem_op",
     "sock": "sk_type",
     "super_block": "s_dev",
     "task_struct": (
-        "__state cgroups comm flags journal_info mm pid real_parent start_time tgid thread_pid"
+        "__state cgroups comm flags io_context journal_info mm pid real_parent start_time tgid "
+        "thread_pid"
     ),
     "transaction_s": "t_tid t_journal",
     "vm_area_struct": "vm_file",
@@ -63,6 +75,7 @@ ENUMERATORS = (
     "PG_locked",
     "PG_writeback",
     "REQ_OP_WRITE",
+    "__REQ_CRIT",
 )
 
 
@@ -141,24 +154,44 @@ def _checks(btf: Btf, type_id: int, name: str, members: Sequence[str]) -> Iterat
             yield f"#define RCP_HAS_{name}_{member} 1\n"
 
 
-def kernel_types(btf: Btf) -> str:
-    """Return the declarations; what this kernel does not have is left out."""
-    found = btf.structs(set(STRUCTS))
+def kernel_types(kernel: Btf, *modules: Btf) -> str:
+    """Return the declarations; what neither kernel nor modules have is left out."""
+    found: dict[str, tuple[Btf, int]] = {}
+    for btf in (kernel, *modules):
+        wanted = set(STRUCTS) - set(found)
+        found |= {name: (btf, type_id) for name, type_id in btf.structs(wanted).items()}
     parts = [f"struct {name};\n" for name in STRUCTS]
     for name, members in STRUCTS.items():
         if name not in found:
             continue
-        parts.append(f"struct {name} {{\n{_body(btf, found[name], members.split())}}};\n")
-        parts += _checks(btf, found[name], name, members.split())
-    values = btf.enumerators(set(ENUMERATORS))
+        btf, type_id = found[name]
+        parts.append(f"struct {name} {{\n{_body(btf, type_id, members.split())}}};\n")
+        parts += _checks(btf, type_id, name, members.split())
+    values = kernel.enumerators(set(ENUMERATORS))
     parts += [f"#define {name} {value}\n" for name, value in sorted(values.items())]
     return "".join(parts)
 
 
-def read_btf() -> Btf:
-    """Read the running kernel's type information; raise RecordError when that cannot be."""
-    paths = [BTF_DIR / "vmlinux", *(BTF_DIR / name for name in _MODULES)]
+def _module_types(name: str, file: str) -> bytes:
+    """Return the types of a module that is loaded or could be, b"" where there is none."""
     try:
-        return Btf(*(path.read_bytes() for path in paths if path.exists()))
+        return (BTF_DIR / name).read_bytes()
+    except FileNotFoundError:
+        pass
+    try:
+        return Elf(MODULE_DIR / file).section(".BTF")
+    except (FileNotFoundError, ElfError):
+        return b""
+
+
+def read_btf() -> list[Btf]:
+    """Read the types of the running kernel, and of its modules that the probes look into.
+
+    Raises RecordError when that cannot be.
+    """
+    try:
+        kernel = Btf((BTF_DIR / "vmlinux").read_bytes())
+        blobs = [_module_types(name, file) for name, file in _MODULES.items()]
+        return [kernel, *(kernel.with_module(blob) for blob in blobs if blob)]
     except (OSError, BtfError) as error:
         raise RecordError(f"cannot read the kernel's types: {error}") from error

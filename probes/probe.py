@@ -25,6 +25,8 @@ class Probe:
     """It is of no use when none of its optional functions is there."""
     without: str = ""
     """What leaving the whole probe out costs the verdicts; empty when it is essential."""
+    is_of_patch: bool = False
+    """Its tracepoints come with the patched kernel; where none is, there is nothing to see."""
 
     @property
     def essential(self) -> bool:
@@ -203,6 +205,16 @@ PROBES: tuple[Probe, ...] = (
         "which writers the kernel paused for dirtying too much, and by which numbers",
         ("writeback:balance_dirty_pages",),
         without="pauses of writers are named from the stack, without the numbers behind them",
+    ),
+    Probe(
+        "policy_event",
+        "policy.bpf.c",
+        "what the kernel's rcp policies decided about whom, and by which numbers",
+        ("rcp:rcp_mark", "rcp:rcp_dispatch", "rcp:rcp_starve", "rcp:rcp_throttle"),
+        optional_functions=("rq_qos_wait",),
+        without_optional="whether a slot was waited for by critical work is not known",
+        without="waits that the patched kernel's policies made are told without the reason",
+        is_of_patch=True,
     ),
 )
 

@@ -38,6 +38,7 @@ DEFAULT_RING_BYTES = {
     "io_cause": 1 << 22,
     "throttle": 1 << 20,
     "cmdline": 1 << 18,
+    "policy_event": 1 << 21,  # at most one an io, and ios that are held back are few
 }
 
 

@@ -14,7 +14,7 @@ class Shedding:
     stacks: bool = True
     """Kernel stacks are taken."""
     paused: bool = False
-    """Sleeps, ios and lock waits are only counted."""
+    """Sleeps, ios, lock waits and policy decisions are only counted."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,22 @@
 #define RCP_LOCK_PERCPU_RWSEM 4
 #define RCP_LOCK_RTMUTEX 5
 
+#define RCP_POLICY_IO_HELD 1
+#define RCP_POLICY_IO_STARVED 2
+#define RCP_POLICY_SLOT_WAIT 3
+#define RCP_POLICY_DIRTY_PAUSE 4
+#define RCP_POLICY_MARK 5
+
+#define RCP_LEVEL_NONE 0
+#define RCP_LEVEL_CRITICAL 1
+#define RCP_LEVEL_NONCRITICAL 2
+
+#define RCP_MARKED_BY_DEFAULT 0
+#define RCP_MARKED_BY_PRCTL 1
+#define RCP_MARKED_BY_IOPRIO 2
+#define RCP_MARKED_BY_CGROUP 3
+#define RCP_MARKED_BY_FORK 4
+
 /* a thread, written when first seen and again when its name changes or it exits */
 struct task_record {
 	__u64 ts; /* when this was true */
@@ -196,3 +212,22 @@ struct cmdline_record {
 	char text[128]; /* the beginning of that memory; in a spool, what may be told of it */
 };
 _Static_assert(sizeof(struct cmdline_record) == 144, "probes/events.py and the compiler disagree");
+
+/* one decision of the patched kernel's policies that changed something */
+struct policy_event_record {
+	__u64 ts; /* began to wait; of a mark when it changed */
+	__u64 dur_ns; /* waited, 0 of a mark; of IO_STARVED since the last io of its class */
+	__u64 io; /* id of the io decided on, else 0 */
+	__u64 used; /* tokens or slots in use, or dirty pages, when there was none left */
+	__u64 limit; /* the most there may be; 0 when not known */
+	__u64 critical_ns; /* IO_HELD: time since critical I/O had last come */
+	__u32 tid; /* who waited or was marked, 0 of an io and of a child not yet named */
+	__u32 dev; /* disk, 0 when it is not about one */
+	__u32 n_critical; /* IO_STARVED: critical ios it went before */
+	__u32 n_noncritical; /* IO_STARVED: other ios that waited, this one included */
+	__u16 kind; /* PolicyKind */
+	__u16 level; /* PolicyLevel decided on, or of the new mark */
+	__u16 source; /* MarkSource of a mark */
+	__u16 ioprio; /* MARK by IOPRIO: the priority, class << 13 | level */
+};
+_Static_assert(sizeof(struct policy_event_record) == 72, "probes/events.py and the compiler disagree");

@@ -212,12 +212,20 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 		io->got_ns = io->queued_ns;
 }
 
+#ifdef RCP_PROBE_policy_event
+static inline void look_at_insertion(struct request *rq);
+#endif
+
 RAW_TRACEPOINT_PROBE(block_rq_insert)
 {
-	struct io_record *io = is_paused() ? NULL : io_of((struct request *)ctx->args[0]);
+	struct request *rq = (struct request *)ctx->args[0];
+	struct io_record *io = is_paused() ? NULL : io_of(rq);
 
 	if (io && !io->inserted_ns)
 		io->inserted_ns = bpf_ktime_get_ns();
+#ifdef RCP_PROBE_policy_event
+	look_at_insertion(rq);
+#endif
 	return 0;
 }
 
@@ -230,12 +238,18 @@ RAW_TRACEPOINT_PROBE(block_rq_merge)
 	return 0;
 }
 
+static inline u32 disk_of(struct request *rq)
+{
+	struct gendisk *disk = rq->q->disk;
+
+	return disk ? disk->part0->bd_dev : 0;
+}
+
 RAW_TRACEPOINT_PROBE(block_rq_issue)
 {
 	struct request *rq = (struct request *)ctx->args[0];
 	u64 key = (u64)rq;
 	struct io_record *io;
-	struct gendisk *disk;
 
 	if (is_paused() && !ios.lookup(&key)) {
 		lost.increment(REC_IO);
@@ -250,8 +264,7 @@ RAW_TRACEPOINT_PROBE(block_rq_issue)
 		return 0;
 	}
 	io->issued_ns = bpf_ktime_get_ns();
-	disk = rq->q->disk;
-	io->dev = disk ? disk->part0->bd_dev : 0;
+	io->dev = disk_of(rq);
 	io->sector = rq->__sector;
 	io->bytes = rq->__data_len;
 	io->cmd_flags = rq->cmd_flags;

@@ -41,12 +41,13 @@ def write_elf(
     internal: dict[str, int] | None = None,
     usdts: tuple[tuple[str, str, int, int], ...] = (),
     moved: int = 0,
+    further: dict[str, bytes] | None = None,
 ) -> Path:
     """Write a program whose functions stand at the given addresses.
 
     ``usdts`` are provider, name, address and semaphore's address (0: none); ``moved`` is how
     far the sections were moved after the notes had been written. Without ``internal`` it is
-    a stripped program.
+    a stripped program. ``further`` are sections by name.
     """
     base = CODE_ADDRESS
     notes = b"".join(
@@ -66,6 +67,7 @@ def write_elf(
     if internal is not None:
         table, names = _symbols(internal)
         sections += [(".symtab", _SYMTAB, 0, table, 9), (".strtab", _STRTAB, 0, names, 0)]
+    sections += [(name, 1, 0, content, 0) for name, content in (further or {}).items()]
     _write(path, sections)
     return path
 

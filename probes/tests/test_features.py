@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from rcp.probes.active import active_probes, missing_probes, without
 from rcp.probes.doctor import Diagnosis, as_text, health_of
 from rcp.probes.features import Features, RecordError, read_features, require
 from rcp.probes.probe import PROBES
@@ -86,3 +87,30 @@ def test_doctor_says_what_a_missing_piece_costs(features: Features) -> None:
         "\n"
         "Ready: every probe was loaded and attached, and detached again."
     )
+
+
+def test_what_only_the_patched_kernel_has_is_not_missing_on_others(features: Features) -> None:
+    policy = next(p for p in PROBES if p.name == "policy_event")
+    stock = replace(features, missing_tracepoints=policy.tracepoints)
+    assert policy not in missing_probes(stock)
+    assert policy not in active_probes(stock)
+    assert health_of(policy, stock).state == "foreign"
+    text = as_text(
+        Diagnosis(
+            "6.12", "", loaded=True, interrupts_told_apart=True, probes=(health_of(policy, stock),)
+        )
+    )
+    assert text.splitlines()[2:4] == [
+        "foreign  policy_event    what the kernel's rcp policies decided about whom, and by which "
+        "numbers",
+        "                         patched kernel only: this one has no such policies",
+    ]
+
+
+def test_a_patched_kernel_that_lacks_one_of_its_hooks_is_told(features: Features) -> None:
+    policy = next(p for p in PROBES if p.name == "policy_event")
+    assert policy in active_probes(features)
+    older = replace(features, missing_tracepoints=("rcp:rcp_throttle",))
+    assert policy in missing_probes(older)
+    assert health_of(policy, older).state == "missing"
+    assert policy in missing_probes(without(features, ["policy_event"]))

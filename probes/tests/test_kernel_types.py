@@ -9,6 +9,7 @@ from rcp.probes.btf import Btf, BtfError
 from rcp.probes.features import RecordError
 from rcp.probes.kernel_types import kernel_types, read_btf
 from rcp.probes.tests.btf_image import BtfImage
+from rcp.probes.tests.elf_image import write_elf
 
 
 @pytest.fixture
@@ -76,9 +77,41 @@ def test_types_of_a_module_continue_those_of_the_kernel(image: BtfImage) -> None
     module = BtfImage(image.n_types, image.n_string_bytes)
     device = module.struct("block_device", 64, ("bd_dev", 1, 52))
     module.struct("journal_s", 1000, ("j_fs_dev", module.pointer(device), 640))
-    text = kernel_types(Btf(image.blob(), module.blob()))
+    kernel = Btf(image.blob())
+    text = kernel_types(kernel, kernel.with_module(module.blob()))
     assert "char rcp_before_j_fs_dev[640]; struct block_device *j_fs_dev;" in text
     assert "char rcp_before_bd_dev[52]; u32 bd_dev;" in text
+
+
+def test_each_module_numbers_its_types_for_itself(image: BtfImage) -> None:
+    kernel = Btf(image.blob())
+    modules = []
+    for name, member, offset in (("journal_s", "j_fs_dev", 640), ("rcp_queue", "q", 8)):
+        module = BtfImage(image.n_types, image.n_string_bytes)
+        module.integer(f"filler of {name}", 8)
+        inner = module.struct(f"inner_{name}", 16, ("tokens", module.integer("u", 4), 4))
+        members = ((member, module.pointer(inner), offset), ("knobs", inner, 800))
+        module.struct(name, 1000, *members)
+        modules.append(kernel.with_module(module.blob()))
+    text = kernel_types(kernel, *modules)
+    assert "char rcp_before_j_fs_dev[640]; struct inner_journal_s *j_fs_dev;" in text
+    assert "char rcp_before_q[8]; struct inner_rcp_queue *q;" in text
+    assert "char rcp_before_knobs[800]; struct {" in text
+    assert "#define RCP_HAS_rcp_queue_q 1" in text
+
+
+def test_a_module_that_is_not_loaded_yet_is_read_from_its_file(
+    image: BtfImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = BtfImage(image.n_types, image.n_string_bytes)
+    module.struct("rcp_queue", 200, ("q", module.pointer(0), 0))
+    (tmp_path / "vmlinux").write_bytes(image.blob())
+    monkeypatch.setattr(under_test, "BTF_DIR", tmp_path)
+    monkeypatch.setattr(under_test, "MODULE_DIR", tmp_path)
+    assert "RCP_HAS_rcp_queue_q" not in kernel_types(*read_btf())
+    (tmp_path / "block").mkdir()
+    write_elf(tmp_path / "block/rcp-iosched.ko", {}, further={".BTF": module.blob()})
+    assert "#define RCP_HAS_rcp_queue_q 1" in kernel_types(*read_btf())
 
 
 def test_a_kernel_without_readable_types_is_one_line(

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the policies of the patched kernel decided, and by which numbers.
+ *
+ * Only decisions that changed something are written: an io that had to wait for a token or was
+ * let pass by the starvation timer, a task that waited for a slot or for fewer dirty pages, a
+ * mark. The scheduler traces every io it gives to the device, and most of those go as they would
+ * have gone anyway: a record for each would double what recording an io costs.
+ *
+ * That an io had to wait for a token is seen, not traced: somebody looked, between its insertion
+ * and its dispatch, and all tokens were in use. Looks are taken whenever an io is inserted or
+ * dispatched, so one of each io's own is among them; both take place under the scheduler's lock.
+ */
+
+/* include/linux/rcp.h: enum rcp_throttle */
+#define THROTTLED_AT_SLOTS 0
+#define THROTTLED_AT_DIRTY_PAGES 1
+
+/* When all tokens of a disk were last seen in use. */
+struct full_look {
+	u64 ts;
+	u64 used;
+	u64 limit;
+	u64 critical_ns; /* since critical I/O had last come */
+};
+
+/* LRU: disks come and go, and schedulers change. */
+BPF_TABLE("lru_hash", u64, struct full_look, full_looks, 256);
+
+/* Waits of tasks under way; tasks that wait beyond these are counted as lost. */
+BPF_HASH(policy_waits, u32, struct policy_event_record, 4096);
+
+static inline void write_policy_event(struct policy_event_record *event)
+{
+	if (is_paused()) {
+		lost.increment(REC_POLICY_EVENT);
+		return;
+	}
+	count_output(policy_event_ring.ringbuf_output(event, sizeof(*event), RCP_NO_WAKEUP),
+		     REC_POLICY_EVENT);
+}
+
+/* The queue of a disk, which tells its looks from those at others. */
+static inline u64 queue_of(struct request *rq)
+{
+	u64 queue = 0;
+
+	bpf_probe_read_kernel(&queue, sizeof(queue), &rq->q);
+	return queue;
+}
+
+#ifdef RCP_HAS_rcp_queue_q
+#define RCP_SCHEDULER_NAME 0x706372 /* "rcp" and the end of the string */
+
+/* Copy the rcp scheduler's data of a queue; 0 when another scheduler has it. */
+static inline int read_rcp_queue(u64 queue, struct rcp_queue *copy)
+{
+	struct elevator_queue *elevator = NULL;
+	struct elevator_type *type = NULL;
+	void *name = NULL, *data = NULL;
+	u32 word = 0;
+
+	bpf_probe_read_kernel(&elevator, sizeof(elevator),
+			      &((struct request_queue *)queue)->elevator);
+	bpf_probe_read_kernel(&type, sizeof(type), &elevator->type);
+	bpf_probe_read_kernel(&name, sizeof(name), &type->elevator_name);
+	bpf_probe_read_kernel(&word, sizeof(word), name);
+	if (word != RCP_SCHEDULER_NAME)
+		return 0;
+	bpf_probe_read_kernel(&data, sizeof(data), &elevator->elevator_data);
+	bpf_probe_read_kernel(copy, sizeof(*copy), data);
+	return (u64)copy->q == queue;
+}
+
+/* Note whether all tokens are in use: block/rcp-clock.h in the patch says what that means. */
+static inline void look_at_tokens(u64 queue)
+{
+	struct rcp_queue copy = {};
+	struct full_look look = {};
+	u32 inflight[2];
+
+	if (!read_rcp_queue(queue, &copy) || !copy.knobs.strict || !copy.knobs.tokens)
+		return;
+	look.ts = bpf_ktime_get_ns();
+	if (copy.last_critical_ns && look.ts > copy.last_critical_ns)
+		look.critical_ns = look.ts - copy.last_critical_ns;
+	if (copy.knobs.hold_ms &&
+	    (!copy.last_critical_ns || look.critical_ns >= copy.knobs.hold_ms * 1000000ULL))
+		return;
+	__builtin_memcpy(inflight, &copy.inflight, sizeof(inflight));
+	look.used = inflight[1]; /* enum rcp_class: the others, after the critical */
+	if (copy.knobs.token_total)
+		look.used += inflight[0];
+	look.limit = copy.knobs.tokens;
+	if (look.used >= look.limit)
+		full_looks.update(&queue, &look);
+}
+#else
+/* The scheduler is a module, and without its types nobody can look. */
+static inline void look_at_tokens(u64 queue)
+{
+}
+#endif
+
+/* Called where an io is inserted in a scheduler (io.bpf.c), after that time was noted. */
+static inline void look_at_insertion(struct request *rq)
+{
+#ifdef __REQ_CRIT
+	u32 flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), &rq->cmd_flags);
+	if (flags & 1U << __REQ_CRIT)
+		return; /* these wait for no token */
+#endif
+	look_at_tokens(queue_of(rq));
+}
+
+RAW_TRACEPOINT_PROBE(rcp_dispatch)
+{
+	struct request *rq = (struct request *)ctx->args[0];
+	u64 key = (u64)rq, queue = queue_of(rq);
+	struct policy_event_record event = {};
+	struct io_record *io = ios.lookup(&key);
+	struct full_look *look = full_looks.lookup(&queue);
+	u8 critical = ctx->args[1];
+
+	if (!critical && io && look && io->inserted_ns && look->ts >= io->inserted_ns) {
+		event.ts = io->inserted_ns;
+		event.dur_ns = bpf_ktime_get_ns() - io->inserted_ns;
+		event.io = io->id;
+		event.used = look->used;
+		event.limit = look->limit;
+		event.critical_ns = look->critical_ns;
+		event.dev = disk_of(rq);
+		event.kind = RCP_POLICY_IO_HELD;
+		event.level = RCP_LEVEL_NONCRITICAL;
+		write_policy_event(&event);
+	}
+	look_at_tokens(queue); /* this one may have taken the last */
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(rcp_starve)
+{
+	struct request *rq = (struct request *)ctx->args[0];
+	u64 key = (u64)rq;
+	struct io_record *io = ios.lookup(&key);
+	struct policy_event_record event = {};
+
+	event.dur_ns = ctx->args[1];
+	event.ts = bpf_ktime_get_ns() - event.dur_ns;
+	event.io = io ? io->id : 0;
+	event.dev = disk_of(rq);
+	event.n_critical = ctx->args[2];
+	event.n_noncritical = ctx->args[3];
+	event.kind = RCP_POLICY_IO_STARVED;
+	event.level = RCP_LEVEL_NONCRITICAL;
+	write_policy_event(&event);
+	return 0;
+}
+
+static inline int begin_policy_wait(struct policy_event_record *event)
+{
+	struct task_state *state = current_state();
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	if (!state)
+		return 0;
+	if (state->flags & RCP_TASK_IS_RECORDER) {
+		excluded.increment(REC_POLICY_EVENT);
+		return 0;
+	}
+	event->ts = bpf_ktime_get_ns();
+	event->tid = tid;
+	if (event->kind == RCP_POLICY_DIRTY_PAUSE)
+		state->note = (struct wait_note){ .reason = RCP_WAIT_DIRTY_THROTTLE };
+	policy_waits.update(&tid, event);
+	if (!policy_waits.lookup(&tid))
+		lost.increment(REC_POLICY_EVENT);
+	return 0;
+}
+
+static inline int end_policy_wait(u64 waited_ns)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct policy_event_record *wait = policy_waits.lookup(&tid), event;
+
+	if (!wait)
+		return 0; /* it began before the recording */
+	event = *wait;
+	event.dur_ns = waited_ns;
+	policy_waits.delete(&tid);
+	write_policy_event(&event);
+	if (event.kind == RCP_POLICY_DIRTY_PAUSE)
+		end_wait_for(RCP_WAIT_DIRTY_THROTTLE);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(rcp_throttle)
+{
+	struct policy_event_record event = {};
+	u8 kind = ctx->args[1], begins = ctx->args[2];
+
+	if (kind > THROTTLED_AT_DIRTY_PAGES)
+		return 0;
+	if (!begins)
+		return end_policy_wait(ctx->args[5]);
+	event.dev = (u32)ctx->args[0];
+	event.used = ctx->args[3];
+	event.limit = ctx->args[4];
+	event.kind = RCP_POLICY_SLOT_WAIT;
+	if (kind == THROTTLED_AT_DIRTY_PAGES) {
+		event.kind = RCP_POLICY_DIRTY_PAUSE;
+		event.level = RCP_LEVEL_NONCRITICAL; /* there is no such limit for others */
+	}
+	return begin_policy_wait(&event);
+}
+
+#if defined(RCP_HAVE_rq_qos_wait) && defined(RCP_HAS_rcp_slot_request_class)
+/* Which class a slot is waited for in; only who must wait comes here. */
+KFUNC_PROBE(rq_qos_wait, void *used, void *private_data)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid(), class = 0;
+	struct policy_event_record *wait = policy_waits.lookup(&tid);
+
+	if (!wait || wait->kind != RCP_POLICY_SLOT_WAIT)
+		return 0;
+	bpf_probe_read_kernel(&class, sizeof(class),
+			      &((struct rcp_slot_request *)private_data)->class);
+	wait->level = class ? RCP_LEVEL_NONCRITICAL : RCP_LEVEL_CRITICAL;
+	return 0;
+}
+#endif
+
+RAW_TRACEPOINT_PROBE(rcp_mark)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	struct policy_event_record event = {};
+	struct io_context *context = NULL;
+
+	event.ts = bpf_ktime_get_ns();
+	event.level = (u8)ctx->args[1];
+	event.source = (u8)ctx->args[2];
+	event.kind = RCP_POLICY_MARK;
+	bpf_probe_read_kernel(&event.tid, sizeof(event.tid), &task->pid);
+	/* a child that was not given its id yet still has its parent's */
+	if (event.source == RCP_MARKED_BY_FORK && event.tid == (u32)bpf_get_current_pid_tgid())
+		event.tid = 0;
+	if (event.source == RCP_MARKED_BY_IOPRIO) {
+		bpf_probe_read_kernel(&context, sizeof(context), &task->io_context);
+		bpf_probe_read_kernel(&event.ioprio, sizeof(event.ioprio), &context->ioprio);
+	}
+	write_policy_event(&event);
+	return 0;
+}
