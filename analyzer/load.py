@@ -143,6 +143,7 @@ def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
             "journal_handle": tables.journal_handle(trace),
             "io_cause": tables.io_cause(trace),
             "throttle": tables.throttle(trace),
+            "policy_event": tables.policy_event(trace),
             "file": tables.file(trace),
         }
     )

@@ -29,6 +29,8 @@ class PathSegment(NamedTuple):
     """runqueue: who ran instead."""
     is_throttled: bool | None
     """blk-throttle held the io back."""
+    decision: str | None
+    """What a policy of the patched kernel decided about it."""
 
 
 class PathEdge(NamedTuple):
@@ -55,15 +57,29 @@ class PathEdge(NamedTuple):
     limit_pages: int | None
     pause_ns: int | None
     """dirty_throttle: what was decided."""
+    decision: str | None
+    """What a policy of the patched kernel decided."""
 
 
+# Of an io in the scheduler, else of the sleep that the segment is a part of.
 _SEGMENTS = """
-    WITH chosen AS (SELECT * FROM segment WHERE request_id = ?)
+    WITH chosen AS (SELECT * FROM segment WHERE request_id = $1),
+    of_io AS (
+        SELECT io_id, string_agg(decision, '; ' ORDER BY ts, policy_event_id) AS decision
+        FROM policy_decision SEMI JOIN chosen USING (io_id)
+        GROUP BY io_id
+    ), of_edge AS (
+        SELECT edge_id, string_agg(decision, '; ' ORDER BY policy_event_id) AS decision
+        FROM (SELECT edge_id, sleep_id FROM edge WHERE request_id = $1)
+        JOIN policy_wait USING (sleep_id)
+        JOIN policy_decision USING (policy_event_id)
+        GROUP BY edge_id
+    )
     SELECT chosen.ts - request.ts, chosen.dur, depth, kind, task.comm, task.role,
         chosen.io_id, io.op, io.bytes,
         coalesce(device.name, (io.dev >> 20) || ':' || (io.dev & 1048575)),
         submitter.comm, submitter.role, edge_id, file.path, ran.comm,
-        io.is_throttled
+        io.is_throttled, coalesce(if(kind = 'queue', of_io.decision, NULL), of_edge.decision)
     FROM chosen
     JOIN request USING (request_id)
     LEFT JOIN task ON task.utid = chosen.utid
@@ -74,6 +90,8 @@ _SEGMENTS = """
     LEFT JOIN (
         FROM io_file SEMI JOIN chosen USING (io_id)
     ) AS file ON file.io_id = chosen.io_id
+    LEFT JOIN of_io ON of_io.io_id = chosen.io_id
+    LEFT JOIN of_edge USING (edge_id)
     ORDER BY segment_id
 """
 
@@ -92,8 +110,8 @@ _EDGES = """
     SELECT edge_id, parent_edge_id, chosen.ts - request.ts, chosen.dur, depth, chosen.reason,
         waiter.comm, waker.comm, waker.role, chosen.io_id,
         coalesce(page.path, if(sleep.ino IS NULL, file.path, 'inode ' || sleep.ino)),
-        blamed.comm, blamed.share, stack_policy.policy,
-        paused.dirty_pages, paused.limit_pages, paused.pause_dur
+        blamed.comm, blamed.share, if(decided.decision IS NULL, stack_policy.policy, 'rcp'),
+        paused.dirty_pages, paused.limit_pages, paused.pause_dur, decided.decision
     FROM chosen
     JOIN request USING (request_id)
     JOIN task AS waiter ON waiter.utid = waiter_utid
@@ -108,6 +126,11 @@ _EDGES = """
     LEFT JOIN (
         FROM throttle_wait SEMI JOIN chosen USING (sleep_id)
     ) AS paused ON paused.sleep_id = chosen.sleep_id
+    LEFT JOIN (
+        SELECT sleep_id, decision
+        FROM policy_wait SEMI JOIN chosen USING (sleep_id)
+        JOIN policy_decision USING (policy_event_id)
+    ) AS decided ON decided.sleep_id = chosen.sleep_id
     ORDER BY chosen.edge_id
 """
 

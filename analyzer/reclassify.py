@@ -17,7 +17,7 @@ from rcp.probes.role_profiles import profiles
 
 COPIED = (
     *("sleep", "io", "stack", "device", "loss", "lock_wait", "journal_commit"),
-    *("journal_handle", "io_cause", "throttle", "file"),
+    *("journal_handle", "io_cause", "throttle", "policy_event", "file"),
 )
 """Tables that no role changes."""
 

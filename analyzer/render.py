@@ -229,6 +229,19 @@ def _worst(report: Report) -> Iterator[str]:
     yield from story_text(report.story)
 
 
+def _policies(report: Report) -> Iterator[str]:
+    names = ("decision", "about", "class", "count", "total", "max", "requests", "they waited")
+    rows = [
+        (
+            *(p.kind, p.role, p.level or "?", str(p.n)),
+            *(duration(p.total_ns) if p.max_ns is not None else "-", duration(p.max_ns)),
+            *(str(p.n_requests), duration(p.foreground_ns)),
+        )
+        for p in report.policies
+    ]
+    yield from table(names, rows, left=3)
+
+
 def _losses(report: Report) -> Iterator[str]:
     lossy = [loss for loss in report.losses if loss.lost]
     for loss in lossy:
@@ -246,6 +259,7 @@ _SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
     "Where foreground requests waited": _waits,
     "Inversions": _patterns,
     "Worst request": _worst,
+    "Decisions of the kernel's policies": _policies,
     "Losses": _losses,
 }
 
@@ -254,6 +268,8 @@ def report_text(report: Report) -> str:
     """Return a report as text, under 100 columns; its first line is the answer."""
     lines = [*textwrap.wrap(report.answer.sentence, WIDTH - 1), "", *_header(report)]
     for title, section in _SECTIONS.items():
+        if section is _policies and not report.policies:
+            continue  # any kernel but the patched one
         lines += ["", title, *(f"  {line}" for line in section(report))]
     return "\n".join(lines) + "\n"
 
@@ -270,6 +286,7 @@ def report_csv(report: Report) -> str:
         "waits": report.waits,
         "inversions": report.patterns,
         "story": report.story,
+        "policies": report.policies,
         "losses": report.losses,
     }
     return "\n".join(f"# {name}\n{as_csv(*_named(rows))}" for name, rows in blocks.items() if rows)

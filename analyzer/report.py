@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from rcp.analyzer.doubts import notes, why_lowered
+from rcp.analyzer.policies import Policy, policies
 from rcp.analyzer.reasons import paper_name
 from rcp.analyzer.store import Store
 from rcp.analyzer.story import StoryLine, tell
@@ -117,6 +118,7 @@ class Report(NamedTuple):
     patterns: list[Pattern]
     worst: Request | None
     story: list[StoryLine]
+    policies: list[Policy]
     losses: list[Loss]
     notes: list[str]
     """What else makes the recording incomplete."""
@@ -284,6 +286,7 @@ def report(store: Store) -> Report:
         patterns=found,
         worst=worst,
         story=tell(store, worst.request_id) if worst else [],
+        policies=policies(store),
         losses=store.rows(
             Loss,
             "SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT"

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from rcp.analyzer.modules import read_modules
 
-STORE_VERSION = 3
+STORE_VERSION = 4
 """Raised when a table or column changes its meaning, goes away, or is one that reports ask for."""
 
 BATCH_ROWS = 500_000

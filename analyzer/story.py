@@ -73,6 +73,8 @@ def _segment_node(segment: PathSegment) -> _Node:
         if segment.is_throttled and segment.kind == "admission_slot":
             stage = "is held back by blk-throttle (admission_slot)"
         text = f"its {io}{file} on {segment.device} {stage}"
+        if segment.decision and segment.kind == "queue":  # any other is told with its edge
+            text += f": {segment.decision}"
         short = f"ios, {segment.kind}"
     elif segment.kind == "unknown":
         text = short = "unknown: the recording does not tell"
@@ -91,7 +93,9 @@ def _what(edge: PathEdge) -> str:
         text += f" ({edge.blame}'s{part})"
     if edge.policy:
         text += f" by {edge.policy}"
-    if edge.limit_pages is not None:
+    if edge.decision:
+        text += f": {edge.decision}"
+    elif edge.limit_pages is not None:
         text += (
             f": dirty {edge.dirty_pages} of {edge.limit_pages} pages allowed, "
             f"paused {duration_text(edge.pause_ns or 0)}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
+import numpy.typing as npt
 
 from rcp.analyzer.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
 from rcp.analyzer.reasons import REASONS
@@ -15,11 +18,15 @@ from rcp.probes.events import (
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
+    POLICY_EVENT,
     SLEEP,
     THROTTLE,
     FileFlag,
     IoFlag,
     LockType,
+    MarkSource,
+    PolicyKind,
+    PolicyLevel,
     SleepFlag,
 )
 
@@ -167,6 +174,47 @@ def throttle(trace: Trace) -> Columns:
         *("dirty_ratelimit_kibps", "task_ratelimit_kibps"),
     ):
         columns[name] = rows[name]
+    return columns
+
+
+def _coded(codes: npt.NDArray[np.integer], kind: type[IntEnum]) -> Coded:
+    """Return what numbers stand for, NULL for those that stand for nothing."""
+    labels = {int(member): member.name.lower() for member in kind}
+    known = np.isin(codes, list(labels))
+    codes = np.where(known, codes.astype(np.int32), -1)
+    return Coded(codes, [labels.get(code, "") for code in range(max(labels) + 1)])
+
+
+def policy_event(trace: Trace) -> Columns:
+    """Columns of ``policy_event``."""
+    rows = trace.rows[POLICY_EVENT.name]
+    kind = rows["kind"]
+    is_mark, is_held = kind == PolicyKind.MARK, kind == PolicyKind.IO_HELD
+    is_starved = kind == PolicyKind.IO_STARVED
+    known_limit = rows["limit"] != 0
+    level = _coded(rows["level"], PolicyLevel)
+    unknown_level = ~is_mark & (rows["level"] == PolicyLevel.NONE)
+    source = _coded(rows["source"], MarkSource)
+    columns: Columns = {
+        "policy_event_id": np.arange(1, len(rows) + 1, dtype=np.int32),
+        "kind": _coded(kind, PolicyKind),
+        "utid": missing(trace.utids[POLICY_EVENT.name]),
+        "io_id": null_if(rows["io"], rows["io"] == 0),
+        "dev": null_if(rows["dev"], rows["dev"] == 0),
+        "ts": rows["ts"].astype(np.int64),
+        "dur": null_if(rows["dur_ns"].astype(np.int64), is_mark),
+        "level": Coded(np.where(unknown_level, -1, level.codes), level.labels),
+        "source": Coded(np.where(is_mark, source.codes, -1), source.labels),
+        "ioprio": null_if(rows["ioprio"], ~is_mark | (rows["source"] != MarkSource.IOPRIO)),
+    }
+    for name, of, has in (
+        ("n_used", "used", known_limit),
+        ("n_allowed", "limit", known_limit),
+        ("since_critical_dur", "critical_ns", is_held & (rows["critical_ns"] != 0)),
+        ("n_critical", "n_critical", is_starved),
+        ("n_noncritical", "n_noncritical", is_starved),
+    ):
+        columns[name] = null_if(rows[of].astype(np.int64), ~has)
     return columns
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.chunked import columns_of, parts_of
+from rcp.analyzer.io_ids import IoIds
 from rcp.analyzer.reasons import reason_codes
 from rcp.analyzer.roles import RoleRule
 from rcp.analyzer.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
@@ -24,6 +25,7 @@ from rcp.probes.events import (
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
+    POLICY_EVENT,
     REQUEST,
     SLEEP,
     TASK,
@@ -121,7 +123,7 @@ class Trace:
     cause_io: Index
     """Position of each io_cause row's io in ``ios``, -1 when that was not recorded."""
     utids: Mapping[str, Index]
-    """utid of each row of ``_TASK_OF``'s types, and ``lock_owner`` of lock waits."""
+    """utid of each row of ``_TASK_OF``'s types and of policy events; ``lock_owner`` of waits."""
 
 
 # Types whose rows name a task by tid, and the time at which the tid was its.
@@ -179,25 +181,6 @@ def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) 
     return utids
 
 
-class IoIds:
-    """Find the position of an io by its id."""
-
-    def __init__(self, ids: npt.NDArray[np.uint64]) -> None:
-        """Prepare the lookup."""
-        self._order = np.argsort(ids, kind="stable").astype(np.int32)
-        self._ids = ids[self._order]
-
-    def positions(self, asked: npt.NDArray[np.uint64]) -> Index:
-        """Return positions of ids, -1 for 0 and for ios that were not recorded."""
-        index = np.full(len(asked), -1, np.int32)
-        some = np.flatnonzero(asked)
-        if len(self._ids) == 0 or len(some) == 0:
-            return index
-        at = np.minimum(np.searchsorted(self._ids, asked[some]), len(self._ids) - 1)
-        index[some] = np.where(self._ids[at] == asked[some], self._order[at], -1)
-        return index
-
-
 def _ios(rows: Rows, resolver: Resolver) -> Ios:
     def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
         queued = _times(part, "queued_ns")
@@ -237,6 +220,7 @@ def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
         (REQUEST, ("tid",)),
         (LOCK_WAIT, ("owner_tid",)),
         (IO_CAUSE, ("tid",)),
+        (POLICY_EVENT, ("tid",)),
         *((record, ("tid",)) for record, _ in _TASK_OF),
     )
     return [_distinct(rows[record.name], names) for record, names in columns]
@@ -263,6 +247,15 @@ def _cause_utids(rows: Mapping[str, Rows], io: Index, resolver: Resolver) -> Ind
     return resolver.utids(np.ascontiguousarray(causes["tid"]), np.where(io >= 0, queued, 0))
 
 
+def _policy_utids(rows: Rows, ios: Ios, io_ids: IoIds, resolver: Resolver) -> Index:
+    """Return who each decision was about: a task, or the one that submitted the io."""
+    utids = _some_utids(rows["tid"], _times(rows, "ts"), resolver)
+    io = io_ids.positions(rows["io"])
+    of_io = io >= 0
+    utids[of_io] = ios.submitter[io[of_io]]
+    return utids
+
+
 def build_trace(
     rows: Mapping[str, Rows], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
 ) -> Trace:
@@ -279,10 +272,11 @@ def trace_of(rows: Mapping[str, Rows], tasks: Tasks, stacks: Mapping[int, Sequen
     locks = rows[LOCK_WAIT.name]
     io_ids = IoIds(columns_of(rows[IO.name], lambda part: {"id": part["id"]})["id"])
     cause_io = io_ids.positions(rows[IO_CAUSE.name]["io"])
+    ios = _ios(rows[IO.name], resolver)
     return Trace(
         tasks=tasks,
         sleeps=_sleeps(rows[SLEEP.name], io_ids, resolver, stacks),
-        ios=_ios(rows[IO.name], resolver),
+        ios=ios,
         requests=_requests(requests, resolver),
         rows={**rows, REQUEST.name: requests},
         cause_io=cause_io,
@@ -294,6 +288,7 @@ def trace_of(rows: Mapping[str, Rows], tasks: Tasks, stacks: Mapping[int, Sequen
                 for record, ts in _TASK_OF
             },
             IO_CAUSE.name: _cause_utids(rows, cause_io, resolver),
+            POLICY_EVENT.name: _policy_utids(rows[POLICY_EVENT.name], ios, io_ids, resolver),
             "lock_owner": _some_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
         },
     )

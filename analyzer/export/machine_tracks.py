@@ -94,6 +94,13 @@ _INVERSIONS = """
     ORDER BY inversion.ts, inversion_id
 """
 
+_POLICIES = """
+    SELECT ts, kind, comm, {'decision': decision, 'io': io_id, 'waited_ns': dur}
+    FROM policy_decision LEFT JOIN task USING (utid)
+    WHERE ts >= $1 AND ts < $2
+    ORDER BY ts, policy_event_id
+"""
+
 # A counter holds until its next value, so only changes are sent.
 _IN_FLIGHT = """
     SELECT ts, n FROM (
@@ -228,6 +235,14 @@ def write_inversions(
     track = packets.track("Inversions")
     for ts, kind, culprit, args in store.query(_INVERSIONS, [*window, list(request_ids)]):
         packets.instant(track, ts, f"{kind} by {culprit}", args)
+
+
+def write_policies(packets: Packets, store: Store, window: tuple[int, int]) -> None:
+    """Mark each decision of the patched kernel's policies where it took effect; none elsewhere."""
+    found = store.query(_POLICIES, window)
+    track = packets.track("Decisions of the kernel's policies") if found else 0
+    for ts, kind, comm, args in found:
+        packets.instant(track, ts, f"{kind} of {comm or '?'}", args)
 
 
 def _write_counter(

@@ -22,6 +22,7 @@ from rcp.analyzer.export.machine_tracks import (
     write_inversions,
     write_ios,
     write_journals,
+    write_policies,
 )
 from rcp.analyzer.export.paths import Edge, Paths, Request, request_slice, requests
 from rcp.analyzer.export.selection import Selection
@@ -167,6 +168,7 @@ def write_perfetto(store: Store, selection: Selection, out: IO[bytes]) -> None:
     names = device_names(store)
     of_requests = () if selection.is_whole else chosen
     write_inversions(packets, store, window, of_requests)
+    write_policies(packets, store, window)
     write_ios(packets, store, names, window, wakes)
     write_journals(packets, store, names, window)
     write_counters(packets, store, names, window)

@@ -17,7 +17,7 @@ from rcp.analyzer.roles import parse_rules
 from rcp.analyzer.store import Store
 from rcp.analyzer.trace import build_trace
 from rcp.fixtures.synth import FSYNC, READ, Synth
-from rcp.probes.events import RECORDS, UPROBE_REQUEST_NR, WaitReason
+from rcp.probes.events import RECORDS, UPROBE_REQUEST_NR, PolicyKind, WaitReason
 
 FAR = 1 << 40
 """A stamp from another clock, or a damaged one: 18 minutes from the others."""
@@ -96,6 +96,10 @@ def journal(draw: DrawFn, synth: Synth) -> None:
         synth.cause(draw(io_ids), draw(tids), ino=draw(st.integers(0, 2)), n_pages=draw(tids))
         synth.throttle(draw(tids), draw(times), pause_ms=draw(st.integers(-10, 10)))
         synth.lock_wait(draw(tids), draw(times), draw(times), owner=draw(tids))
+        numbers = {name: draw(st.integers(0, 7)) for name in ("kind", "level", "source", "limit")}
+        numbers |= {"tid": draw(tids), "io": draw(io_ids)}
+        ts, end = sorted((draw(times), draw(times)))
+        synth.policy(PolicyKind.MARK, ts, end, **numbers)
 
 
 @given(recordings())
@@ -148,7 +152,8 @@ BROKEN = {
         SELECT utid FROM (
             SELECT utid FROM sleep UNION ALL SELECT submitter_utid FROM io
             UNION ALL SELECT ran_utid FROM sleep UNION ALL SELECT utid FROM io_cause
-            UNION ALL SELECT utid FROM throttle UNION ALL SELECT utid FROM journal_handle
+            UNION ALL SELECT utid FROM throttle UNION ALL SELECT utid FROM policy_event
+            UNION ALL SELECT utid FROM journal_handle
             UNION ALL SELECT culprit_utid FROM inversion UNION ALL SELECT utid FROM request
         ) ANTI JOIN task USING (utid) WHERE utid IS NOT NULL
     """,

@@ -19,7 +19,7 @@ from rcp.analyzer.modules import read_modules
 from rcp.analyzer.reclassify import reclassify, role_entries
 from rcp.analyzer.store import open_store
 from rcp.fixtures.synth import DEVICE, FDATASYNC, Synth
-from rcp.probes.events import LockType, WaitReason
+from rcp.probes.events import LockType, PolicyKind, WaitReason
 
 Roles = list[tuple[str, str]]
 WRITER_FIRST: Roles = [("foreground", "comm:writer"), ("background", "comm:checkpointer")]
@@ -68,6 +68,8 @@ def everything(roles: Roles) -> Synth:
         synth.handle(bg, ts, ts + 100, transaction=ts, n=3)
         synth.handle(fg, ts, ts + 90, transaction=ts)
         synth.throttle(bg, ts + 199, dirty=920)
+        synth.policy(PolicyKind.IO_HELD, ts + 125, ts + 300, io=own, used=1, limit=1)
+        synth.policy(PolicyKind.SLOT_WAIT, ts + 160, ts + 600, tid=jbd2, used=8, limit=8)
         synth.lock_wait(fg, ts + 150, ts + 600, owner=bg, kind=LockType.RWSEM_WRITE, stack=["down"])
     synth.request(fg, 9000, 0)
     synth.sleep(4711, 1, 2, waker=4712)  # never described

@@ -101,6 +101,7 @@ def test_an_io_that_io_max_holds_back_names_the_policy(load: Load) -> None:
         ("blkcg_iolatency_throttle", "iolatency"),
         ("blkcg_maybe_throttle_current", "blkcg"),
         ("throtl_pd_offline", "blk-throttle"),
+        ("rcp_slots_throttle", "rcp"),
     ],
 )
 def test_a_policy_that_holds_ios_back_is_named(load: Load, frame: str, policy: str) -> None:

@@ -1,7 +1,8 @@
 -- Where a policy of the kernel makes a submitter wait, its function is on the stack:
 -- wbt (block/blk-wbt.c), iocost (block/blk-iocost.c), iolatency (block/blk-iolatency.c), and
 -- the delay a cgroup owes these (blkcg_maybe_throttle_current, block/blk-cgroup.c). Under
--- blk-throttle it is the bio that waits; a task does so only in its own functions.
+-- blk-throttle it is the bio that waits; a task does so only in its own functions. Of the patched
+-- kernel's own, slots (block/blk-rcp-slots.c) and dirty limits (kernel/rcp/dirty.c).
 -- depends: base.stack
 
 CREATE VIEW stack_policy AS
@@ -17,6 +18,7 @@ WITH frame AS (
             WHEN regexp_matches(function, '^_*blkcg_iolatency_') THEN 'iolatency'
             WHEN regexp_matches(function, '^_*blkcg_maybe_throttle') THEN 'blkcg'
             WHEN regexp_matches(function, '^_*(blk_throtl_|throtl_)') THEN 'blk-throttle'
+            WHEN regexp_matches(function, '^_*(rcp_slots_|rcp_dirty_)') THEN 'rcp'
         END AS policy
     FROM frame
 )
@@ -27,4 +29,4 @@ GROUP BY stack_id;
 
 COMMENT ON VIEW stack_policy IS 'kernel stacks in which a policy makes a submitter of ios wait';
 COMMENT ON COLUMN stack_policy.stack_id IS 'the stack';
-COMMENT ON COLUMN stack_policy.policy IS 'wbt, iocost, iolatency, blkcg (a delay the cgroup owes) or blk-throttle';
+COMMENT ON COLUMN stack_policy.policy IS 'wbt, iocost, iolatency, blkcg (a delay the cgroup owes), blk-throttle or rcp';
