@@ -11,7 +11,7 @@ import pytest
 from rcp.analyzer.load import load_spool
 from rcp.fixtures.synth import Synth
 from rcp.fixtures.trace_processor import TraceProcessor, TraceProcessorError
-from rcp.probes.events import WaitReason
+from rcp.probes.events import PolicyKind, WaitReason
 
 if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Export
@@ -135,3 +135,24 @@ def test_both_kinds_of_input_give_one_trace(tmp_path: Path, export: Export) -> N
     spool = example().write(tmp_path / "x.spool")
     load_spool(spool, tmp_path / "x.duckdb")
     assert export(spool).read_bytes() == export(tmp_path / "x.duckdb").read_bytes()
+
+
+def test_a_decision_of_the_patched_kernel_is_a_mark_with_its_numbers(
+    tmp_path: Path, export: Export
+) -> None:
+    synth = Synth()
+    bg = synth.task("backup", tid=20)
+    synth.first_seen(bg, 900)
+    io = synth.io(bg, 1000, 2000, issued=1900)
+    synth.policy(PolicyKind.IO_HELD, 1005, 1900, io=io, used=4, limit=4)
+    with TraceProcessor(export(synth.write(tmp_path / "x.spool"))) as perfetto:
+        assert perfetto.losses() == []
+        rows = perfetto.query(
+            "SELECT ts, dur, slice.name, display_value AS value FROM slice"
+            " JOIN track ON track.id = track_id JOIN args USING (arg_set_id)"
+            " WHERE track.name = 'Decisions of the kernel''s policies'"
+            " AND key = 'debug.decision'"
+        )
+    assert [tuple(row.values()) for row in rows] == [
+        (1005, 0, "io_held of backup", "held for a token: 4 of 4 used")
+    ]
