@@ -128,6 +128,7 @@ def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
 def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
     """Insert what was recorded, but for requests; return the number of rows."""
     rules = role_rules(spool)
+    devices = spool.meta.get("devices", {})
     return store.insert(
         {
             "sleep": tables.sleep(trace),
@@ -136,7 +137,7 @@ def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
             "task": base_tables.task(trace.tasks),
             "role_rule": base_tables.role_rule(rules, trace.tasks),
             "stack": base_tables.stack(spool.stacks()),
-            "device": base_tables.device(spool.meta.get("devices", {})),
+            "device": base_tables.device(devices),
             "loss": base_tables.loss(spool.counters),
             "lock_wait": tables.lock_wait(trace),
             "journal_commit": tables.journal_commit(trace),
@@ -144,7 +145,7 @@ def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
             "io_cause": tables.io_cause(trace),
             "throttle": tables.throttle(trace),
             "policy_event": tables.policy_event(trace),
-            "file": tables.file(trace),
+            "file": tables.file(trace, devices),
         }
     )
 

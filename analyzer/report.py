@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from rcp.analyzer.answer import Answer, answer
 from rcp.analyzer.doubts import notes, why_lowered
 from rcp.analyzer.policies import Policy, policies
 from rcp.analyzer.reasons import paper_name
@@ -27,16 +28,6 @@ class Header(NamedTuple):
     cost: str
     """What recording took, "" when that is not known."""
     rules: list[str]
-
-
-class Answer(NamedTuple):
-    """The verdict in numbers; ``sentence`` says it."""
-
-    n_foreground: int
-    n_held_up: int
-    share: float
-    """Part of the held-up requests' time, 0 to 1."""
-    sentence: str
 
 
 class Latency(NamedTuple):
@@ -167,45 +158,13 @@ def _recorded_ns(meta: dict[str, Any]) -> int:
     return int(meta.get("last_event_ns", 0) - meta.get("first_event_ns", 0))
 
 
-def _via(pattern: Pattern) -> str:
-    """Return the helper the culprit reaches the request through, "" when there is none."""
+def _mostly(pattern: Pattern) -> str:
+    """Name a pattern's culprit, its kind, and the helper it reaches the request through if any."""
     helpers = [
         name for name in re.findall(r"\(([^)]+)\)", pattern.chain) if name != pattern.culprit
     ]
-    return f" through {helpers[0].partition('/')[0]}" if helpers else ""
-
-
-def _answer(store: Store, header: Header, patterns: list[Pattern]) -> Answer:
-    names = store.query(
-        "SELECT DISTINCT name FROM request JOIN task USING (utid) WHERE role = 'foreground'"
-    )
-    what = f"foreground {names[0][0]} requests" if len(names) == 1 else "foreground requests"
-    if not header.n_requests:
-        return Answer(0, 0, 0.0, "No foreground request was finished: there is nothing to judge.")
-    ((n_held_up, inverted, total),) = store.query(
-        "SELECT count(*), coalesce(sum(inverted), 0)::BIGINT, coalesce(sum(request.dur), 0)::BIGINT"
-        " FROM (SELECT request_id, sum(dur) AS inverted FROM inversion GROUP BY request_id)"
-        " JOIN request USING (request_id)"
-    )
-    if not n_held_up:
-        return Answer(
-            header.n_requests,
-            0,
-            0.0,
-            f"No inversion found: none of {header.n_requests} {what} waited for background work.",
-        )
-    share = inverted / total if total else 0.0
-    first = patterns[0]
-    whose = "background work" if first.role == "background" else "work that no role rule names"
-    were, these = ("was", "it") if n_held_up == 1 else ("were", f"these {n_held_up}")
-    return Answer(
-        header.n_requests,
-        n_held_up,
-        share,
-        f"{n_held_up} of {header.n_requests} {what} {were} held up by {whose}, "
-        f"for {share * 100:.0f} % of the time {these} took; "
-        f"mostly {first.culprit} ({first.kind}{_via(first)}).",
-    )
+    via = f" through {helpers[0].partition('/')[0]}" if helpers else ""
+    return f"{pattern.culprit} ({pattern.kind}{via})"
 
 
 def waits(store: Store) -> list[Wait]:
@@ -279,7 +238,11 @@ def report(store: Store) -> Report:
     found = patterns(store)
     worst = _worst(store)
     return Report(
-        answer=_answer(store, header, found),
+        answer=answer(
+            store,
+            mostly=_mostly(found[0]) if found else "",
+            is_background=bool(found) and found[0].role == "background",
+        ),
         header=header,
         latencies=latencies(store),
         waits=waits(store),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 import numpy as np
@@ -218,14 +219,20 @@ def policy_event(trace: Trace) -> Columns:
     return columns
 
 
-def _path(name: str | None, parent: str | None, ino: int) -> str:
+def _path(name: str | None, parent: str | None, ino: int, device: str | None) -> str:
+    if device is not None:
+        return f"/dev/{device}"
     if name is None:
         return f"inode {ino}"
     return name if parent in (None, "/") else f"{parent}/{name}"
 
 
-def file(trace: Trace) -> Columns:
-    """Columns of ``file``: an inode has one row, with the name it had last."""
+def file(trace: Trace, devices: Mapping[str, str]) -> Columns:
+    """Columns of ``file``: an inode has one row, with the name it had last.
+
+    The number of a device's own inode is that of the device: its name in *devices*, by number,
+    tells more.
+    """
     rows = trace.rows[FILE.name]
     # Named records last, then by time: of one inode the last one counts.
     order = np.lexsort((rows["ts"], rows["name"] != b"", rows["ino"], rows["dev"]))
@@ -234,13 +241,19 @@ def file(trace: Trace) -> Columns:
     rows = rows[np.r_[differs, np.ones(min(len(rows), 1), bool)]]
     names = [name.decode(errors="replace") or None for name in rows["name"].tolist()]
     parents = [name.decode(errors="replace") or None for name in rows["parent"].tolist()]
+    is_block_device = (rows["flags"] & FileFlag.BLOCK_DEVICE) != 0
+    device_names = [
+        devices.get(str(dev)) if is_device else None
+        for dev, is_device in zip(rows["dev"].tolist(), is_block_device.tolist(), strict=True)
+    ]
+    parts = zip(names, parents, rows["ino"].tolist(), device_names, strict=True)
     return {
         "dev": rows["dev"],
         "ino": rows["ino"],
         "name": names,
         "parent": parents,
-        "path": [_path(*parts) for parts in zip(names, parents, rows["ino"].tolist(), strict=True)],
+        "path": [_path(*of_one) for of_one in parts],
         "ts": rows["ts"],
         "is_directory": (rows["flags"] & FileFlag.DIRECTORY) != 0,
-        "is_block_device": (rows["flags"] & FileFlag.BLOCK_DEVICE) != 0,
+        "is_block_device": is_block_device,
     }

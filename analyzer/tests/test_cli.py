@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
 from rcp.fixtures.synth import Synth
+from rcp.probes.events import WaitReason
 from rcp.probes.spool import pack
 
 if TYPE_CHECKING:
@@ -89,6 +90,21 @@ def test_report_counts_requests_inside_others_once(tmp_path: Path) -> None:
     ]
     waits = lines[lines.index("Where foreground requests waited") + 2]
     assert waits.split() == ["cpu", "1", *["1.00", "µs"] * 4, "100.0", "%"]
+
+
+def test_report_answers_for_the_outermost_requests(tmp_path: Path) -> None:
+    synth = Synth([("background", "comm:rsync")], request_points={"65536": "transaction"})
+    fg, bg = synth.task("postgres", target=True), synth.task("rsync")
+    synth.request(fg, 1000, 2000, nr=65536)
+    synth.request(fg, 1100, 1400)
+    synth.sleep(fg, 1150, 1350, waker=bg, owner=bg, reason=WaitReason.LOCK)
+    synth.request(fg, 3000, 0, nr=65536)  # under way when the recording ended
+    synth.request(fg, 3100, 3400)
+    synth.sleep(fg, 3150, 3350, waker=bg, owner=bg, reason=WaitReason.LOCK)
+    report = run("report", synth.write(tmp_path / "x.spool"), "--format", "json")
+    told = json.loads(report.stdout)["answer"]
+    assert (told["n_foreground"], told["n_held_up"]) == (2, 2)
+    assert told["share"] == pytest.approx(400 / 1300)
 
 
 def test_report_without_inversion(tmp_path: Path) -> None:

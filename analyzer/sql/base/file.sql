@@ -14,7 +14,7 @@ COMMENT ON COLUMN file.dev IS 'file system, major << 20 | minor';
 COMMENT ON COLUMN file.ino IS 'inode number; (dev, ino) is the key';
 COMMENT ON COLUMN file.name IS 'last part of its path, cut at 31 bytes; NULL when it has none';
 COMMENT ON COLUMN file.parent IS 'name of its folder; NULL when it has none';
-COMMENT ON COLUMN file.path IS 'what to call it: the last two parts of its path, else its number';
+COMMENT ON COLUMN file.path IS 'what to call it: the last two parts of its path, /dev/ and the name of a block device, else its number';
 COMMENT ON COLUMN file.ts IS 'when it was first met';
 COMMENT ON COLUMN file.is_directory IS 'it is a folder';
 COMMENT ON COLUMN file.is_block_device IS 'it is the device itself: metadata of the file system and the journal';
