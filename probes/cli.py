@@ -43,10 +43,10 @@ Loader = Callable[[Path, Path], None]
 
 _RECORD_HELP = """Record what holds up the requests of chosen tasks.
 
-Without -p, --comm, --cgroup or a command, every process is a target. A command is started
-once the probes are on; its exit status becomes rcp-trace's. Recording ends after -d seconds,
-when the command ends, or at Ctrl-C; then the spool is loaded into FILE. A FILE named
-NAME.spool is left as a spool, for `rcp-trace recover` on another machine.
+Without -p, --comm, --cgroup or --container the command is the target, without that too every
+process is. A command is started once the probes are on; its exit status becomes rcp-trace's.
+Recording ends after -d seconds, when the command ends, or at Ctrl-C; then the spool is loaded
+into FILE. A FILE named NAME.spool is left as a spool, for `rcp-trace recover` elsewhere.
 
 With --keep it is a flight recorder: it holds the last seconds only, and writes them to
 FILE-1, FILE-2, … when --when says so or SIGUSR1 comes.

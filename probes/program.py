@@ -60,12 +60,17 @@ class Target:
     """Thread name globs: ``*`` and ``?``."""
     cgroup: Cgroup | None = None
     command: bool = False
-    """The command that the recorder starts, and its children."""
+    """The recorder starts a command, which is the target where nothing else was chosen."""
 
     @property
     def is_everyone(self) -> bool:
         """Tell whether nothing was chosen."""
         return not (self.pids or self.comms or self.cgroup or self.command)
+
+    @property
+    def is_the_command(self) -> bool:
+        """Tell whether the command and its children are the targets."""
+        return self.command and not (self.pids or self.comms or self.cgroup)
 
 
 @dataclass(frozen=True)

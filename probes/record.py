@@ -215,7 +215,9 @@ def record(plan: Plan, say: Callable[[str], None]) -> Ended:
         command = HeldCommand(plan.command) if plan.command else None
         try:
             say("compiling the probes (usually 2-10 s)…")
-            options = plan.options.with_pid(command.pid) if command else plan.options
+            options = plan.options
+            if command and options.target.is_the_command:
+                options = options.with_pid(command.pid)
             with Probes(options, plan.features, os.getpid()) as probes:
                 return record_from(probes, plan, say, signals, command)
         finally:

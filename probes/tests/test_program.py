@@ -85,6 +85,13 @@ def test_nothing_chosen_means_everyone() -> None:
     assert not replace(Target(), command=True).is_everyone
 
 
+def test_the_command_is_the_target_where_no_other_was_chosen() -> None:
+    assert Target(command=True).is_the_command
+    assert not Target().is_the_command
+    for chosen in ({"pids": (1,)}, {"comms": ("postgres",)}, {"cgroup": Cgroup("/db", 77, 2)}):
+        assert not Target(command=True, **chosen).is_the_command
+
+
 def test_every_probe_file_is_compiled_and_every_file_is_a_probe(features: Features) -> None:
     text = source_text(features, Requests(), "struct page {};")
     assert text.index('"kernel.h"') < text.index("struct page {};") < text.index('"common.h"')
