@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rcp.analyzer.doubts import confidence_word
-from rcp.analyzer.report import Pattern, Report, Request
-from rcp.analyzer.story import StoryLine
+from rcp.analyzer.report import HeldUp, Pattern, Report, Request
+from rcp.analyzer.story import StoryLine, size_text
 
 WIDTH = 100
 _SECTION_WIDTH = WIDTH - 3  # a section is indented by 2, and a line stays below WIDTH
@@ -127,6 +127,16 @@ def request_line(request: Request) -> str:
     )
 
 
+def held_up_text(inversions: Iterable[HeldUp]) -> Iterator[str]:
+    """Yield what held up a request: how long, whose fault, and how that is."""
+    for one in inversions:
+        ios = "io" if one.n_ios_ahead == 1 else "ios"
+        size = size_text(one.bytes_ahead)
+        behind = f", {one.n_ios_ahead} {ios} of {size} ahead" if one.n_ios_ahead else ""
+        yield f"{duration(one.dur_ns):>11} {one.kind} by {one.culprit}{behind}"
+        yield from _wrapped(one.chain, " " * 12, " " * 14)
+
+
 def _header(report: Report) -> Iterator[str]:
     header = report.header
     yield f"host      {header.host}, kernel {header.kernel}, {header.clock}"
@@ -226,6 +236,7 @@ def _worst(report: Report) -> Iterator[str]:
         yield "no request was recorded"
         return
     yield from _wrapped(request_line(report.worst), rest="  ")
+    yield from held_up_text(report.held_up)
     yield from story_text(report.story)
 
 
@@ -285,6 +296,7 @@ def report_csv(report: Report) -> str:
         "requests": report.latencies,
         "waits": report.waits,
         "inversions": report.patterns,
+        "held_up": report.held_up,
         "story": report.story,
         "policies": report.policies,
         "losses": report.losses,

@@ -90,6 +90,17 @@ class Request(NamedTuple):
     inverted_ns: int
 
 
+class HeldUp(NamedTuple):
+    """One inversion of one request: what held it up, and for how long."""
+
+    dur_ns: int
+    kind: str
+    culprit: str
+    n_ios_ahead: int
+    bytes_ahead: int
+    chain: str
+
+
 class Loss(NamedTuple):
     """What one probe counted, all CPUs together."""
 
@@ -108,6 +119,8 @@ class Report(NamedTuple):
     waits: list[Wait]
     patterns: list[Pattern]
     worst: Request | None
+    held_up: list[HeldUp]
+    """What held up the worst request, the longest first."""
     story: list[StoryLine]
     policies: list[Policy]
     losses: list[Loss]
@@ -202,6 +215,17 @@ def request(store: Store, request_id: int) -> Request | None:
     return found[0] if found else None
 
 
+def held_up(store: Store, request_id: int) -> list[HeldUp]:
+    """Return what held up a request, the longest first."""
+    return store.rows(
+        HeldUp,
+        "SELECT dur, kind, comm, n_ios_ahead, bytes_ahead, chain"
+        " FROM inversion JOIN task ON utid = culprit_utid WHERE request_id = ?"
+        " ORDER BY dur DESC, inversion_id",
+        [request_id],
+    )
+
+
 def request_range(store: Store) -> tuple[int, int]:
     """Return the first and the last request id, (0, 0) without requests."""
     ((first, last),) = store.query("SELECT min(request_id), max(request_id) FROM request")
@@ -248,6 +272,7 @@ def report(store: Store) -> Report:
         waits=waits(store),
         patterns=found,
         worst=worst,
+        held_up=held_up(store, worst.request_id) if worst else [],
         story=tell(store, worst.request_id) if worst else [],
         policies=policies(store),
         losses=store.rows(

@@ -38,6 +38,8 @@ def test_report_text(recording: Path) -> None:
         "     fsync → journal_commit (jbd2/nvme*n*-*) → page_writeback → io by checkpointer",
         "  request 1: fsync by writer (tid 10, foreground) took 100 ns, 65 ns (65.0 %) of it held "
         "up",
+        "        65 ns io_dependency by checkpointer",
+        f"{'':14}fsync → journal_commit (jbd2/nvme0n1-8) → page_writeback → io by checkpointer",
         "       +40 ns     45 ns      its write of 4 KiB on nvme0n1 is at the device",
         "  sleep: 3 lost of 6",
         "  9 events of the recorder itself were left out",
