@@ -32,7 +32,8 @@ build/.system-packages: .ci/system-packages
 demo: setup ## boot the lab, record a slow fsync, say what was in its way
 	@echo "==> the lab's machine: a Debian guest, usually 2-4 minutes, then cached"
 	@$(BIN)/rcp-lab setup
-	@echo "==> recording $(SCENARIO) in virtual time, usually 2-3 minutes"
+	@echo "==> recording $(SCENARIO) on a simulated SSD (rcpdisk) in virtual time, usually 3-4" \
+		"minutes; the first time 2 more, to build the disk's driver"
 	@rm -rf build/demo
 	@$(BIN)/rcp-lab run --timing --out build/demo $(SCENARIO)
 	@echo "==> loading the recording into DuckDB, usually a few seconds"
@@ -134,7 +135,7 @@ fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings
 	@$(BIN)/python -c 'from rcp.probes.c_header import c_header; print(c_header(), end="")' \
 		> build/events.h && mv build/events.h probes/bpf/events.h
 	@$(BIN)/rcp-lab run --timing --out build/recording -e RUNS=with-background \
-		-e REQUESTS=4000 $(SCENARIO)
+		-e REQUESTS=4000 -e PRESET=null_blk $(SCENARIO)
 	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
 		pack(*map(pathlib.Path, sys.argv[1:]))' build/recording/with-background.spool \
 		fixtures/recordings/$(SCENARIO).spool.tar.xz
