@@ -66,8 +66,8 @@ def test_pages_of_a_device_are_called_by_its_name(load: Load) -> None:
     synth.device_pages(0x10300000)
     io = synth.io(fg, 1005, 1090, ino=0x10300000, op=0)
     synth.request(fg, 1000, 1100)
-    waits = {"ino": 0x10300000, "dev": DEVICE, "reason": WaitReason.BUFFER_LOCK}
-    synth.sleep(fg, 1010, 1090, io=io, **waits)
+    reason = WaitReason.BUFFER_LOCK
+    synth.sleep(fg, 1010, 1090, io=io, ino=0x10300000, dev=DEVICE, reason=reason)
     assert texts(load, synth)[1:3] == [
         "writer waits: buffer_lock of /dev/nvme0n1, for an io by writer (foreground)",
         "its read of 4 KiB from /dev/nvme0n1 on nvme0n1 is at the device",

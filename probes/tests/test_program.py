@@ -88,8 +88,9 @@ def test_nothing_chosen_means_everyone() -> None:
 def test_the_command_is_the_target_where_no_other_was_chosen() -> None:
     assert Target(command=True).is_the_command
     assert not Target().is_the_command
-    for chosen in ({"pids": (1,)}, {"comms": ("postgres",)}, {"cgroup": Cgroup("/db", 77, 2)}):
-        assert not Target(command=True, **chosen).is_the_command
+    cgroup = Cgroup("/db", 77, 2)
+    for chosen in (Target(pids=(1,)), Target(comms=("postgres",)), Target(cgroup=cgroup)):
+        assert not replace(chosen, command=True).is_the_command
 
 
 def test_every_probe_file_is_compiled_and_every_file_is_a_probe(features: Features) -> None:
