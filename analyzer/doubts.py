@@ -48,6 +48,10 @@ def notes(meta: Mapping[str, Any], n_unfinished: int) -> list[str]:
         found.append(f"the probe {name} could not run: `rcp-trace doctor` says what that costs")
     for name in meta.get("missing_functions", []):
         found.append(f"the kernel has no {name} to probe: waits in it are named from the stack")
+    for name in meta.get("missing_modules", []):
+        found.append(
+            f"the types of {name} could not be read: `rcp-trace doctor` says what it costs"
+        )
     if n_unfinished:
         found.append(f"{n_unfinished} foreground requests were unfinished: not judged")
     share = meta.get("recorded_share", 1.0)

@@ -55,6 +55,9 @@ def health_of(probe: Probe, features: Features) -> ProbeHealth:
         return ProbeHealth(probe.name, probe.question, "missing", required, cost)
     if optional:
         return ProbeHealth(probe.name, probe.question, "partly", optional, probe.without_optional)
+    if probe.module in features.missing_modules:
+        lacks, cost = (f"the types of {probe.module}",), probe.without_module
+        return ProbeHealth(probe.name, probe.question, "partly", lacks, cost)
     return ProbeHealth(probe.name, probe.question, "ok", (), "")
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from rcp.probes.module_types import has_types
 from rcp.probes.probe import PROBES, Probe
 
 _CLOSING_BRACKET = ord("]")
@@ -37,6 +38,8 @@ class Features:
     per_cpu_offset_addr: int
     missing_tracepoints: tuple[str, ...]
     missing_functions: tuple[str, ...]
+    missing_modules: tuple[str, ...] = ()
+    """Modules whose types cannot be read, of probes that could use them here."""
     left_out: tuple[str, ...] = ()
     """Probes not to be used although they could be."""
 
@@ -111,6 +114,7 @@ def read_features() -> Features:
         for name in probe.tracepoints
         if tracefs is None or not (tracefs / "events" / name.replace(":", "/")).is_dir()
     )
+    modules = (p.module for p in PROBES if p.module and not set(p.tracepoints) & set(missing))
     return Features(
         release=release,
         machine=platform.machine(),
@@ -123,6 +127,7 @@ def read_features() -> Features:
         per_cpu_offset_addr=symbols.get("__per_cpu_offset", 0),
         missing_tracepoints=missing,
         missing_functions=tuple(sorted(functions - symbols.keys())),
+        missing_modules=tuple(name for name in modules if not has_types(name)),
     )
 
 

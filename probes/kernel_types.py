@@ -7,20 +7,12 @@ all the rest of compiling.
 
 from __future__ import annotations
 
-import platform
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from rcp.probes import module_types
 from rcp.probes.btf import ARRAY, ENUM, INT, POINTER, STRUCT, UNION, Btf, BtfError, Member
-from rcp.probes.elf import Elf, ElfError
 from rcp.probes.features import RecordError
-
-BTF_DIR = Path("/sys/kernel/btf")
-MODULE_DIR = Path("/lib/modules") / platform.release() / "kernel"
-_MODULES = {"jbd2": "fs/jbd2/jbd2.ko", "rcp_iosched": "block/rcp-iosched.ko"}
-"""Whose structs the probes read, where these are not part of the kernel proper, and their files:
-a scheduler may be loaded later, when a disk is switched to it."""
 
 # Members by struct; `a.b` is a member of a member, `a[].b` of the elements of an array.
 # Not every kernel has each of them: what uses one that came or went asks RCP_HAS_struct_member.
@@ -172,26 +164,14 @@ def kernel_types(kernel: Btf, *modules: Btf) -> str:
     return "".join(parts)
 
 
-def _module_types(name: str, file: str) -> bytes:
-    """Return the types of a module that is loaded or could be, b"" where there is none."""
-    try:
-        return (BTF_DIR / name).read_bytes()
-    except FileNotFoundError:
-        pass
-    try:
-        return Elf(MODULE_DIR / file).section(".BTF")
-    except (FileNotFoundError, ElfError):
-        return b""
-
-
 def read_btf() -> list[Btf]:
     """Read the types of the running kernel, and of its modules that the probes look into.
 
     Raises RecordError when that cannot be.
     """
     try:
-        kernel = Btf((BTF_DIR / "vmlinux").read_bytes())
-        blobs = [_module_types(name, file) for name, file in _MODULES.items()]
+        kernel = Btf((module_types.BTF_DIR / "vmlinux").read_bytes())
+        blobs = [module_types.module_types(name) for name in module_types.MODULES]
         return [kernel, *(kernel.with_module(blob) for blob in blobs if blob)]
     except (OSError, BtfError) as error:
         raise RecordError(f"cannot read the kernel's types: {error}") from error

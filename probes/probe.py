@@ -25,6 +25,10 @@ class Probe:
     """It is of no use when none of its optional functions is there."""
     without: str = ""
     """What leaving the whole probe out costs the verdicts; empty when it is essential."""
+    module: str = ""
+    """Kernel module whose types it reads where they can be had."""
+    without_module: str = ""
+    """What it costs where they cannot."""
     is_of_patch: bool = False
     """Its tracepoints come with the patched kernel; where none is, there is nothing to see."""
 
@@ -214,6 +218,8 @@ PROBES: tuple[Probe, ...] = (
         optional_functions=("rq_qos_wait",),
         without_optional="whether a slot was waited for by critical work is not known",
         without="waits that the patched kernel's policies made are told without the reason",
+        module="rcp_iosched",
+        without_module="ios held for a token are not told; `modprobe rcp-iosched` first",
         is_of_patch=True,
     ),
 )

@@ -122,6 +122,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "request_points": {str(number): name for number, name in requests.point_names.items()},
         "devices": _devices(),
         "missing_functions": list(plan.features.missing_functions),
+        "missing_modules": list(plan.features.missing_modules),
         "missing_probes": [probe.name for probe in missing_probes(plan.features)],
         "filters": {"min_wait_ns": plan.options.min_wait_ns},
         **({"flight": describe_flight(plan.flight)} if plan.flight else {}),

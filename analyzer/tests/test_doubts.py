@@ -42,3 +42,9 @@ def test_missing_probes_are_told() -> None:
     assert notes({"end": {}, "missing_probes": ["throttle"]}, 0) == [
         "the probe throttle could not run: `rcp-trace doctor` says what that costs"
     ]
+
+
+def test_a_module_that_could_not_be_read_is_told() -> None:
+    assert notes({"end": {}, "missing_modules": ["rcp_iosched"]}, 0) == [
+        "the types of rcp_iosched could not be read: `rcp-trace doctor` says what it costs"
+    ]

@@ -114,3 +114,6 @@ def test_a_patched_kernel_that_lacks_one_of_its_hooks_is_told(features: Features
     assert policy in missing_probes(older)
     assert health_of(policy, older).state == "missing"
     assert policy in missing_probes(without(features, ["policy_event"]))
+    unreadable = health_of(policy, replace(features, missing_modules=("rcp_iosched",)))
+    assert (unreadable.state, unreadable.missing) == ("partly", ("the types of rcp_iosched",))
+    assert "ios held for a token are not told" in unreadable.cost

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rcp.probes import kernel_types as under_test
+from rcp.probes import module_types
 from rcp.probes.btf import Btf, BtfError
 from rcp.probes.features import RecordError
 from rcp.probes.kernel_types import kernel_types, read_btf
@@ -106,19 +106,23 @@ def test_a_module_that_is_not_loaded_yet_is_read_from_its_file(
     module = BtfImage(image.n_types, image.n_string_bytes)
     module.struct("rcp_queue", 200, ("q", module.pointer(0), 0))
     (tmp_path / "vmlinux").write_bytes(image.blob())
-    monkeypatch.setattr(under_test, "BTF_DIR", tmp_path)
-    monkeypatch.setattr(under_test, "MODULE_DIR", tmp_path)
+    monkeypatch.setattr(module_types, "BTF_DIR", tmp_path)
+    monkeypatch.setattr(module_types, "MODULE_DIR", tmp_path)
     assert "RCP_HAS_rcp_queue_q" not in kernel_types(*read_btf())
-    (tmp_path / "block").mkdir()
-    write_elf(tmp_path / "block/rcp-iosched.ko", {}, further={".BTF": module.blob()})
+    assert not module_types.has_types("rcp_iosched")
+    (tmp_path / "kernel/block").mkdir(parents=True)
+    write_elf(tmp_path / "kernel/block/rcp-iosched.ko", {}, further={".BTF": module.blob()})
     assert "#define RCP_HAS_rcp_queue_q 1" in kernel_types(*read_btf())
+    assert module_types.has_types("rcp_iosched")
+    (tmp_path / "modules.builtin").write_text("kernel/fs/jbd2/jbd2.ko\n")
+    assert module_types.has_types("jbd2")
 
 
 def test_a_kernel_without_readable_types_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "vmlinux").write_bytes(b"\x7fELF" + bytes(100))
-    monkeypatch.setattr(under_test, "BTF_DIR", tmp_path)
+    monkeypatch.setattr(module_types, "BTF_DIR", tmp_path)
     with pytest.raises(RecordError) as error:
         read_btf()
     assert str(error.value) == (
