@@ -1,7 +1,8 @@
 """The first line of a report: how many requests were held up, by whom, and how much of their time.
 
 Of requests inside others (a sync in a transaction) only the outermost count: what held up the sync
-held up the transaction, which is the one somebody waited for.
+held up the transaction, which is the one somebody waited for. One inside another of its own kind is
+none of these: a thread that answers many sockets has the requests of several clients open at once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ class Answer(NamedTuple):
     """The verdict in numbers; ``sentence`` says it."""
 
     n_foreground: int
-    """Finished foreground requests inside no other one."""
+    """Finished foreground requests inside none of another kind."""
     n_held_up: int
     share: float
     """Part of the held-up requests' time, 0 to 1."""
@@ -38,7 +39,8 @@ _COUNTS = """
         FROM request
         JOIN task USING (utid)
         LEFT JOIN request AS parent ON parent.request_id = request.parent_request_id
-        WHERE task.role = 'foreground' AND request.dur IS NOT NULL AND parent.dur IS NULL
+        WHERE task.role = 'foreground' AND request.dur IS NOT NULL
+          AND (parent.dur IS NULL OR parent.name = request.name)
     ), held AS (
         SELECT request_id, sum(dur) AS inverted
         FROM inversion

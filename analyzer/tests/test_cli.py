@@ -109,6 +109,16 @@ def test_report_answers_for_the_outermost_requests(tmp_path: Path) -> None:
     assert told["share"] == pytest.approx(400 / 1300)
 
 
+def test_report_answers_for_clients_that_wait_for_one_thread_at_once(tmp_path: Path) -> None:
+    synth = Synth()
+    server = synth.task("redis-server", target=True)
+    synth.request(server, 1000, 2000, nr=1 << 17)
+    synth.request(server, 1100, 1900, nr=1 << 17)
+    synth.request(server, 1200, 1300)  # an fsync inside both
+    report = run("report", synth.write(tmp_path / "x.spool"), "--format", "json")
+    assert json.loads(report.stdout)["answer"]["n_foreground"] == 2
+
+
 def test_report_without_inversion(tmp_path: Path) -> None:
     synth = Synth()
     fg = synth.task("writer", target=True)
