@@ -10,12 +10,12 @@ SCENARIO := wal-vs-checkpoint
 LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-bare lint format \
+.PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
 	typecheck bench costs cases kernel policies policy-cost rcpdisk docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.installed ## install what rcp needs: Debian packages, then .venv
 
@@ -69,6 +69,11 @@ kernel: setup ## build the patched kernel: 15 minutes the first time, then cache
 test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
 	@echo "==> tests on the patched kernel, usually some minutes"
 	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(PYTEST_ARGS)
+
+test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
+	@$(BIN)/rcp-lab build --kernel rcp --debug
+	@echo "==> block tests on the debug kernel, usually 10-20 minutes"
+	@$(BIN)/rcp-lab run --functional --kernel rcp-debug --timeout 3600 blocktests
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"

@@ -18,7 +18,7 @@ PATCHES = series.patches(CHECKOUT / "kernel-patch/patches")
 
 
 def _run(out: Path, *args: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)]
+    command = [sys.executable, "-m", "rcp.lab", "run", "--out", str(out)]
     return subprocess.run([*command, *args], capture_output=True, text=True, check=False)
 
 
@@ -46,7 +46,7 @@ def test_checkpatch_is_content(patch):
 def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
     done = _run(
         tmp_path / "out",
-        *("--kernel", "rcp", "--timeout", "600", "--"),
+        *("--timing", "--kernel", "rcp", "--timeout", "600", "--"),
         f"modprobe {suite}_test && cat /sys/kernel/debug/kunit/{suite}/results",
     )
     assert done.returncode == 0, done.stderr
@@ -56,7 +56,14 @@ def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
 
 
 def test_block_layer_does_what_its_tests_expect(tmp_path):
-    done = _run(tmp_path / "out", "--kernel", "rcp", "blocktests")
+    done = _run(tmp_path / "out", "--timing", "--kernel", "rcp", "blocktests")
+    assert done.returncode == 0, done.stdout
+
+
+def test_cpus_come_and_go_while_it_works(tmp_path):
+    # Functional mode has a second CPU, which the test takes away and gives back.
+    arguments = ("--kernel", "rcp", "-e", "TESTS=t09_turmoil t10_flushes", "blocktests")
+    done = _run(tmp_path / "out", "--functional", *arguments)
     assert done.returncode == 0, done.stdout
 
 
@@ -64,7 +71,7 @@ def test_recorder_works_on_the_patched_kernel(tmp_path):
     out = tmp_path / "out"
     done = _run(
         out,
-        *("--kernel", "rcp", "--timeout", "900", "-e", "RUNS=with-background"),
+        *("--timing", "--kernel", "rcp", "--timeout", "900", "-e", "RUNS=with-background"),
         *("-e", "REQUESTS=500", "wal-vs-checkpoint"),
     )
     assert done.returncode == 0, done.stderr
