@@ -29,6 +29,8 @@ class Ring:
         self.record = record
         self._size = size_bytes
         self._entry = np.dtype([("length", "<u4"), ("page", "<u4"), ("payload", record.dtype)])
+        # Padding included: a header and records are whole words.
+        self._entry_words = self._entry.itemsize // 8
         self._none = np.empty(0, record.dtype)
         self._consumer = mmap.mmap(map_fd, page, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
         self._producer = mmap.mmap(
@@ -51,11 +53,15 @@ class Ring:
         if not count:
             return self._none
         offset = start % self._size
-        view = self._data[offset : offset + count * self._entry.itemsize].view(self._entry)
+        entries = self._data[offset : offset + count * self._entry.itemsize]
         # The busy bit makes the length unequal: stop before a record still being written.
-        unfinished = np.flatnonzero(view["length"] != self.record.size_bytes)
+        lengths = entries.view("<u4").reshape(count, -1)[:, 0]
+        unfinished = np.flatnonzero(lengths != self.record.size_bytes)
         if len(unfinished):
-            view = view[: unfinished[0]]
-        rows: npt.NDArray[np.void] = view["payload"].copy()
-        self._consumer_position[0] = start + len(view) * self._entry.itemsize
+            count = int(unfinished[0])
+        # Copied as words: as records, numpy would copy them field by field, which takes 12 times
+        # as long.
+        words = entries.view("<u8").reshape(-1, self._entry_words)[:count, 1:]
+        rows: npt.NDArray[np.void] = np.ascontiguousarray(words).view(self.record.dtype).reshape(-1)
+        self._consumer_position[0] = start + count * self._entry.itemsize
         return rows

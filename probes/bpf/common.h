@@ -75,6 +75,9 @@ struct wait_note {
 /* Nothing tells when the wait is over, but its sleep is certain to be the task's next one. */
 #define NOTE_FOR_ONE_SLEEP (1 << 15)
 
+/* Kernel threads wait in two or three places over and over, jbd2 in four. */
+#define KNOWN_STACKS 4
+
 struct task_state {
 	/* the off-CPU interval under way; sleep_ts is 0 while the task runs */
 	u64 sleep_ts;
@@ -84,10 +87,10 @@ struct task_state {
 	s32 stack_id;
 	u16 sleep_flags;
 	u16 wake_flags;
-	/* its last stack and where that was (sleep.bpf.c:stack_of_sleep) */
-	s32 known_stack_id;
-	u64 stack_place;
-	u64 stack_at;
+	/* its last stacks by their places (sleep.bpf.c:stack_of_sleep) */
+	u64 stack_places[KNOWN_STACKS];
+	s32 known_stacks[KNOWN_STACKS];
+	u32 n_known_stacks;
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
 	u32 pid;

@@ -15,6 +15,7 @@
 
 #define TASK_COMM_LEN 16 /* include/linux/sched.h */
 #define TASK_RUNNING 0
+#define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400

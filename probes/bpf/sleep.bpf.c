@@ -15,38 +15,57 @@
  */
 #define WAKE_RACE_NS 20000
 
-/* No WaitReason: a kernel thread that was not noted to wait and sleeps interruptibly. */
+/* No WaitReasons: a kernel thread that idles, a task in a syscall that says what it waits for. */
 #define IDLES 0xffff
+#define POLLS 0xfffe
 
 /*
- * A stack is taken to be the task's last one when it is as deep to the byte and the same kind of
- * wait was noted in the same syscall; or when a kernel thread idles, which it does at the head of
- * its loop and nowhere else at that depth. Where nothing was noted the stack has to tell the
- * reason, and is looked at.
+ * What tells a task's stack from its others, without a look at it; 0 where that takes a look. A
+ * kernel thread of which nothing is noted and that sleeps interruptibly idles, at the head of its
+ * loop and nowhere else at that depth to the byte. Syscalls may begin at a random depth each time
+ * (RANDOMIZE_KSTACK_OFFSET, since v5.13), so of a user task depth tells nothing.
  */
+static inline u64 place_of_sleep(u64 at, struct task_state *state, u32 task_state)
+{
+	u64 kind = state->note.reason;
+	u32 nr;
+
+	if (state->flags & RCP_TASK_IS_KTHREAD) {
+		if (!kind && (task_state & TASK_NOLOAD || !(task_state & TASK_UNINTERRUPTIBLE)))
+			kind = IDLES;
+		return kind ? (at & (THREAD_SIZE - 1)) << 16 | kind : 0;
+	}
+	if (kind || !(task_state & TASK_INTERRUPTIBLE)) /* stopped tasks are in their syscall too */
+		return 0;
+	nr = syscall_above(at);
+	return sleeps_in_one_place(nr) ? (u64)nr << 16 | POLLS : 0;
+}
+
 static inline s32 stack_of_sleep(struct bpf_raw_tracepoint_args *ctx, struct task_state *state,
 				 u32 task_state)
 {
-	u64 place = state->note.reason;
+	u64 place;
+	u32 next;
+	s32 id;
 
 	if (state->lock)
 		return state->lock_stack_id; /* taken when the wait for the lock began */
-	if (state->flags & RCP_TASK_IS_KTHREAD) {
-		if (!place && (task_state & TASK_NOLOAD || !(task_state & TASK_UNINTERRUPTIBLE)))
-			place = IDLES;
-	} else if (place) {
-		place |= (u64)syscall_above(stack_at(ctx)) << 32;
-	}
+	/* where the context lies, not a local: programs may have a stack of their own */
+	place = place_of_sleep(stack_at(ctx), state, task_state);
 	if (!place)
 		return stack_by_look(ctx);
-	/* where the context lies, not a local: programs may have a stack of their own */
-	if (state->stack_place != place || state->stack_at != (u64)ctx ||
-	    state->known_stack_id < 0) {
-		state->stack_place = place;
-		state->stack_at = (u64)ctx;
-		state->known_stack_id = stack_of(ctx);
+#pragma unroll
+	for (int i = 0; i < KNOWN_STACKS; i++) {
+		if (state->stack_places[i] == place)
+			return state->known_stacks[i];
 	}
-	return state->known_stack_id;
+	id = stack_of(ctx);
+	if (id >= 0) {
+		next = state->n_known_stacks++ & (KNOWN_STACKS - 1);
+		state->stack_places[next] = place;
+		state->known_stacks[next] = id;
+	}
+	return id;
 }
 
 static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_struct *prev,

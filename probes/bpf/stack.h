@@ -71,6 +71,28 @@ static inline u32 syscall_above(u64 at)
 }
 
 /*
+ * Syscalls in which a task sleeps interruptibly in one function only, so that the syscall tells
+ * what it waits for (arch/x86/entry/syscalls/syscall_64.tbl). None of other machines is known.
+ */
+static inline int sleeps_in_one_place(u32 nr)
+{
+#ifdef __x86_64__
+	switch (nr) {
+	case 7: /* poll */
+	case 23: /* select */
+	case 35: /* nanosleep */
+	case 230: /* clock_nanosleep */
+	case 232: /* epoll_wait */
+	case 270: /* pselect6 */
+	case 271: /* ppoll */
+	case 281: /* epoll_pwait */
+		return 1;
+	}
+#endif
+	return 0;
+}
+
+/*
  * How the stack looks from there; 0 when it is too short or cannot be read. Words that are no
  * addresses of kernel text are left out: they are locals, and differ each time.
  */
