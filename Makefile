@@ -1,5 +1,5 @@
 # The whole interface to a checkout; `make` alone lists it. Everything generated goes to build/,
-# but for the files `make docs`, `make costs` and `make fixtures` keep under version control.
+# but for the files `make docs`, `costs`, `bench` and `fixtures` keep under version control.
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -122,6 +122,7 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 		echo "==> $$bench in the lab, usually some minutes"; \
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
 		cp build/lab/$$bench/$$bench.json build/bench/ || exit; done
+	@mkdir -p docs/results && cp build/lab/recording-cost/recording-cost.md docs/results/
 	@head -n 100 build/bench/*.json
 
 costs: setup ## measure what each BPF program costs: docs/probe-costs.md
