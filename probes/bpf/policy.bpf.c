@@ -16,16 +16,18 @@
 #define THROTTLED_AT_SLOTS 0
 #define THROTTLED_AT_DIRTY_PAGES 1
 
-/* When all tokens of a disk were last seen in use. */
-struct full_look {
-	u64 ts;
+/* The rcp scheduler of a disk, known from its first dispatch on. */
+struct scheduler_state {
+	u64 data; /* struct rcp_queue */
+	/* when all tokens were last seen in use, and by which numbers */
+	u64 full_ns;
 	u64 used;
 	u64 limit;
 	u64 critical_ns; /* since critical I/O had last come */
 };
 
-/* LRU: disks come and go, and schedulers change. */
-BPF_TABLE("lru_hash", u64, struct full_look, full_looks, 256);
+/* By queue. LRU: disks come and go, and schedulers change. */
+BPF_TABLE("lru_hash", u64, struct scheduler_state, schedulers, 256);
 
 /* Waits of tasks under way; tasks that wait beyond these are counted as lost. */
 BPF_HASH(policy_waits, u32, struct policy_event_record, 4096);
@@ -40,7 +42,6 @@ static inline void write_policy_event(struct policy_event_record *event)
 		     REC_POLICY_EVENT);
 }
 
-/* The queue of a disk, which tells its looks from those at others. */
 static inline u64 queue_of(struct request *rq)
 {
 	u64 queue = 0;
@@ -49,70 +50,74 @@ static inline u64 queue_of(struct request *rq)
 	return queue;
 }
 
+/*
+ * Note whether all tokens are in use: block/rcp-clock.h in the patch says what that means. Of a
+ * scheduler that has gone the data may be anything; nothing is dispatched by it any more, so
+ * nothing comes of what is noted.
+ */
+static inline void look_at_tokens(u64 queue, struct scheduler_state *scheduler)
+{
 #ifdef RCP_HAS_rcp_queue_q
-#define RCP_SCHEDULER_NAME 0x706372 /* "rcp" and the end of the string */
-
-/* Copy the rcp scheduler's data of a queue; 0 when another scheduler has it. */
-static inline int read_rcp_queue(u64 queue, struct rcp_queue *copy)
-{
-	struct elevator_queue *elevator = NULL;
-	struct elevator_type *type = NULL;
-	void *name = NULL, *data = NULL;
-	u32 word = 0;
-
-	bpf_probe_read_kernel(&elevator, sizeof(elevator),
-			      &((struct request_queue *)queue)->elevator);
-	bpf_probe_read_kernel(&type, sizeof(type), &elevator->type);
-	bpf_probe_read_kernel(&name, sizeof(name), &type->elevator_name);
-	bpf_probe_read_kernel(&word, sizeof(word), name);
-	if (word != RCP_SCHEDULER_NAME)
-		return 0;
-	bpf_probe_read_kernel(&data, sizeof(data), &elevator->elevator_data);
-	bpf_probe_read_kernel(copy, sizeof(*copy), data);
-	return (u64)copy->q == queue;
-}
-
-/* Note whether all tokens are in use: block/rcp-clock.h in the patch says what that means. */
-static inline void look_at_tokens(u64 queue)
-{
 	struct rcp_queue copy = {};
-	struct full_look look = {};
-	u32 inflight[2];
+	u64 now = bpf_ktime_get_ns(), critical_ns = 0;
+	u32 used, inflight[2];
 
-	if (!read_rcp_queue(queue, &copy) || !copy.knobs.strict || !copy.knobs.tokens)
+	bpf_probe_read_kernel(&copy, sizeof(copy), (void *)scheduler->data);
+	if ((u64)copy.q != queue || !copy.knobs.strict || !copy.knobs.tokens)
 		return;
-	look.ts = bpf_ktime_get_ns();
-	if (copy.last_critical_ns && look.ts > copy.last_critical_ns)
-		look.critical_ns = look.ts - copy.last_critical_ns;
+	if (copy.last_critical_ns && now > copy.last_critical_ns)
+		critical_ns = now - copy.last_critical_ns;
 	if (copy.knobs.hold_ms &&
-	    (!copy.last_critical_ns || look.critical_ns >= copy.knobs.hold_ms * 1000000ULL))
+	    (!copy.last_critical_ns || critical_ns >= copy.knobs.hold_ms * 1000000ULL))
 		return;
 	__builtin_memcpy(inflight, &copy.inflight, sizeof(inflight));
-	look.used = inflight[1]; /* enum rcp_class: the others, after the critical */
+	used = inflight[1]; /* enum rcp_class: the others, after the critical */
 	if (copy.knobs.token_total)
-		look.used += inflight[0];
-	look.limit = copy.knobs.tokens;
-	if (look.used >= look.limit)
-		full_looks.update(&queue, &look);
-}
-#else
-/* The scheduler is a module, and without its types nobody can look. */
-static inline void look_at_tokens(u64 queue)
-{
-}
+		used += inflight[0];
+	if (used < copy.knobs.tokens)
+		return;
+	scheduler->full_ns = now;
+	scheduler->used = used;
+	scheduler->limit = copy.knobs.tokens;
+	scheduler->critical_ns = critical_ns;
 #endif
+}
 
-/* Called where an io is inserted in a scheduler (io.bpf.c), after that time was noted. */
+/*
+ * Called where an io is inserted in any scheduler (io.bpf.c), after that time was noted. All
+ * tokens can only be in use where some ios were dispatched.
+ */
 static inline void look_at_insertion(struct request *rq)
 {
-#ifdef __REQ_CRIT
+	u64 queue = queue_of(rq);
+	struct scheduler_state *scheduler = schedulers.lookup(&queue);
 	u32 flags = 0;
 
+	if (!scheduler)
+		return;
+#ifdef __REQ_CRIT
 	bpf_probe_read_kernel(&flags, sizeof(flags), &rq->cmd_flags);
 	if (flags & 1U << __REQ_CRIT)
 		return; /* these wait for no token */
 #endif
-	look_at_tokens(queue_of(rq));
+	look_at_tokens(queue, scheduler);
+}
+
+/* The scheduler that dispatches now is the queue's, whichever was before. */
+static inline struct scheduler_state *scheduler_of(u64 queue)
+{
+	struct scheduler_state *known = schedulers.lookup(&queue), fresh = {};
+	struct elevator_queue *elevator = NULL;
+
+	bpf_probe_read_kernel(&elevator, sizeof(elevator),
+			      &((struct request_queue *)queue)->elevator);
+	bpf_probe_read_kernel(&fresh.data, sizeof(fresh.data), &elevator->elevator_data);
+	if (!known) {
+		schedulers.update(&queue, &fresh);
+		return schedulers.lookup(&queue);
+	}
+	known->data = fresh.data;
+	return known;
 }
 
 RAW_TRACEPOINT_PROBE(rcp_dispatch)
@@ -121,22 +126,24 @@ RAW_TRACEPOINT_PROBE(rcp_dispatch)
 	u64 key = (u64)rq, queue = queue_of(rq);
 	struct policy_event_record event = {};
 	struct io_record *io = ios.lookup(&key);
-	struct full_look *look = full_looks.lookup(&queue);
+	struct scheduler_state *scheduler = scheduler_of(queue);
 	u8 critical = ctx->args[1];
 
-	if (!critical && io && look && io->inserted_ns && look->ts >= io->inserted_ns) {
+	if (!scheduler)
+		return 0;
+	if (!critical && io && io->inserted_ns && scheduler->full_ns >= io->inserted_ns) {
 		event.ts = io->inserted_ns;
 		event.dur_ns = bpf_ktime_get_ns() - io->inserted_ns;
 		event.io = io->id;
-		event.used = look->used;
-		event.limit = look->limit;
-		event.critical_ns = look->critical_ns;
+		event.used = scheduler->used;
+		event.limit = scheduler->limit;
+		event.critical_ns = scheduler->critical_ns;
 		event.dev = disk_of(rq);
 		event.kind = RCP_POLICY_IO_HELD;
 		event.level = RCP_LEVEL_NONCRITICAL;
 		write_policy_event(&event);
 	}
-	look_at_tokens(queue); /* this one may have taken the last */
+	look_at_tokens(queue, scheduler); /* this one may have taken the last */
 	return 0;
 }
 
