@@ -255,7 +255,7 @@ POLICY_EVENT = Record(
         Field("used", "<u8", "tokens or slots in use, or dirty pages, when there was none left"),
         Field("limit", "<u8", "the most there may be; 0 when not known"),
         Field("critical_ns", "<u8", "IO_HELD: time since critical I/O had last come"),
-        Field("tid", "<u4", "who waited or was marked, 0 of an io and of a child not yet named"),
+        Field("tid", "<u4", "who waited or was marked, 0 of an io"),
         Field("dev", "<u4", "disk, 0 when it is not about one"),
         Field("n_critical", "<u4", "IO_STARVED: critical ios it went before"),
         Field("n_noncritical", "<u4", "IO_STARVED: other ios that waited, this one included"),

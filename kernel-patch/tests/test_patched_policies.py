@@ -134,7 +134,7 @@ def test_marks_name_who_was_marked_and_by_what(seen, ask):
         *(("prctl", "critical"), ("prctl", "noncritical"), ("prctl", "critical")),
         ("prctl", "none"),
     ]
-    # The mark that fork took away was the child's; a child of no sleep or io has no row of its own.
+    # The mark that fork took away was the child's, not its parent's.
     assert [bool(row["own"]) for row in rows if row["source"] == "fork"] == [False]
     realtime = 1 << 13 | 3
     assert [row["ioprio"] for row in rows if row["source"] == "ioprio"] == [realtime]

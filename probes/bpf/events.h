@@ -221,7 +221,7 @@ struct policy_event_record {
 	__u64 used; /* tokens or slots in use, or dirty pages, when there was none left */
 	__u64 limit; /* the most there may be; 0 when not known */
 	__u64 critical_ns; /* IO_HELD: time since critical I/O had last come */
-	__u32 tid; /* who waited or was marked, 0 of an io and of a child not yet named */
+	__u32 tid; /* who waited or was marked, 0 of an io */
 	__u32 dev; /* disk, 0 when it is not about one */
 	__u32 n_critical; /* IO_STARVED: critical ios it went before */
 	__u32 n_noncritical; /* IO_STARVED: other ios that waited, this one included */

@@ -250,9 +250,6 @@ RAW_TRACEPOINT_PROBE(rcp_mark)
 	event.source = (u8)ctx->args[2];
 	event.kind = RCP_POLICY_MARK;
 	bpf_probe_read_kernel(&event.tid, sizeof(event.tid), &task->pid);
-	/* a child that was not given its id yet still has its parent's */
-	if (event.source == RCP_MARKED_BY_FORK && event.tid == (u32)bpf_get_current_pid_tgid())
-		event.tid = 0;
 	if (event.source == RCP_MARKED_BY_IOPRIO) {
 		bpf_probe_read_kernel(&context, sizeof(context), &task->io_context);
 		bpf_probe_read_kernel(&event.ioprio, sizeof(event.ioprio), &context->ioprio);
