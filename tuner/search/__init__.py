@@ -1,0 +1,1 @@
+"""Searches: which settings to try next, given what the trials so far measured."""
