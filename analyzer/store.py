@@ -91,10 +91,13 @@ class Store:
         self.name = name
 
     @classmethod
-    def create(cls, path: Path | None, name: str = "") -> Store:
+    def create(
+        cls, path: Path | None, name: str = "", schema: Sequence[str] | None = None
+    ) -> Store:
         """Make a store with its schema at ``path``, in memory without one.
 
-        Errors call it ``name``, which is for a path the user did not choose.
+        Errors call it ``name``, which is for a path the user did not choose. *schema* holds the
+        statements for a store of something else than a recording.
         """
         name = name or str(path or "the store in memory")
         try:
@@ -106,8 +109,8 @@ class Store:
         # Below this the log is checkpointed while loading, which stalls inserts.
         connection.execute("SET checkpoint_threshold = '1GB'")
         store = cls(connection, name)
-        for module in read_modules():
-            connection.execute(module.text)
+        for text in schema or [module.text for module in read_modules()]:
+            connection.execute(text)
         return store
 
     def __enter__(self) -> Store:
@@ -173,6 +176,13 @@ class Store:
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of one of rcp's own queries."""
         return self._connection.execute(sql, list(parameters)).fetchall()
+
+    def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """Run one of rcp's own statements that change the store, whole or not at all."""
+        try:
+            self._connection.execute(sql, list(parameters))
+        except duckdb.Error as error:
+            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
 
     def rows(self, kind: type[Row], sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of one of rcp's own queries as ``kind``, a NamedTuple."""
@@ -241,24 +251,35 @@ def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     return int(row[0])
 
 
-def open_store(path: Path) -> Store:
-    """Open a store read-only; raise StoreError when it is none, or of another rcp."""
-    if not path.exists():
-        raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
+def _connect(path: Path, *, read_only: bool, not_ours: str) -> duckdb.DuckDBPyConnection:
     try:
-        connection = duckdb.connect(
-            str(path), read_only=True, config={"autoinstall_known_extensions": "false"}
+        return duckdb.connect(
+            str(path), read_only=read_only, config={"autoinstall_known_extensions": "false"}
         )
     except duckdb.Error as error:
         message = _one_line(error)
         if "lock" in message.lower():
             raise StoreError(f"{path} is being written by another process: try again.") from error
         if "not a valid DuckDB" in message:
-            raise StoreError(
-                f"{path} is not a recording: neither a DuckDB file nor a spool; "
-                "`rcp-trace record` makes one."
-            ) from error
+            raise StoreError(not_ours) from error
         raise StoreError(f"{path} cannot be opened, it may be damaged: {message}.") from error
+
+
+def open_other(path: Path, not_ours: str, *, read_only: bool) -> Store:
+    """Open a store of something else than a recording, whose contents the caller checks."""
+    return Store(_connect(path, read_only=read_only, not_ours=not_ours), str(path))
+
+
+def open_store(path: Path) -> Store:
+    """Open a store read-only; raise StoreError when it is none, or of another rcp."""
+    if not path.exists():
+        raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
+    connection = _connect(
+        path,
+        read_only=True,
+        not_ours=f"{path} is not a recording: neither a DuckDB file nor a spool; "
+        "`rcp-trace record` makes one.",
+    )
     try:
         found = _version(connection, path)
         if found > STORE_VERSION:
