@@ -1,0 +1,146 @@
+"""Opening latencies: which format a file is in, and reading it, whole or while it grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rcp.analyzer.latencies.formats import BY_NAME, FORMATS, HEAD_BYTES, Format, PieceParser
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
+from rcp.analyzer.latencies.rows import PIECE_BYTES, Piece, pieces_of
+
+AUTO = "auto"
+
+
+def open_latencies(path: Path | str, format: str = AUTO, unit: str | None = None) -> Latencies:
+    """Return the latencies of a file, of several (``out/*.log``), or of ``FILE:column``.
+
+    *unit* is of numbers that have none. Raises LatencyError.
+    """
+    known = _named(format)
+    found, column = _split(str(path))
+    parts = [_read(one, column, known or _told(one), unit) for one in found]
+    latencies = merged(parts, str(path))
+    if not latencies.kinds:
+        raise LatencyError(f"{path} has no latencies: let the program run longer.")
+    return latencies
+
+
+def _named(name: str) -> Format | None:
+    if name != AUTO and name not in BY_NAME:
+        raise LatencyError(f"unknown format {name!r}: known are {_known()}.")
+    return BY_NAME.get(name)
+
+
+def _known() -> str:
+    return ", ".join(BY_NAME)
+
+
+def _split(path: str) -> tuple[list[Path], str]:
+    """Return the files that a user named, and the column."""
+    if Path(path).exists():
+        return [Path(path)], ""
+    several = _matching(path)
+    if several:
+        return several, ""
+    file, colon, column = path.rpartition(":")
+    if colon and Path(file).exists():
+        return [Path(file)], column
+    raise LatencyError(f"{path} does not exist: check what the program writes, and where.")
+
+
+def _matching(pattern: str) -> list[Path]:
+    """Return the files that a pattern of a shell's names, sorted."""
+    start = Path("/") if pattern.startswith("/") else Path()
+    return sorted(start.glob(pattern.lstrip("/"))) if pattern.strip("/") else []
+
+
+def _told(path: Path) -> Format:
+    """Return the format a file is in; raise LatencyError when it is in none."""
+    head = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        if not head.strip():
+            raise LatencyError(f"{path} is empty: the program wrote no latencies.")
+    for known in FORMATS:
+        if known.looks_like(path, head):
+            return known
+    raise LatencyError(f"{path} is in no known format: known are {_known()}.")
+
+
+def _read(path: Path, column: str, known: Format, unit: str | None) -> Latencies:
+    if known.start is None:
+        assert known.read is not None
+        return known.read(path, column, unit)
+    parse = known.start(str(path), unit)
+    return merged([parse(piece) for piece in pieces_of(path)] or [Latencies(str(path))], str(path))
+
+
+class Growing:
+    """Files that a program is writing: ``poll`` returns what came since the last time.
+
+    Only formats of lines grow; files of others are left alone until they are whole.
+    """
+
+    def __init__(
+        self, path: str, format: str = AUTO, unit: str | None = None, *, from_end: bool = False
+    ) -> None:
+        """*from_end* leaves out what is there already. Raises LatencyError."""
+        self._pattern, self._format, self._unit = path, _named(format), unit
+        self._files: dict[Path, _GrowingFile] = {}
+        self._find()
+        if from_end:
+            for file in self._files.values():
+                file.skip()
+
+    def _find(self) -> None:
+        single = Path(self._pattern)
+        for path in [single] if single.is_file() else _matching(self._pattern):
+            self._files.setdefault(path, _GrowingFile(path, self._format, self._unit))
+
+    def poll(self) -> Latencies:
+        """Return the latencies of new whole lines; raise LatencyError."""
+        self._find()
+        parts = [part for file in self._files.values() for part in file.poll()]
+        return merged(parts or [Latencies(self._pattern)], self._pattern)
+
+
+class _GrowingFile:
+    def __init__(self, path: Path, known: Format | None, unit: str | None) -> None:
+        self._path, self._known, self._unit = path, known, unit
+        self._offset, self._n_lines = 0, 0
+        self._parse: PieceParser | None = None
+
+    def skip(self) -> None:
+        """Go to the end of the last whole line."""
+        for piece in pieces_of(self._path, may_be_torn=True):
+            self._offset += len(piece.data)
+            self._n_lines += piece.n_lines
+
+    def poll(self) -> list[Latencies]:
+        size = self._path.stat().st_size
+        if size < self._offset:
+            raise LatencyError(f"{self._path} was cut while it was read: let nothing rotate it.")
+        if size == self._offset:
+            return []
+        if self._known is None:
+            self._known = _told(self._path)
+        if self._known.start is None:
+            return []
+        if self._parse is None:
+            self._parse = self._known.start(str(self._path), self._unit)
+        return [self._parse(piece) for piece in self._new()]
+
+    def _new(self) -> list[Piece]:
+        pieces = list(
+            pieces_of(
+                self._path,
+                offset=self._offset,
+                first_line=self._n_lines + 1,
+                may_be_torn=True,
+                piece_bytes=PIECE_BYTES,
+            )
+        )
+        self._offset += sum(len(piece.data) for piece in pieces)
+        self._n_lines += sum(piece.n_lines for piece in pieces)
+        return pieces

@@ -1,0 +1,59 @@
+"""fio's latency logs (``write_lat_log``): ``ms, ns, direction, block size, offset, …`` a line.
+
+fio logs reads, writes and trims. The latency of its fsyncs is in no log: see fio's JSON.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, to_ns
+from rcp.analyzer.latencies.rows import Piece, rows_of
+
+DIRECTIONS = ("read", "write", "trim")
+"""By fio's number of them (enum fio_ddir)."""
+
+_TIME, _LATENCY, _DIRECTION, _BLOCK_SIZE = range(4)
+_N_COLUMNS = range(4, 9)
+_HEXADECIMAL = re.compile(rb"0x[0-9a-fA-F]+")  # priorities, of no interest here
+
+_CHECK = "take a file that fio wrote with write_lat_log"
+
+
+def is_fio_log(head: bytes) -> bool:
+    """Whether a file that begins so is one."""
+    fields = [field.strip() for field in head.partition(b"\n")[0].split(b",")]
+    return len(fields) in _N_COLUMNS and all(
+        field.isdigit() or _HEXADECIMAL.fullmatch(field) for field in fields
+    )
+
+
+def parse(piece: Piece) -> Latencies:
+    """Return the latencies of whole lines; raise LatencyError."""
+    if b"0x" in piece.data:
+        plain = _HEXADECIMAL.sub(b"0", piece.data)
+        piece = Piece(piece.source, plain, piece.first_line)
+    rows = rows_of(piece, b",", _CHECK)
+    if rows.shape[1] not in _N_COLUMNS:
+        piece.fail(0, f"has {rows.shape[1]} fields", _CHECK)
+    directions = rows[:, _DIRECTION]
+    odd = np.flatnonzero((directions < 0) | (directions >= len(DIRECTIONS)))
+    if len(odd):
+        piece.fail(int(odd[0]), "has no data direction of fio's (0, 1, 2)", _CHECK)
+    if not rows[:, _BLOCK_SIZE].all():
+        raise LatencyError(
+            f"{piece.source} holds averages, not latencies: let fio log every I/O, "
+            "without log_avg_msec."
+        )
+    latencies = to_ns(rows[:, _LATENCY].astype(np.float64), 1, piece.source)
+    ends_s = rows[:, _TIME] / 1e3
+    return Latencies(
+        piece.source,
+        {
+            DIRECTIONS[number]: latencies[directions == number]
+            for number in np.unique(directions).tolist()
+        },
+        interval_s=(float(ends_s.min()), float(ends_s.max())),
+    )

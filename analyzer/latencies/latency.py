@@ -1,0 +1,172 @@
+"""Latencies by kind of request, in ns, and the forms in which programs give them.
+
+Most programs give every latency. Some give counts (a histogram) or no more than a few quantiles;
+what can be judged is then less, and ``slo.measure`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+Times = npt.NDArray[np.int64]
+
+UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+"""Both letters mu: the micro sign (U+00B5) and the Greek one."""
+
+UNIT_NAMES = "ns, us, ms, s"
+
+MAX_NS = 2**62
+"""Longer than any latency (146 years); the doubles they are read as reach further than int64."""
+
+
+class LatencyError(Exception):
+    """Latencies cannot be read or used; the message names the thing, the fault and the remedy."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts instead of latencies: ``cumulative[i]`` requests took at most ``values_ns[i]``.
+
+    Both ascend. A quantile is known to lie between two values; the upper one is taken.
+    """
+
+    values_ns: Times
+    cumulative: Times
+
+    @property
+    def n(self) -> int:
+        """How many requests there were."""
+        return int(self.cumulative[-1]) if len(self.cumulative) else 0
+
+
+@dataclass(frozen=True)
+class Points:
+    """A few quantiles, in ns, by their share (0.99), and of how many requests (0: not said)."""
+
+    by_share: Mapping[float, int]
+    n: int
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """What a source told. A kind is in exactly one of the three mappings."""
+
+    source: str
+    """The thing, for messages: a file, ``stdout``."""
+    by_kind: Mapping[str, Times] = field(default_factory=dict)
+    """Latencies in ns, in the order the source has them."""
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    points: Mapping[str, Points] = field(default_factory=dict)
+    open_loop: bool | None = None
+    """Timed from when the request was meant to start; None when the source does not say."""
+    warnings: tuple[str, ...] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Results that are no latencies, by name: ``background`` from ``background=5 bytes/s``."""
+    interval_s: tuple[float, float] | None = None
+    """When the first request ended and the last one, in s of the source's own clock."""
+    outermost: Times | None = None
+    """What an SLO without a kind is about, when some kinds are inside others."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind, sorted."""
+        return tuple(sorted({*self.by_kind, *self.histograms, *self.points}))
+
+    def with_values(self, values: Mapping[str, float]) -> Latencies:
+        """Return the same with results that were told elsewhere; these win."""
+        return replace(self, values={**self.values, **values})
+
+    @property
+    def span_s(self) -> float | None:
+        """In how many seconds the requests were made, where the source says."""
+        return self.interval_s[1] - self.interval_s[0] if self.interval_s else None
+
+    @property
+    def n(self) -> int:
+        """How many requests an SLO without a kind is about."""
+        if self.outermost is not None:
+            return len(self.outermost)
+        counted = [table.n for table in self.histograms.values()]
+        counted += [table.n for table in self.points.values()]
+        return sum(map(len, self.by_kind.values())) + sum(counted)
+
+
+def fail(source: object, fault: str, remedy: str) -> NoReturn:
+    """Raise the LatencyError of a source."""
+    raise LatencyError(f"{source} {fault}: {remedy}.")
+
+
+def unit_ns(unit: str, source: object) -> int:
+    """Return ns per *unit*; raise LatencyError when there is no such unit."""
+    if unit not in UNITS_NS:
+        raise LatencyError(f"{source}: unknown unit {unit!r}: write one of {UNIT_NAMES}.")
+    return UNITS_NS[unit]
+
+
+def to_ns(values: npt.NDArray[np.float64], scale: int, source: object) -> Times:
+    """Return *values* times *scale* as whole ns; raise LatencyError where they are no latencies."""
+    if np.isnan(values).any():
+        where = int(np.flatnonzero(np.isnan(values))[0]) + 1
+        fail(source, f"has NaN as latency {where}", "leave out requests that were not timed")
+    if (values < 0).any():
+        where = int(np.flatnonzero(values < 0)[0])
+        told = f"{values[where]:g}"
+        fail(source, f"has the negative latency {told}", "time with a clock that only goes forward")
+    if (values > MAX_NS / scale).any():
+        where = int(np.flatnonzero(values > MAX_NS / scale)[0])
+        fail(source, f"has the latency {values[where]:g}, which is too long", "check its unit")
+    return np.rint(values * scale).astype(np.int64)
+
+
+def merged(parts: Sequence[Latencies], source: str) -> Latencies:
+    """Return several sources of one program as one: the files of its threads."""
+    if len(parts) == 1:
+        return parts[0]
+    kinds = sorted({kind for part in parts for kind in part.by_kind})
+    counted = sorted({kind for part in parts for kind in part.histograms})
+    if any(part.points for part in parts):
+        fail(source, "are quantiles, which cannot be put together", "give one file")
+    told = {part.open_loop for part in parts if part.n}
+    intervals = [part.interval_s for part in parts if part.interval_s is not None]
+    return Latencies(
+        source=source,
+        by_kind={
+            kind: np.concatenate([p.by_kind[kind] for p in parts if kind in p.by_kind])
+            for kind in kinds
+        },
+        histograms={
+            kind: pooled([p.histograms[kind] for p in parts if kind in p.histograms])
+            for kind in counted
+        },
+        open_loop=told.pop() if len(told) == 1 else None,
+        warnings=tuple(dict.fromkeys(w for part in parts for w in part.warnings)),
+        values={name: value for part in parts for name, value in part.values.items()},
+        interval_s=(min(i[0] for i in intervals), max(i[1] for i in intervals))
+        if intervals
+        else None,
+    )
+
+
+def pooled(tables: Iterable[Histogram]) -> Histogram:
+    """Return the histogram of all requests in *tables*."""
+    tables = list(tables)
+    values = np.concatenate([table.values_ns for table in tables])
+    counts = np.concatenate([np.diff(table.cumulative, prepend=0) for table in tables])
+    order = np.argsort(values, kind="stable")
+    return Histogram(values[order], np.cumsum(counts[order]))
+
+
+def histogram_of(latencies: Times) -> Histogram:
+    """Return the histogram of single latencies."""
+    return Histogram(np.sort(latencies), np.arange(1, len(latencies) + 1, dtype=np.int64))
+
+
+def shown(path: Path, line: int | None = None) -> str:
+    """Name a file, or a line of it, in messages."""
+    return f"{path} line {line}" if line else str(path)

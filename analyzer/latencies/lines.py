@@ -1,0 +1,262 @@
+"""Lines that a user's own program prints: a latency each, or a result by name.
+
+    1.25ms                          a request took 1.25 ms
+    fsync 830us                     one of kind fsync
+    830                             the unit is said elsewhere
+    background=123456 bytes/s       a result, for an objective
+    # anything                      left out
+
+For streams too: ``feed`` what has come, ``drain`` at any time.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.latencies.latency import (
+    UNITS_NS,
+    Latencies,
+    LatencyError,
+    Times,
+    to_ns,
+    unit_ns,
+)
+from rcp.analyzer.latencies.numbers import numbers_of
+
+NO_KIND = "request"
+"""What latencies are called that have no kind of their own."""
+
+_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
+_TIME_UNITS = b"ns|us|\xc2\xb5s|\xce\xbcs|ms|s"
+_LATENCY = re.compile(
+    rb"^[ \t]*(?:([A-Za-z_][\w.:/+-]*)[ \t]+)?("
+    + _NUMBER
+    + rb")[ \t]*("
+    + _TIME_UNITS
+    + rb")?\s*$",
+    re.MULTILINE,
+)
+_RESULT = re.compile(
+    rb"^[ \t]*([A-Za-z_][\w.-]*)[ \t]*=[ \t]*("
+    + _NUMBER
+    + rb")[ \t]*([A-Za-z\xb5\xc2/%]*)[ \t]*\r?$"
+)
+_SCALES = {
+    **dict.fromkeys(("", "%", "/s", "B", "bytes", "B/s", "bytes/s", "ops/s", "iops", "tps"), 1.0),
+    "kB/s": 1e3,
+    "MB/s": 1e6,
+    "GB/s": 1e9,
+    "KiB/s": 2.0**10,
+    "MiB/s": 2.0**20,
+    "GiB/s": 2.0**30,
+}
+"""What results are multiplied with, by their unit."""
+
+_OF_NUMBERS = frozenset(b"0123456789.eE+-\r\n \t")
+
+_PRINT = "print one latency a line (1.25ms, fsync 830us) or name=number, anything else on stderr"
+_SHOWN_CHARS = 40
+
+
+class LineReader:
+    """Takes lines in pieces. ``source`` is what messages call them; *unit* is of bare numbers.
+
+    With *results_only* latencies are elsewhere: what is no result is left out, whatever it is.
+    """
+
+    def __init__(self, source: str, unit: str | None = None, results_only: bool = False) -> None:
+        """Raise LatencyError when there is no such unit."""
+        self._results_only = results_only
+        self.source = source
+        self._unit = unit
+        self._bare_ns = unit_ns(unit, source) if unit else None
+        self._rest = b""
+        self._n_lines = 0
+        self._has_unit: bool | None = None  # of the lines so far
+        self._parts: dict[str, list[Times]] = {}
+        self._values: dict[str, float] = {}
+
+    def feed(self, data: bytes, first_line: int | None = None) -> None:
+        """Take in what came, which may end anywhere; raise LatencyError on a bad line.
+
+        *first_line* is the number of its first line where that is not the next one.
+        """
+        if first_line is not None:
+            self._n_lines = first_line - 1
+        whole, newline, rest = (self._rest + data).rpartition(b"\n")
+        self._rest = rest
+        if newline:
+            self._take(whole + newline)
+
+    def finish(self) -> None:
+        """Say that nothing more comes; raise LatencyError when a line was not ended."""
+        if self._rest.strip() and not self._results_only:
+            raise LatencyError(
+                f"{self.source} ends in the middle of a line, {_quoted(self._rest)}: "
+                "end every line with a newline."
+            )
+
+    def drain(self) -> Latencies:
+        """Return what came since the last time."""
+        by_kind = {kind: np.concatenate(parts) for kind, parts in self._parts.items()}
+        values, self._parts, self._values = self._values, {}, {}
+        return Latencies(self.source, by_kind, values=values)
+
+    def _take(self, lines: bytes) -> None:
+        n_lines = lines.count(b"\n")
+        if self._results_only:
+            self._keep_results(lines)
+        elif not self._take_alike(lines, n_lines):
+            self._take_any(lines, n_lines)
+        self._n_lines += n_lines
+
+    def _keep_results(self, lines: bytes) -> None:
+        for line in lines.splitlines():
+            match = _RESULT.match(line)
+            scale = _SCALES.get(match[3].decode(errors="replace")) if match else None
+            if match and scale and np.isfinite(float(match[2])):
+                self._values[match[1].decode()] = float(match[2]) * scale
+
+    def _take_any(self, lines: bytes, n_lines: int) -> None:
+        found = _LATENCY.findall(lines)
+        if len(found) != n_lines:
+            lines = self._without_results(lines)
+            found = _LATENCY.findall(lines)
+        if found:
+            self._add(found, lines)
+
+    def _take_alike(self, lines: bytes, n_lines: int) -> bool:
+        """Take in lines that differ in their numbers only: twenty times as fast as one by one."""
+        first = _LATENCY.match(lines.partition(b"\n")[0])
+        if first is None:
+            return False
+        kind, unit = first[1] or b"", first[3] or b""
+        scale = UNITS_NS[unit.decode()] if unit else self._bare_ns
+        if scale is None or self._has_unit not in (None, bool(unit)):
+            return False
+        begun = b"\n" + lines
+        if (
+            begun.count(b"\n" + kind) != n_lines + (not kind)
+            or lines.count(unit + b"\n") != n_lines
+        ):
+            return False
+        numbers = begun.replace(b"\n" + kind, b"\n").replace(unit + b"\n", b"\n")
+        if set(numbers) - _OF_NUMBERS:  # an empty line would hide one with two numbers
+            return False
+        values = numbers_of(numbers, np.float64)
+        if values is None or len(values) != n_lines or not (values >= 0).all():
+            return False
+        self._has_unit = bool(unit)
+        self._keep((kind,), to_ns(values, scale, self.source))
+        return True
+
+    def _without_results(self, lines: bytes) -> bytes:
+        """Keep results, and return the lines with latencies, the others emptied of text."""
+        kept = []
+        for number, line in enumerate(lines.splitlines(), self._n_lines + 1):
+            is_latency = _LATENCY.match(line)
+            kept.append(line if is_latency else b"")
+            if is_latency or not line.strip() or line.lstrip().startswith(b"#"):
+                continue
+            self._keep_result(line, number)
+        return b"\n".join(kept) + b"\n"
+
+    def _keep_result(self, line: bytes, number: int) -> None:
+        where = f"{self.source} line {number}"
+        match = _RESULT.match(line)
+        if match is None:
+            raise LatencyError(
+                f"{where} is neither a latency nor a result, {_quoted(line)}: {_PRINT}."
+            )
+        name, value, unit = (group.decode(errors="replace") for group in match.groups())
+        if unit in UNITS_NS:
+            raise LatencyError(
+                f"{where} is a time by name, {_quoted(line)}: "
+                f"print a latency as `{name} {value}{unit}`, a result without a unit of time."
+            )
+        if unit not in _SCALES:
+            raise LatencyError(
+                f"{where} has the unknown unit {unit!r}: write bytes/s, MB/s, MiB/s, /s or none."
+            )
+        if not np.isfinite(float(value)):
+            raise LatencyError(
+                f"{where} is no number, {_quoted(line)}: leave out what was not measured."
+            )
+        self._values[name] = float(value) * _SCALES[unit]
+
+    def _add(self, found: list[tuple[bytes, bytes, bytes]], lines: bytes) -> None:
+        kinds, numbers, units = zip(*found, strict=True)
+        values = np.array([float(number) for number in numbers])
+        names = set(units)
+        bare = b"" in names
+        mixed = len(names) > 1 if bare else False
+        if self._has_unit is not None:
+            mixed = mixed or self._has_unit == bare
+        is_bad = not np.isfinite(values).all() or bool((values < 0).any())
+        if mixed or is_bad or (bare and self._bare_ns is None):
+            self._complain(lines)
+        self._has_unit = not bare
+        times = to_ns(values * self._scales(units, names), 1, self.source)
+        self._keep(kinds, times)
+
+    def _scales(
+        self, units: tuple[bytes, ...], names: set[bytes]
+    ) -> float | npt.NDArray[np.float64]:
+        by_unit = {name: float(UNITS_NS.get(name.decode(), self._bare_ns or 1)) for name in names}
+        if len(names) == 1:
+            return next(iter(by_unit.values()))
+        return np.array([by_unit[unit] for unit in units])
+
+    def _keep(self, kinds: tuple[bytes, ...], times: Times) -> None:
+        names = set(kinds)
+        column = np.array(kinds) if len(names) > 1 else None
+        for name in names:
+            chosen = times if column is None else times[column == name]
+            self._parts.setdefault(name.decode() or NO_KIND, []).append(chosen)
+
+    def _complain(self, lines: bytes) -> None:
+        """Raise the error of the first line that has one."""
+        for number, line in enumerate(lines.splitlines(), self._n_lines + 1):
+            match = _LATENCY.match(line)
+            if match is None:
+                continue
+            where, has_unit = f"{self.source} line {number}", match[3] is not None
+            value = float(match[2])
+            if not np.isfinite(value):
+                raise LatencyError(
+                    f"{where} is no number, {_quoted(line)}: leave out what was not measured."
+                )
+            if value < 0:
+                raise LatencyError(
+                    f"{where} is negative, {_quoted(line)}: "
+                    "time with a clock that only goes forward."
+                )
+            if self._has_unit is not None and self._has_unit != has_unit:
+                fault = (
+                    "has a unit, earlier lines have none"
+                    if has_unit
+                    else "has no unit, earlier lines have one"
+                )
+                raise LatencyError(f"{where} {fault}, {_quoted(line)}: print it on every line.")
+            if not has_unit and self._bare_ns is None:
+                raise LatencyError(
+                    f"{where} has no unit, {_quoted(line)}: print one "
+                    f"({match[2].decode()}ms), or say which it is (lines:ms)."
+                )
+            self._has_unit = has_unit
+
+
+def _quoted(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
+
+
+def is_lines(head: bytes) -> bool:
+    """Whether a file that begins so has such lines: its first one that is no comment decides."""
+    for line in head.splitlines():
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return bool(_LATENCY.match(line) or _RESULT.match(line))
+    return False

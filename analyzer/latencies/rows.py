@@ -1,0 +1,91 @@
+"""Lines of whole numbers, as fio and pgbench log them: a table by numpy's parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import LatencyError, Times
+from rcp.analyzer.latencies.numbers import numbers_of
+
+PIECE_BYTES = 4 << 20
+"""What is read at a time. Pieces of 64 MiB take a third longer, for the page faults."""
+
+_SHOWN_CHARS = 40
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Whole lines of a source."""
+
+    source: str
+    data: bytes
+    first_line: int = 1
+
+    @cached_property
+    def n_lines(self) -> int:
+        """How many lines."""
+        return self.data.count(b"\n")
+
+    def fail(self, position: int, fault: str, remedy: str) -> NoReturn:
+        """Raise the LatencyError of the line at *position*, from 0."""
+        line = self.data.split(b"\n", position + 1)[position].decode(errors="replace").strip()
+        text = line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+        raise LatencyError(
+            f"{self.source} line {self.first_line + position} {fault}, {text!r}: {remedy}."
+        )
+
+
+def pieces_of(
+    path: Path,
+    *,
+    offset: int = 0,
+    first_line: int = 1,
+    may_be_torn: bool = False,
+    piece_bytes: int = PIECE_BYTES,
+) -> Iterator[Piece]:
+    """Yield a file in pieces, from *offset*, where *first_line* begins.
+
+    Raises LatencyError when the last line is not ended and that is not what it *may_be*.
+    """
+    rest = b""
+    with path.open("rb") as file:
+        file.seek(offset)
+        while data := file.read(piece_bytes):
+            whole, newline, rest = (rest + data).rpartition(b"\n")
+            if newline:
+                piece = Piece(str(path), whole + newline, first_line)
+                yield piece
+                first_line += piece.n_lines
+    if rest.strip() and not may_be_torn:
+        raise LatencyError(
+            f"{path} ends in the middle of line {first_line}: "
+            "the program was killed or still writes; take a finished file, or cut the line off."
+        )
+
+
+def rows_of(piece: Piece, separator: bytes, remedy: str) -> Times:
+    """Return the numbers of a piece by line and column; raise LatencyError when they differ."""
+    first = piece.data.partition(b"\n")[0]
+    n_columns = len(_fields(first, separator))
+    text = piece.data.replace(separator, b" ") if separator != b" " else piece.data
+    numbers = numbers_of(text, np.int64)
+    if numbers is None or len(numbers) != piece.n_lines * n_columns:
+        for position, line in enumerate(piece.data.splitlines()):
+            fields = _fields(line, separator)
+            if len(fields) != n_columns:
+                fault = f"has {len(fields)} fields where the first has {n_columns}"
+                piece.fail(position, fault, remedy)
+            if numbers_of(b" ".join(fields), np.int64) is None:
+                piece.fail(position, "has a field that is no whole number", remedy)
+    assert numbers is not None
+    return numbers.reshape(piece.n_lines, n_columns)
+
+
+def _fields(line: bytes, separator: bytes) -> list[bytes]:
+    return line.split() if separator == b" " else [part.strip() for part in line.split(separator)]

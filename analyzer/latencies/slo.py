@@ -1,0 +1,230 @@
+"""SLOs, as users write them: ``p999=50ms,p99=10ms@fsync``, and whether latencies meet them.
+
+An SLO bounds a quantile of the latencies of one kind of request, or of all without a kind.
+Quantiles are by nearest rank: the p99 of 1000 latencies is the 990th shortest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import (
+    UNIT_NAMES,
+    UNITS_NS,
+    Histogram,
+    Latencies,
+    LatencyError,
+    Points,
+    Times,
+    histogram_of,
+    pooled,
+)
+
+SHARES = {
+    "p50": 0.5,
+    "p90": 0.9,
+    "p95": 0.95,
+    "p99": 0.99,
+    "p999": 0.999,
+    "p99.9": 0.999,
+    "p9999": 0.9999,
+    "p99.99": 0.9999,
+    "max": 1.0,
+}
+"""Quantiles by the names users give them."""
+
+PARTS = 10_000
+"""Every share is a whole number of these: ranks are computed in integers."""
+
+BEYOND_MIN = 10
+"""Requests that must lie beyond a quantile: with fewer, one request more or less moves it far."""
+
+_SLO = re.compile(r"(?P<name>[^=@]*)=(?P<bound>[^@]*)(?:@(?P<kind>.*))?")
+_BOUND = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d.\s]*)")
+_KIND = re.compile(r"[\w.:/+-]+")
+_EXAMPLE = "write one such as p99=10ms@fsync"
+
+
+class SloError(Exception):
+    """An SLO cannot be understood; the message names the SLO, the fault and the remedy."""
+
+
+@dataclass(frozen=True)
+class Slo:
+    """A bound on a quantile (0.999; 1 is the maximum) of the latency of *kind* ("": of all)."""
+
+    quantile: float
+    bound_ns: int
+    kind: str
+    text: str
+    """As the user wrote it."""
+
+    @property
+    def n_needed(self) -> int:
+        """How many requests leave enough of them beyond the quantile; 1 for the maximum."""
+        rest = PARTS - round(self.quantile * PARTS)
+        return -(-BEYOND_MIN * PARTS // rest) if rest else 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The quantile that an SLO bounds."""
+
+    value_ns: int
+    n: int
+    """Requests it is of; 0 when the source does not say."""
+    n_beyond: int
+    """Requests of a higher rank."""
+    enough: bool
+    n_needed: int
+
+    def ratio(self, slo: Slo) -> float:
+        """Return the quantile over its bound: at most 1 when the SLO is met."""
+        return self.value_ns / slo.bound_ns
+
+    def shortage(self, slo: Slo) -> str:
+        """Say what keeps the quantile from being judged; "" when nothing does."""
+        if self.enough:
+            return ""
+        if not self.n:
+            return f"{slo.text} cannot be judged: the source does not say of how many requests."
+        return (
+            f"{slo.text} cannot be judged from {self.n} requests: {self.n_needed} are needed, "
+            f"so that {BEYOND_MIN} lie beyond it."
+        )
+
+
+def _bound_ns(text: str, bound: str) -> int:
+    match = _BOUND.fullmatch(bound.strip())
+    if match is None:
+        raise SloError(f"{text!r} has no bound: {_EXAMPLE}.")
+    unit = match["unit"]
+    if unit not in UNITS_NS:
+        named = f"the unknown unit {unit!r}" if unit else "no unit"
+        raise SloError(f"{text!r} has {named}: write one of {UNIT_NAMES}.")
+    bound_ns = round(float(match["number"]) * UNITS_NS[unit])
+    if bound_ns <= 0:
+        raise SloError(f"{text!r} bounds latencies to nothing: write a bound of 1ns or more.")
+    return bound_ns
+
+
+def _slo(text: str) -> Slo:
+    match = _SLO.fullmatch(text)
+    if match is None:
+        raise SloError(f"{text!r} is no SLO: {_EXAMPLE}.")
+    name, kind = match["name"].strip(), match["kind"]
+    if name.lower() not in SHARES:
+        raise SloError(f"{text!r} has the unknown percentile {name!r}: write one of {_known()}.")
+    if kind is not None and not _KIND.fullmatch(kind.strip()):
+        raise SloError(f"{text!r} names no kind of request after the @: {_EXAMPLE}.")
+    bound_ns = _bound_ns(text, match["bound"])
+    return Slo(SHARES[name.lower()], bound_ns, (kind or "").strip(), text)
+
+
+def _known() -> str:
+    return ", ".join(name for name in SHARES if "." not in name)
+
+
+def parse(text: str) -> tuple[Slo, ...]:
+    """Return the SLOs of a text; raise SloError."""
+    if not text.strip():
+        raise SloError(f"no SLO is given: {_EXAMPLE}.")
+    slos: list[Slo] = []
+    for part in (part.strip() for part in text.split(",")):
+        if not part:
+            raise SloError(f"{text!r} has an empty SLO: take a comma away.")
+        slo = _slo(part)
+        for other in slos:
+            if (other.quantile, other.kind) != (slo.quantile, slo.kind):
+                continue
+            if other.bound_ns == slo.bound_ns:
+                raise SloError(f"{slo.text!r} is given twice: leave one out.")
+            raise SloError(f"{other.text!r} and {slo.text!r} contradict each other: keep one.")
+        slos.append(slo)
+    return tuple(slos)
+
+
+def implied(slos: Sequence[Slo]) -> list[str]:
+    """Say which SLOs hold whenever another one does, and so bound nothing."""
+    return [
+        f"{slo.text} is implied by {other.text}"
+        for slo in slos
+        for other in slos
+        if slo.kind == other.kind
+        and slo.quantile < other.quantile
+        and slo.bound_ns >= other.bound_ns
+    ]
+
+
+def rank(quantile: float, n: int) -> int:
+    """Return the nearest rank, from 1, of a quantile of *n* latencies (n > 0)."""
+    return max(1, -(-round(quantile * PARTS) * n // PARTS))
+
+
+def quantile_ns(latencies: Times, quantile: float) -> int:
+    """Return the quantile of some latencies by nearest rank."""
+    position = rank(quantile, len(latencies)) - 1
+    return int(np.partition(latencies, position)[position])
+
+
+def measure(slo: Slo, latencies: Latencies) -> Measured:
+    """Return the quantile that *slo* bounds; raise LatencyError when the source has none."""
+    found = _chosen(slo, latencies)
+    if isinstance(found, Points):
+        return _of_points(slo, found, latencies.source)
+    n = found.n if isinstance(found, Histogram) else len(found)
+    if n == 0:
+        raise LatencyError(f"{latencies.source} has no requests for {slo.text}: let it run longer.")
+    position = rank(slo.quantile, n)
+    if isinstance(found, Histogram):
+        value_ns = int(found.values_ns[np.searchsorted(found.cumulative, position)])
+    else:
+        value_ns = quantile_ns(found, slo.quantile)
+    n_beyond = n - position
+    enough = n_beyond >= BEYOND_MIN or slo.quantile == 1
+    return Measured(value_ns, n, n_beyond, enough, slo.n_needed)
+
+
+def _of_points(slo: Slo, points: Points, source: str) -> Measured:
+    if slo.quantile not in points.by_share:
+        known = ", ".join(name for name, share in SHARES.items() if share in points.by_share)
+        raise LatencyError(
+            f"{source} tells only {known or 'other quantiles'}, not what {slo.text} bounds: "
+            "let the program write every latency, or bound one of these."
+        )
+    n_beyond = points.n - rank(slo.quantile, points.n) if points.n else 0
+    enough = n_beyond >= BEYOND_MIN or (slo.quantile == 1 and points.n > 0)
+    return Measured(points.by_share[slo.quantile], points.n, n_beyond, enough, slo.n_needed)
+
+
+def _chosen(slo: Slo, latencies: Latencies) -> Times | Histogram | Points:
+    """Return what the source has of the kind; of all kinds together without one."""
+    everything: dict[str, Times | Histogram | Points] = {
+        **latencies.by_kind,
+        **latencies.histograms,
+        **latencies.points,
+    }
+    if slo.kind:
+        if slo.kind not in everything:
+            told = ", ".join(latencies.kinds) or "none"
+            raise LatencyError(
+                f"{latencies.source} has no {slo.kind!r} requests for {slo.text}: it has {told}."
+            )
+        return everything[slo.kind]
+    if latencies.outermost is not None:
+        return latencies.outermost
+    if len(everything) == 1:
+        return next(iter(everything.values()))
+    if latencies.points:
+        raise LatencyError(
+            f"{latencies.source} has quantiles of several kinds, which cannot be put together: "
+            f"write {slo.text}@KIND with one of {', '.join(latencies.kinds)}."
+        )
+    if latencies.histograms:
+        single = [histogram_of(times) for times in latencies.by_kind.values()]
+        return pooled([*latencies.histograms.values(), *single])
+    return np.concatenate([np.empty(0, np.int64), *latencies.by_kind.values()])
