@@ -1,0 +1,134 @@
+"""Knobs of a user's own, in a TOML file.
+
+[knobs."vm.swappiness"]
+path = "/proc/sys/vm/swappiness"
+what = "how willingly anonymous memory is swapped out"
+unit = "%"
+scale = "linear"
+low = 0
+high = 100
+default = 60
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rcp.tuner.errors import KnobError
+from rcp.tuner.knobs.cell import Cell, ChosenCell, FileCell
+from rcp.tuner.knobs.handle import Handle
+from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.knobs.tree import Tree
+
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "path": str,
+    "what": str,
+    "unit": str,
+    "scale": str,
+    "default": (int, str),
+    "low": int,
+    "high": int,
+    "safe_low": int,
+    "safe_high": int,
+    "choices": list,
+    "helps": list,
+    "needs": dict,
+}
+_TYPES = {str: "a text", int: "a whole number", (int, str): "a number or a text"}
+_TYPES |= {list: "a list", dict: "a table"}
+_SCALES = ("linear", "log", "choice")
+
+
+class _File:
+    """One file, to say where in it something is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def error(self, where: str, fault: str) -> KnobError:
+        """Return the error for a key, its tables before it."""
+        return KnobError(f"{self.path}: {where}: {fault}")
+
+    def tables(self) -> Mapping[str, Any]:
+        """Return the tables of knobs."""
+        try:
+            told = tomllib.loads(self.path.read_text())
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise KnobError(f"{self.path}: cannot be read: {reason}.") from error
+        except tomllib.TOMLDecodeError as error:
+            raise KnobError(f"{self.path}: it is not TOML: {error}.") from error
+        tables = told.get("knobs")
+        if not isinstance(tables, dict) or not tables:
+            raise self.error("knobs", 'missing: write a table [knobs."NAME"] for each knob.')
+        return tables
+
+
+def _typed(file: _File, where: str, table: Any) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise file.error(where, f"it is no table: write [{where}].")
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise file.error(f"{where}.{key}", f"no such key: there are {', '.join(_KEYS)}.")
+        kind = _KEYS[key]
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise file.error(f"{where}.{key}", f"{value!r} is not {_TYPES[kind]}.")
+    for key in ("path", "default"):
+        if key not in table:
+            raise file.error(f"{where}.{key}", "missing: every knob needs it.")
+    return table
+
+
+def _needs(file: _File, where: str, table: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    for name, values in table.get("needs", {}).items():
+        if not isinstance(values, list):
+            raise file.error(f"{where}.needs.{name}", f"{values!r} is not a list of values.")
+    return {name: tuple(values) for name, values in table.get("needs", {}).items()}
+
+
+def _knob(file: _File, name: str, told: Any) -> Knob:
+    where = f"knobs.{name}"
+    table = _typed(file, where, told)
+    scale = table.get("scale", "choice" if "low" not in table else "linear")
+    if scale not in _SCALES:
+        raise file.error(f"{where}.scale", f"{scale!r} is not one of {', '.join(_SCALES)}.")
+    low, high = table.get("low", 0), table.get("high", 0)
+    if scale == "choice" and not table.get("choices"):
+        raise file.error(f"{where}.choices", "missing: say low and high, or the values to try.")
+    if scale != "choice" and not low < high:
+        raise file.error(f"{where}.high", f"{high} must be more than low, which is {low}.")
+    if scale == "log" and low < 1:
+        raise file.error(f"{where}.low", f"{low} has no logarithm: 1 is the least.")
+    knob = Knob(
+        *(name, table.get("what", ""), table.get("unit", ""), "file", table["default"], scale),
+        *(low, high, tuple(table.get("choices", ()))),
+        safe_low=table.get("safe_low"),
+        safe_high=table.get("safe_high"),
+        needs=_needs(file, where, table),
+        helps=tuple(table.get("helps", ())),
+    )
+    if not knob.allows(knob.default):
+        raise file.error(f"{where}.default", f"{knob.default!r} is no value that it allows.")
+    return knob
+
+
+def file_knobs(tree: Tree, path: Path, disk: str) -> Iterator[tuple[Knob, Handle]]:
+    """Yield the knobs of a file; ``{disk}`` in a path stands for the disk. Raises KnobError."""
+    file = _File(path)
+    for name, table in file.tables().items():
+        knob = _knob(file, name, table)
+        place = table["path"].replace("{disk}", disk)
+        where = f"knobs.{name}.path"
+        if not place.startswith(("/sys/", "/proc/sys/")) or ".." in place.split("/"):
+            raise file.error(where, f"{place} is not below /sys or /proc/sys.")
+        if not tree.exists(place) and not knob.needs:
+            raise file.error(where, f"there is no {place} on this machine.")
+        yield knob, Handle(name, _cell(tree, place))
+
+
+def _cell(tree: Tree, place: str) -> Cell:
+    chosen = tree.exists(place) and "[" in tree.read(place)
+    return ChosenCell(place) if chosen else FileCell(place)

@@ -1,0 +1,55 @@
+"""SIGINT, SIGTERM and SIGHUP end the tuner, but never between a write and what the journal says."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Signals:
+    """Turns signals into exceptions, and keeps one back while ``held``."""
+
+    def __init__(self) -> None:
+        self._before: dict[signal.Signals, Any] = {}
+        self._held = 0
+        self._pending: signal.Signals | None = None
+
+    def install(self) -> None:
+        """Take the signals over; only the main thread can, others have none to fear."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+
+    def remove(self) -> None:
+        """Give them back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._pending = signal.Signals(number)
+        if not self._held:
+            self._raise()
+
+    def _raise(self) -> None:
+        number, self._pending = self._pending, None
+        if number is signal.SIGINT:
+            raise KeyboardInterrupt
+        if number is not None:
+            raise SystemExit(128 + number)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a signal wait until the block is done."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+        if not self._held:
+            self._raise()
