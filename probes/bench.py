@@ -30,7 +30,8 @@ BURST = 1000
 ROUNDS = 5
 # Callbacks are timed on fewer events: at 1 us or more each, a full ring would take a while.
 CALLBACK_BURSTS = 50
-BULK_BURSTS = 200
+# As many as the ring holds; a record has a header of 8 bytes there.
+BULK_BURSTS = RING_BYTES // (SLEEP.size_bytes + 8) // BURST
 
 
 class _SleepRecord(ctypes.Structure):
