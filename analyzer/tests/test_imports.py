@@ -43,6 +43,7 @@ EXCEPTIONS = {
     "rcp.fixtures.fake_machine": ["rcp.tuner.knobs.tree"],  # it is one, laid out by hand
     "rcp.fixtures.planted_score": ["rcp.analyzer.store"],  # it judges the analyzer's answers
     "rcp.fixtures.planted_store": ["rcp.analyzer.store"],
+    "rcp.fixtures.tune_table": ["rcp.tuner.knobs", "rcp.tuner.search"],  # it measures for them
     "rcp.analyzer.bench": ["rcp.fixtures"],  # it measures on the hand-made traces
     "rcp.analyzer.export.bench": ["rcp.fixtures"],  # Perfetto's engine is a witness, for tests
 }
@@ -51,9 +52,10 @@ EXCEPTIONS = {
 DOORS = {
     "bcc": ["rcp.probes.attach"],
     "duckdb": ["rcp.analyzer.store"],
+    "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
     "pyarrow": ["rcp.analyzer.store"],
-    "skopt": ["rcp.tuner.optimizer"],
+    "skopt": ["rcp.tuner.search.gp"],
     "streamlit": ["rcp.ui"],
 }
 QEMU_DOOR = "rcp.lab.vm"

@@ -1,0 +1,183 @@
+"""Bayesian search under constraints: the only door to scikit-optimize.
+
+One Gaussian process each for the objective and for the logarithm of every SLO's ratio. Before
+anything meets the SLOs, what most probably does is tried; after that, what promises most over the
+best that meets them, times the chance that it meets them too.
+
+What is asked follows from the knobs, the seed and what was told, in that order, and from nothing
+else: a search that is told the same again asks the same again.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from skopt.learning import GaussianProcessRegressor
+from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+from threadpoolctl import threadpool_limits
+
+from rcp.tuner.knobs.knob import Knob, Settings, Value
+from rcp.tuner.search.acquisition import Belief, log_chance, log_gain
+from rcp.tuner.search.history import History
+from rcp.tuner.search.observation import Observation
+from rcp.tuner.search.start import Start
+
+Numbers = NDArray[np.float64]
+
+# Points looked at for each proposal: anywhere, and near each of the best so far.
+_DRAWN, _VARIED, _PARENTS = 1000, 100, 5
+# With fewer trials a model says nothing that a draw does not.
+_LEAST = 3
+# How far beyond a bound, or below it, still makes a difference. A failed trial is at the far end.
+_FARTHEST = math.log(20)
+
+
+class Model:
+    """A Gaussian process of one figure over rows of numbers."""
+
+    def __init__(self, rows: Numbers, values: Numbers, seed: int) -> None:
+        """Fit it; *values* are as measured, with noise."""
+        self._mean, self._scale = float(values.mean()), float(values.std()) or 1.0
+        columns = rows.shape[1]
+        # Long to begin with: a knob is taken to do little until the trials say otherwise.
+        lengths = np.full(columns, math.sqrt(columns))
+        kernel = ConstantKernel(1.0, (0.05, 20.0)) * Matern(
+            lengths, (0.1, 10 * math.sqrt(columns)), nu=2.5
+        ) + WhiteKernel(0.01, (1e-4, 0.5))
+        self._process = GaussianProcessRegressor(
+            kernel, noise="gaussian", random_state=seed, n_restarts_optimizer=0
+        )
+        with warnings.catch_warnings():
+            # That a length runs into its bound is what becomes of a knob without effect.
+            warnings.simplefilter("ignore")
+            self._process.fit(rows, (values - self._mean) / self._scale)
+        self._noise = math.sqrt(self._process.noise_) * self._scale
+
+    def at(self, rows: Numbers) -> Belief:
+        """Return what is expected at *rows*."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mean, deviation = self._process.predict(rows, return_std=True)
+        return Belief(mean * self._scale + self._mean, deviation * self._scale, self._noise)
+
+
+@dataclass(frozen=True)
+class _Models:
+    """What the trials so far say: of each SLO, and of the objective if enough of them gave one."""
+
+    limits: list[Model]
+    goal: Model | None
+
+    def chance(self, rows: Numbers) -> Numbers:
+        """Log of the chance that a fresh run meets every SLO."""
+        chance: Numbers = log_chance([limit.at(rows) for limit in self.limits])
+        return chance + np.zeros(len(rows))
+
+    def meets(self, rows: Numbers) -> NDArray[np.bool_]:
+        """Where every SLO is expected to be met."""
+        within = [limit.at(rows).mean <= 0 for limit in self.limits]
+        met: NDArray[np.bool_] = np.all([np.ones(len(rows), bool), *within], axis=0)
+        return met
+
+    def worth(self, rows: Numbers) -> Numbers:
+        """Return the objective expected, on the model's own scale."""
+        return self.goal.at(rows).mean if self.goal else np.zeros(len(rows))
+
+
+class GpSearch:
+    """Search by Gaussian processes; *slos* are the texts that observations' ratios go by.
+
+    *starts* are tried first, in that order, those left out that were told before. *moving* names
+    the knobs to vary; the others keep their defaults.
+    """
+
+    def __init__(
+        self,
+        knobs: Sequence[Knob],
+        slos: Sequence[str],
+        *,
+        seed: int = 0,
+        starts: Iterable[Start] = (),
+        moving: Iterable[str] | None = None,
+    ) -> None:
+        """Know nothing yet."""
+        self._history = History(knobs, slos, starts, moving)
+        self._space = self._history.space
+        self._seed = seed
+        self.why = ""
+        """Why the last settings were asked, in a line."""
+
+    def tell(self, settings: Settings, observation: Observation) -> None:
+        """Take in what a trial of *settings* measured; failed trials count as far off the SLOs."""
+        self._history.tell(settings, observation)
+
+    def ask(self) -> dict[str, Value]:
+        """Return what to try next: the same until something is told."""
+        if (start := self._history.start()) is not None:
+            self.why = start.why
+            return dict(start.settings)
+        random = np.random.default_rng([self._seed, len(self._history.trials)])
+        if len(self._history.trials) < _LEAST:
+            self.why = "drawn: too few trials for a model"
+            return self._space.draw(random)
+        # Matrices of this size are slower with threads, which would also disturb what is measured.
+        with threadpool_limits(1):
+            return self._proposed(random)
+
+    def _proposed(self, random: np.random.Generator) -> dict[str, Value]:
+        """Return the most promising of many settings, of those not tried if there are any."""
+        rows = np.array([self._space.numbers(settings) for settings, _ in self._history.trials])
+        models = self._models(rows)
+        gave = np.array([not observation.failed for _, observation in self._history.trials])
+        meets, worth, chance = models.meets(rows) & gave, models.worth(rows), models.chance(rows)
+        # Near the best that meet the SLOs, then near those that come closest.
+        order = np.lexsort((np.where(meets, -worth, -chance), ~meets))
+        parents = [self._history.trials[index][0] for index in order[:_PARENTS]]
+        candidates = self._candidates(parents, random)
+        points = np.array([self._space.numbers(candidate) for candidate in candidates])
+        score = models.chance(points)
+        if models.goal and meets.any():
+            score = score + log_gain(models.goal.at(points), float(worth[meets].max()))
+        best = int(np.argmax(score))
+        self.why = self._reason(float(np.exp(models.chance(points)[best])), bool(meets.any()))
+        return candidates[best]
+
+    @staticmethod
+    def _reason(chance: float, met: bool) -> str:
+        aim = "gains most over the best that meets them" if met else "most likely to meet them"
+        return f"meets the SLOs with a chance of {chance:.0%}, by the model: {aim}"
+
+    def _candidates(
+        self, parents: Sequence[Settings], random: np.random.Generator
+    ) -> list[dict[str, Value]]:
+        known = self._history.known()
+        drawn = [self._space.draw(random) for _ in range(_DRAWN)]
+        near = [self._space.vary(parent, random) for parent in parents for _ in range(_VARIED)]
+        different = {self._space.key(settings): settings for settings in drawn + near}
+        return [different[key] for key in different if key not in known] or drawn
+
+    def _models(self, rows: Numbers) -> _Models:
+        limits = [Model(rows, self._log_ratios(slo), self._seed) for slo in self._history.slos]
+        gave = np.array([not observation.failed for _, observation in self._history.trials])
+        values = np.array([observation.objective for _, observation in self._history.trials])[gave]
+        if len(values) < _LEAST:
+            return _Models(limits, None)
+        # Twice as much is as good a step at the bottom as at the top.
+        if (values > 0).all():
+            values = np.log(values)
+        elif (values < 0).all():
+            values = -np.log(-values)
+        return _Models(limits, Model(rows[gave], values, self._seed))
+
+    def _log_ratios(self, slo: str) -> Numbers:
+        ratios = [
+            math.inf if observation.failed else observation.ratios[slo]
+            for _, observation in self._history.trials
+        ]
+        least = math.exp(-_FARTHEST)
+        return np.array([min(math.log(max(ratio, least)), _FARTHEST) for ratio in ratios])

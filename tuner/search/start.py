@@ -1,0 +1,169 @@
+"""What to try first: settings that papers and manuals advise, and the knobs worth moving.
+
+Both are chosen by the causes that the analyzer found: kinds of inversions with their share of the
+time that requests were held up (rcp.analyzer.found).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rcp.tuner.knobs.knob import Knob, Settings, Value
+from rcp.tuner.search.space import Space
+
+Causes = Sequence[tuple[str, float]]
+"""A kind of inversion and its share (0..1) of the time held up, the largest first."""
+
+_QUEUE = ("queue", "device")
+_DIRTY = ("dirty_throttle", "io_dependency", "condition")
+_SLOTS = ("admission_slot", "admission_tag")
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Start:
+    """Settings to begin with, and why in a line."""
+
+    settings: Settings
+    why: str
+
+
+@dataclass(frozen=True)
+class _Advice:
+    """What is advised against some kinds; *rest* is set where there is such a knob."""
+
+    what: str
+    against: tuple[str, ...]
+    must: Mapping[str, Value]
+    rest: Mapping[str, Value] = field(default_factory=dict)
+
+
+def _profile(name: str, **iosched: int) -> dict[str, Value]:
+    """What a profile of the patched kernel sets, as the kernel's documentation has it."""
+    shared: dict[str, Value] = {"rcp.profile": name, "rcp.enable": 1, "rcp.dirty.enable": 1}
+    return shared | {f"iosched.{knob}": value for knob, value in iosched.items()}
+
+
+# In the order to try them when the causes do not decide.
+_ADVICE = (
+    _Advice(
+        "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17)",
+        (*_QUEUE, *_SLOTS, *_DIRTY, "flush"),
+        {"disk.scheduler": "rcp"},
+        _profile("rcp", tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
+    ),
+    _Advice(
+        "profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22)",
+        (*_QUEUE, *_SLOTS, *_DIRTY, "flush"),
+        {"disk.scheduler": "rcp"},
+        _profile("ld", tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
+    ),
+    _Advice(
+        "mq-deadline with the foreground in class RT, and fast ageing of the others",
+        _QUEUE,
+        {"disk.scheduler": "mq-deadline", "foreground.ioprio": "rt/4"},
+        {"iosched.prio_aging_expire": 10},
+    ),
+    _Advice(
+        "io.cost: the disk slowed down above 0.5 ms, nearly all of it for the foreground",
+        (*_QUEUE, *_SLOTS),
+        {"disk.io_cost_lat_usec": 500, "foreground.io_weight": 10_000},
+        {"background.io_weight": 100},
+    ),
+    _Advice(
+        "bfq with the background in class idle",
+        _QUEUE,
+        {"disk.scheduler": "bfq", "background.ioprio": "idle"},
+    ),
+    _Advice("I/O cut into pieces of 128 KiB", _QUEUE, {"disk.max_sectors_kb": 128}),
+    _Advice(
+        "dirty memory limited to 64 MiB, written back from 16 MiB on",
+        (*_DIRTY, "queue", "flush"),
+        {"vm.dirty_bytes": 64 * _MIB},
+        {"vm.dirty_background_bytes": 16 * _MIB},
+    ),
+    _Advice(
+        "writeback throttled when reads take 2 ms", (*_QUEUE, *_SLOTS), {"disk.wbt_lat_usec": 2000}
+    ),
+    _Advice(
+        "the journal's thread in class RT",
+        ("condition", "io_dependency"),
+        {"journal.ioprio": "rt/4"},
+    ),
+)
+
+# Where several knobs help as much, these go first: they are what the advice above moves, and what
+# moved most in docs/results/policies.md.
+_STRONG = (
+    "disk.scheduler",
+    "iosched.tokens",
+    "iosched.split_kb",
+    "foreground.ioprio",
+    "disk.max_sectors_kb",
+    "vm.dirty_bytes",
+    "disk.io_cost_lat_usec",
+    "rcp.dirty.noncrit_kb",
+    "iosched.starve_ms",
+    "iosched.slots_noncritical",
+)
+
+
+def _help(kinds: Iterable[str], causes: Causes) -> float:
+    """The share of the time held up that something against *kinds* can act on."""
+    return sum(share for kind, share in causes if kind in set(kinds))
+
+
+def _fitted(knobs: Mapping[str, Knob], advice: _Advice) -> dict[str, Value] | None:
+    """What of *advice* these knobs can be set to; None if what matters of it is missing."""
+    settings: dict[str, Value] = {}
+    for name, value in {**advice.must, **advice.rest}.items():
+        knob = knobs.get(name)
+        if knob and not knob.allows(value) and knob.scale != "choice" and isinstance(value, int):
+            value = min(max(value, knob.low), knob.high)
+        if knob and knob.allows(value):
+            settings[name] = value
+        elif name in advice.must:
+            return None
+    return settings
+
+
+def _because(advice: _Advice, causes: Causes) -> str:
+    helped = [(kind, share) for kind, share in causes if kind in advice.against]
+    if not helped:
+        return advice.what
+    kinds = ", ".join(f"{kind} ({share:.0%})" for kind, share in helped[:3])
+    return f"{advice.what}; against {kinds}"
+
+
+def starts(knobs: Sequence[Knob], causes: Causes = ()) -> list[Start]:
+    """Return the defaults, then what is advised that these *knobs* can be set to.
+
+    What acts on more of the *causes* comes first, what acts on none of them is left out. Without
+    causes all is there, in the order of the list above.
+    """
+    space, by_name = Space(knobs), {knob.name: knob for knob in knobs}
+    advised = [advice for advice in _ADVICE if not causes or _help(advice.against, causes)]
+    advised.sort(key=lambda advice: -_help(advice.against, causes))
+    found = [Start(space.defaults(), "every knob at its default, to compare with")]
+    for advice in advised:
+        settings = _fitted(by_name, advice)
+        if settings is not None:
+            found.append(Start(space.complete(settings), _because(advice, causes)))
+    different = {space.key(start.settings): start for start in reversed(found)}
+    return [start for start in found if different[space.key(start.settings)] is start]
+
+
+def worth_first(knobs: Sequence[Knob], causes: Causes, count: int = 8) -> list[str]:
+    """Return the names of about *count* knobs to move first, those they hang on included.
+
+    They act on most of the *causes*; of those that act on as much, known ones go first.
+    """
+    order = {name: place for place, name in enumerate(_STRONG)}
+    ranked = sorted(
+        knobs, key=lambda knob: (-_help(knob.helps, causes), order.get(knob.name, len(order)))
+    )
+    chosen: dict[str, None] = {}
+    for knob in ranked[:count]:
+        chosen |= dict.fromkeys([*knob.needs, knob.name])
+    return list(chosen)

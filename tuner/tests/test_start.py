@@ -1,0 +1,60 @@
+"""Settings to start with, and the knobs to move first, by the causes found."""
+
+from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.search.start import starts, worth_first
+
+SCHEDULER = Knob(
+    *("disk.scheduler", "", "", "stock", "none", "choice"),
+    choices=("none", "mq-deadline", "rcp"),
+    helps=("queue", "device"),
+)
+TOKENS = Knob(
+    *("iosched.tokens", "", "", "rcp", 1, "log", 1, 4),
+    needs={"disk.scheduler": ("rcp",)},
+    helps=("queue", "device"),
+)
+DIRTY = Knob(
+    *("vm.dirty_bytes", "", "bytes", "stock", 0, "log", 1 << 22, 1 << 30, (0,)),
+    helps=("dirty_throttle", "condition"),
+)
+KNOBS = (SCHEDULER, TOKENS, DIRTY)
+
+
+def test_all_that_the_knobs_can_be_set_to_without_causes() -> None:
+    assert [dict(start.settings) for start in starts(KNOBS)] == [
+        {"disk.scheduler": "none", "vm.dirty_bytes": 0},
+        {"disk.scheduler": "rcp", "iosched.tokens": 1, "vm.dirty_bytes": 0},
+        # eight tokens are more than this knob has
+        {"disk.scheduler": "rcp", "iosched.tokens": 4, "vm.dirty_bytes": 0},
+        {"disk.scheduler": "none", "vm.dirty_bytes": 64 << 20},
+    ]
+
+
+def test_causes_order_and_leave_out() -> None:
+    found = starts(KNOBS, [("dirty_throttle", 0.7), ("queue", 0.2)])
+    assert [start.why for start in found] == [
+        "every knob at its default, to compare with",
+        "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17); "
+        "against dirty_throttle (70%), queue (20%)",
+        "profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22); "
+        "against dirty_throttle (70%), queue (20%)",
+        "dirty memory limited to 64 MiB, written back from 16 MiB on; "
+        "against dirty_throttle (70%), queue (20%)",
+    ]
+    only_device = starts(KNOBS, [("device", 1.0)])
+    assert all(start.settings["vm.dirty_bytes"] == 0 for start in only_device)
+
+
+def test_advice_whose_knob_is_missing_is_left_out() -> None:
+    assert len(starts((TOKENS,))) == 1
+    # mq-deadline's class RT needs a way to give the foreground that class
+    assert all(start.settings["disk.scheduler"] != "mq-deadline" for start in starts(KNOBS))
+
+
+def test_knobs_are_ranked_by_what_they_help_against() -> None:
+    assert worth_first(KNOBS, [("dirty_throttle", 0.9), ("device", 0.1)], 1) == ["vm.dirty_bytes"]
+    # with what it hangs on
+    assert worth_first((TOKENS, DIRTY, SCHEDULER), [("device", 1.0)], 2) == [
+        "disk.scheduler",
+        "iosched.tokens",
+    ]
