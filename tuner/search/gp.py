@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from threadpoolctl import threadpool_limits
@@ -30,11 +31,22 @@ from rcp.tuner.search.start import Start
 Numbers = NDArray[np.float64]
 
 # Points looked at for each proposal: anywhere, and near each of the best so far.
-_DRAWN, _VARIED, _PARENTS = 1000, 100, 5
+_DRAWN, _VARIED, _PARENTS = 500, 60, 5
 # With fewer trials a model says nothing that a draw does not.
 _LEAST = 3
+_STEPS = 25
 # How far beyond a bound, or below it, still makes a difference. A failed trial is at the far end.
 _FARTHEST = math.log(20)
+
+
+def _climb(
+    objective: Callable[..., tuple[float, Numbers]], begin: Numbers, bounds: Numbers
+) -> tuple[Numbers, float]:
+    """Find a kernel's parameters; the last digits of them are not worth the time they take."""
+    found = minimize(
+        objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _STEPS}
+    )
+    return found.x, float(found.fun)
 
 
 class Model:
@@ -50,7 +62,7 @@ class Model:
             lengths, (0.1, 10 * math.sqrt(columns)), nu=2.5
         ) + WhiteKernel(0.01, (1e-4, 0.5))
         self._process = GaussianProcessRegressor(
-            kernel, noise="gaussian", random_state=seed, n_restarts_optimizer=0
+            kernel, noise="gaussian", random_state=seed, optimizer=_climb
         )
         with warnings.catch_warnings():
             # That a length runs into its bound is what becomes of a knob without effect.
@@ -128,6 +140,15 @@ class GpSearch:
         # Matrices of this size are slower with threads, which would also disturb what is measured.
         with threadpool_limits(1):
             return self._proposed(random)
+
+    def chance(self, settings: Settings) -> float:
+        """Return how likely (0..1) a fresh run of *settings* meets every SLO, by the model."""
+        if len(self._history.trials) < _LEAST:
+            return 0.5
+        with threadpool_limits(1):
+            rows = np.array([self._space.numbers(told) for told, _ in self._history.trials])
+            chance = self._models(rows).chance(self._space.numbers(settings)[None, :])
+        return float(np.exp(chance[0]))
 
     def _proposed(self, random: np.random.Generator) -> dict[str, Value]:
         """Return the most promising of many settings, of those not tried if there are any."""
