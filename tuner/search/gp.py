@@ -1,8 +1,9 @@
 """Bayesian search under constraints: the only door to scikit-optimize.
 
-One Gaussian process each for the objective and for the logarithm of every SLO's ratio. Before
-anything meets the SLOs, what most probably does is tried; after that, what promises most over the
-best that meets them, times the chance that it meets them too.
+One Gaussian process each for the objective and for the logarithm of every SLO's ratio. The first
+few trials are spread out. Before anything meets the SLOs, what promises most to come closer is
+tried; after that, what promises most over the best that meets them, times the chance that it meets
+them too.
 
 What is asked follows from the knobs, the seed and what was told, in that order, and from nothing
 else: a search that is told the same again asks the same again.
@@ -26,13 +27,16 @@ from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.acquisition import Belief, log_chance, log_gain
 from rcp.tuner.search.history import History
 from rcp.tuner.search.observation import Observation
+from rcp.tuner.search.space import Space
 from rcp.tuner.search.start import Start
 
 Numbers = NDArray[np.float64]
 
 # Points looked at for each proposal: anywhere, and near each of the best so far.
 _DRAWN, _VARIED, _PARENTS = 500, 60, 5
-# With fewer trials a model says nothing that a draw does not.
+# With fewer trials of different settings a model says less than one more that is far from them all.
+_SPREAD = 8
+# Below this there is nothing to fit.
 _LEAST = 3
 _STEPS = 25
 # How far beyond a bound, or below it, still makes a difference. A failed trial is at the far end.
@@ -96,6 +100,15 @@ class _Models:
         met: NDArray[np.bool_] = np.all([np.ones(len(rows), bool), *within], axis=0)
         return met
 
+    def behind(self, rows: Numbers) -> Belief:
+        """What is expected of the SLO that is missed by most, with the sign turned round."""
+        beliefs = [limit.at(rows) for limit in self.limits]
+        means = np.array([belief.mean for belief in beliefs])
+        which = means.argmax(axis=0)
+        deviations = np.array([belief.deviation for belief in beliefs])
+        every = np.arange(len(rows))
+        return Belief(-means[which, every], deviations[which, every])
+
     def worth(self, rows: Numbers) -> Numbers:
         """Return the objective expected, on the model's own scale."""
         return self.goal.at(rows).mean if self.goal else np.zeros(len(rows))
@@ -105,7 +118,8 @@ class GpSearch:
     """Search by Gaussian processes; *slos* are the texts that observations' ratios go by.
 
     *starts* are tried first, in that order, those left out that were told before. *moving* names
-    the knobs to vary; the others keep their defaults.
+    the knobs to vary, besides those that the starts change; the others keep their defaults, until
+    *widen_after* different settings were told.
     """
 
     def __init__(
@@ -116,10 +130,11 @@ class GpSearch:
         seed: int = 0,
         starts: Iterable[Start] = (),
         moving: Iterable[str] | None = None,
+        widen_after: int | None = None,
     ) -> None:
         """Know nothing yet."""
         self._history = History(knobs, slos, starts, moving)
-        self._space = self._history.space
+        self._widen_after = widen_after
         self._seed = seed
         self.why = ""
         """Why the last settings were asked, in a line."""
@@ -134,12 +149,17 @@ class GpSearch:
             self.why = start.why
             return dict(start.settings)
         random = np.random.default_rng([self._seed, len(self._history.trials)])
-        if len(self._history.trials) < _LEAST:
-            self.why = "drawn: too few trials for a model"
-            return self._space.draw(random)
+        if len(self._history.known()) < _SPREAD:
+            self.why = "far from all that was tried: too few trials for a model"
+            return self._far(random)
         # Matrices of this size are slower with threads, which would also disturb what is measured.
         with threadpool_limits(1):
             return self._proposed(random)
+
+    @property
+    def _space(self) -> Space:
+        wide = self._widen_after is not None and len(self._history.known()) >= self._widen_after
+        return self._history.wide if wide else self._history.space
 
     def chance(self, settings: Settings) -> float:
         """Return how likely (0..1) a fresh run of *settings* meets every SLO, by the model."""
@@ -161,7 +181,11 @@ class GpSearch:
         parents = [self._history.trials[index][0] for index in order[:_PARENTS]]
         candidates = self._candidates(parents, random)
         points = np.array([self._space.numbers(candidate) for candidate in candidates])
-        score = models.chance(points)
+        if self._history.slos and not meets.any():
+            nearest = float(models.behind(rows).mean.max())
+            score = log_gain(models.behind(points), nearest)
+        else:
+            score = models.chance(points)
         if models.goal and meets.any():
             score = score + log_gain(models.goal.at(points), float(worth[meets].max()))
         best = int(np.argmax(score))
@@ -170,8 +194,18 @@ class GpSearch:
 
     @staticmethod
     def _reason(chance: float, met: bool) -> str:
-        aim = "gains most over the best that meets them" if met else "most likely to meet them"
+        aim = "gains most over the best that meets them" if met else "gains most towards them"
         return f"meets the SLOs with a chance of {chance:.0%}, by the model: {aim}"
+
+    def _far(self, random: np.random.Generator) -> dict[str, Value]:
+        """Return what is farthest from all that was tried, of some settings drawn."""
+        drawn = [self._space.draw(random) for _ in range(_DRAWN // 10)]
+        if not self._history.trials:
+            return drawn[0]
+        tried = np.array([self._space.numbers(told) for told, _ in self._history.trials])
+        rows = np.array([self._space.numbers(settings) for settings in drawn])
+        apart = np.square(rows[:, None, :] - tried[None, :, :]).sum(axis=2).min(axis=1)
+        return drawn[int(np.argmax(apart))]
 
     def _candidates(
         self, parents: Sequence[Settings], random: np.random.Generator

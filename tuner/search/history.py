@@ -20,11 +20,14 @@ class History:
         starts: Iterable[Start],
         moving: Iterable[str] | None,
     ) -> None:
-        """Know nothing yet."""
+        """Know nothing yet. What a start changes moves as well, or a model could not tell it."""
+        self.wide = Space(knobs)
+        self._starts = [Start(self.wide.complete(one.settings), one.why) for one in starts]
+        if moving is not None:
+            moving = {*moving, *(name for one in self._starts for name in _changed(knobs, one))}
         self.space = Space(knobs, moving)
         self.slos = tuple(slos)
         self.trials: list[tuple[dict[str, Value], Observation]] = []
-        self._starts = [Start(self.space.complete(s.settings), s.why) for s in starts]
 
     def tell(self, settings: Settings, observation: Observation) -> None:
         """Add a trial; raises ValueError for one that says nothing of an SLO and did not fail."""
@@ -46,3 +49,8 @@ class History:
         known = self.known()
         left = self._starts[len(known) :]
         return next((start for start in left if self.space.key(start.settings) not in known), None)
+
+
+def _changed(knobs: Sequence[Knob], start: Start) -> list[str]:
+    settings = start.settings
+    return [k.name for k in knobs if k.name in settings and settings[k.name] != k.default]

@@ -101,6 +101,15 @@ def test_knobs_that_do_not_move_keep_their_default(kind: Any) -> None:
     assert {settings["pieces"] for settings, _ in asked} == {"big", "small"}
 
 
+def test_what_a_start_changes_moves_too_and_later_all_does() -> None:
+    start = Start({"pieces": "big", "wait": 50}, "what the manual says")
+    search = GpSearch(KNOBS, [SLO], seed=1, starts=[start], moving=["pieces"], widen_after=9)
+    asked = [settings for settings, _ in tried(search, 14)]
+    assert len({settings["wait"] for settings in asked}) > 2
+    assert {settings.get("depth", 1) for settings in asked[:9]} == {1}
+    assert {settings.get("depth", 1) for settings in asked[9:]} != {1}
+
+
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_a_trial_without_an_slo_is_refused(kind: Any) -> None:
     with pytest.raises(ValueError, match=r"^a trial told nothing of p99=1ms$"):
