@@ -1,0 +1,161 @@
+"""What is called a winner: settings that meet the SLOs again, on fresh runs.
+
+The best of many noisy trials is in part the luckiest one. So the choice goes by what is expected
+of a fresh run, and what was chosen is run again before it is believed.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rcp.tuner.knobs.knob import Settings, Value
+from rcp.tuner.pareto import worst
+from rcp.tuner.search.observation import Observation
+
+FRESH_RUNS = 3
+"""Of settings that meet the SLOs in every other run, one in eight passes so many by luck; of those
+that do in nine of ten, three in four pass. More would cost trials that the search needs."""
+
+Trials = Sequence[tuple[Settings, Observation]]
+Chance = Callable[[Settings], float]
+"""How likely (0..1) a fresh run meets every SLO, by a search's model."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings worth a confirmation; *score* is the objective expected of a confirmed winner."""
+
+    settings: dict[str, Value]
+    trials: tuple[Observation, ...]
+    chance: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What fresh runs said. Only ``confirmed`` settings are called a winner."""
+
+    word: Literal["confirmed", "at its bound", "missed", "failed"]
+    met: int
+    runs: int
+    margin: float
+    """By how many times the mean ratio is below the bound; below 1: above it."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether to believe it."""
+        return self.word == "confirmed"
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        if self.word == "failed":
+            return f"not confirmed: a fresh run failed ({self.met} of {self.runs} met the SLOs)"
+        told = f"met in {self.met} of {self.runs} fresh runs"
+        if self.word == "missed":
+            return f"not confirmed: {told}"
+        if self.word == "at its bound":
+            return f"not confirmed: {told}, but by less than runs differ"
+        return f"confirmed: {told}, by {self.margin:.2f} times on average"
+
+
+def _by_settings(trials: Trials) -> dict[tuple[tuple[str, Value], ...], list[Observation]]:
+    found: dict[tuple[tuple[str, Value], ...], list[Observation]] = {}
+    for settings, observation in trials:
+        found.setdefault(tuple(sorted(settings.items())), []).append(observation)
+    return found
+
+
+def _mean_log(observations: Sequence[Observation]) -> float:
+    return statistics.fmean(math.log(max(worst(told), 1e-6)) for told in observations)
+
+
+def spread(trials: Trials) -> float:
+    """Standard deviation of the log of the worst ratio between runs of the same settings.
+
+    0 if nothing was run twice.
+    """
+    groups = [
+        [math.log(max(worst(told), 1e-6)) for told in group if not told.failed]
+        for group in _by_settings(trials).values()
+    ]
+    repeated = [group for group in groups if len(group) > 1]
+    if not repeated:
+        return 0.0
+    total = sum(statistics.variance(group) * (len(group) - 1) for group in repeated)
+    return math.sqrt(total / sum(len(group) - 1 for group in repeated))
+
+
+def by_margin(trials: Trials, between_runs: float) -> Chance:
+    """Return the chance as the trials of the settings themselves say, for searches without a model.
+
+    Normal, about the mean of their log-ratios, which is uncertain itself.
+    """
+    groups = _by_settings(trials)
+
+    def chance(settings: Settings) -> float:
+        told = groups.get(tuple(sorted(settings.items())), [])
+        if not told:
+            return 0.0
+        deviation = max(between_runs, 1e-6) * math.sqrt(1 + 1 / len(told))
+        return statistics.NormalDist(0, deviation).cdf(-_mean_log(told))
+
+    return chance
+
+
+def candidates(trials: Trials, chance: Chance, count: int = 2) -> list[Candidate]:
+    """Return the settings to confirm, the best first: the would-be winner, then the runner-up.
+
+    They go by their mean objective times the chance to be met in all fresh runs, not by the best
+    trial there was. Settings that met the SLOs in none of their trials are left out.
+    """
+    found = []
+    for key, observations in _by_settings(trials).items():
+        if any(told.failed for told in observations) or not any(o.feasible for o in observations):
+            continue
+        settings = dict(key)
+        mean = statistics.fmean(told.objective for told in observations)
+        sure = chance(settings) ** FRESH_RUNS
+        # Of an objective to have less of, which is negative, an unsure one is worth less too.
+        score = mean * sure if mean >= 0 else mean / max(sure, 1e-6)
+        found.append(Candidate(settings, tuple(observations), chance(settings), score))
+    found.sort(key=lambda one: -one.score)
+    return found[:count]
+
+
+def closest(trials: Trials) -> tuple[Settings, float] | None:
+    """Return the settings whose runs came closest on average, and their mean ratio; None: none."""
+    groups = {
+        key: _mean_log(observations)
+        for key, observations in _by_settings(trials).items()
+        if not any(told.failed for told in observations)
+    }
+    if not groups:
+        return None
+    key = min(groups, key=lambda one: groups[one])
+    return dict(key), math.exp(groups[key])
+
+
+def verdict(fresh: Sequence[Observation], between_runs: float = 0.0) -> Verdict:
+    """Judge fresh runs of the same settings, of which there is one at least.
+
+    Confirmed is what met every SLO in all of them, and on average by more than one standard
+    deviation of a run: settings that do meet them in five runs of six. *between_runs* is that
+    deviation as known from other repeats (spread()); what these runs differ by counts if it is
+    more.
+    """
+    met = sum(told.feasible for told in fresh)
+    if any(told.failed for told in fresh):
+        return Verdict("failed", met, len(fresh), 0.0)
+    mean = _mean_log(fresh)
+    logs = [math.log(max(worst(told), 1e-6)) for told in fresh]
+    deviation = max(between_runs, statistics.stdev(logs) if len(logs) > 1 else 0.0)
+    margin = math.exp(-mean)
+    if met < len(fresh):
+        return Verdict("missed", met, len(fresh), margin)
+    if mean + deviation > 0:
+        return Verdict("at its bound", met, len(fresh), margin)
+    return Verdict("confirmed", met, len(fresh), margin)
