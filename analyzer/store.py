@@ -170,7 +170,10 @@ class Store:
 
     def arrays(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of one of rcp's own queries, none of which may hold a NULL."""
-        found = self._connection.execute(sql, list(parameters)).fetchnumpy()
+        try:
+            found = self._connection.execute(sql, list(parameters)).fetchnumpy()
+        except duckdb.Error as error:
+            raise StoreError(f"{self.name} cannot be read: {_one_line(error)}.") from error
         return {name: np.asarray(values) for name, values in found.items()}
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -195,15 +198,13 @@ class Store:
     def write_parquet(self, table: str, target: Path) -> int:
         """Write a table to a Parquet file, replacing one; return the number of rows.
 
-        The file appears under its name when it is complete. Raises StoreError when it cannot
-        be written.
+        It appears when it is complete. Raises StoreError when it cannot be written.
         """
         temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
         name = str(temporary).replace("'", "''")
+        copy = f"COPY (SELECT * FROM {table}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
         try:
-            ((n_rows,),) = self.query(
-                f"COPY (SELECT * FROM {table}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
-            )
+            ((n_rows,),) = self.query(copy)
             temporary.replace(target)
         except duckdb.Error as error:
             raise StoreError(f"{target} cannot be written: {_one_line(error)}.") from error

@@ -17,6 +17,7 @@ DIRECTIONS = ("read", "write", "trim")
 
 _TIME, _LATENCY, _DIRECTION, _BLOCK_SIZE = range(4)
 _N_COLUMNS = range(4, 9)
+_N_OF_HISTOGRAMS = 100  # write_hist_log has some 1200, one a bin
 _HEXADECIMAL = re.compile(rb"0x[0-9a-fA-F]+")  # priorities, of no interest here
 
 _CHECK = "take a file that fio wrote with write_lat_log"
@@ -24,8 +25,11 @@ _CHECK = "take a file that fio wrote with write_lat_log"
 
 def is_fio_log(head: bytes) -> bool:
     """Whether a file that begins so is one."""
-    fields = [field.strip() for field in head.partition(b"\n")[0].split(b",")]
-    return len(fields) in _N_COLUMNS and all(
+    line, newline, _ = head.partition(b"\n")
+    fields = [field.strip() for field in line.split(b",")]
+    if not newline:  # cut off where the head ends
+        fields.pop()
+    return (len(fields) in _N_COLUMNS or len(fields) > _N_OF_HISTOGRAMS) and all(
         field.isdigit() or _HEXADECIMAL.fullmatch(field) for field in fields
     )
 
@@ -35,6 +39,11 @@ def parse(piece: Piece) -> Latencies:
     if b"0x" in piece.data:
         plain = _HEXADECIMAL.sub(b"0", piece.data)
         piece = Piece(piece.source, plain, piece.first_line)
+    if piece.data.partition(b"\n")[0].count(b",") > _N_OF_HISTOGRAMS:
+        raise LatencyError(
+            f"{piece.source} holds histograms over time, not latencies: "
+            "take fio's --output-format=json+, or let it log with write_lat_log."
+        )
     rows = rows_of(piece, b",", _CHECK)
     if rows.shape[1] not in _N_COLUMNS:
         piece.fail(0, f"has {rows.shape[1]} fields", _CHECK)

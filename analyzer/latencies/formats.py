@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rcp.analyzer.latencies import fio_log
+from rcp.analyzer.latencies import columns, fio_json, fio_log, hdr, pgbench, recording, redis
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.analyzer.latencies.lines import LineReader, is_lines
 from rcp.analyzer.latencies.rows import Piece
 
 PieceParser = Callable[[Piece], Latencies]
+Look = Callable[[Path, bytes], bool]
 
 HEAD_BYTES = 4096
 """What of a file is looked at to tell its format."""
@@ -26,13 +27,13 @@ class Format:
     """
 
     name: str
-    looks_like: Callable[[Path, bytes], bool]
+    looks_like: Look
     start: Callable[[str, str | None], PieceParser] | None = None
     read: Callable[[Path, str, str | None], Latencies] | None = None
 
 
-def _start_fio_log(source: str, unit: str | None) -> PieceParser:
-    return fio_log.parse
+def _by_head(is_one: Callable[[bytes], bool]) -> Look:
+    return lambda path, head: is_one(head)
 
 
 def _start_lines(source: str, unit: str | None) -> PieceParser:
@@ -46,9 +47,45 @@ def _start_lines(source: str, unit: str | None) -> PieceParser:
 
 
 FORMATS = (
-    Format("fio-log", lambda path, head: fio_log.is_fio_log(head), start=_start_fio_log),
-    Format("lines", lambda path, head: is_lines(head), start=_start_lines),
+    Format(
+        "recording",
+        recording.is_recording,
+        read=lambda path, column, unit: recording.read(path),
+    ),
+    Format("parquet", _by_head(columns.is_parquet), read=columns.read),
+    Format(
+        "fio-json",
+        _by_head(fio_json.is_fio_json),
+        read=lambda path, column, unit: fio_json.read(path),
+    ),
+    Format(
+        "hdr-log",
+        _by_head(hdr.is_log),
+        read=lambda path, column, unit: hdr.read_log(path, unit),
+    ),
+    Format(
+        "hgrm",
+        _by_head(hdr.is_hgrm),
+        read=lambda path, column, unit: hdr.read_hgrm(path, unit),
+    ),
+    Format(
+        "redis-benchmark",
+        _by_head(redis.is_redis),
+        read=lambda path, column, unit: redis.read(path),
+    ),
+    Format(
+        "pgbench",
+        _by_head(pgbench.is_pgbench),
+        start=lambda source, unit: pgbench.parse,
+    ),
+    Format(
+        "fio-log",
+        _by_head(fio_log.is_fio_log),
+        start=lambda source, unit: fio_log.parse,
+    ),
+    Format("csv", _by_head(columns.is_csv), read=columns.read),
+    Format("lines", _by_head(is_lines), start=_start_lines),
 )
-"""In the order they are looked for: lines of any text come last."""
+"""In the order they are looked for: what could be lines of any program comes last."""
 
 BY_NAME = {known.name: known for known in FORMATS}

@@ -103,7 +103,7 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_told(tmp_path: Path) -> None:
-    with pytest.raises(LatencyError, match=r"unknown format 'fio': known are .*fio-log, lines"):
+    with pytest.raises(LatencyError, match=r"unknown format 'fio': known are recording, .*, lines"):
         open_latencies(tmp_path, "fio")
 
 

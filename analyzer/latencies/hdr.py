@@ -1,0 +1,124 @@
+"""HdrHistogram's files: percentile distributions (.hgrm), and logs of compressed histograms (.hdr).
+
+Neither says its unit. YCSB's logs, which name what they are of, are in µs. The decoder is PyPI's
+``hdrhistogram``: see docs/decisions/hdrhistogram-from-pypi.md.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, to_ns, unit_ns
+from rcp.analyzer.latencies.lines import NO_KIND
+
+_HEADING = re.compile(r"^\s*Value\s+Percentile\s+TotalCount", re.MULTILINE)
+_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)(?:\s+\S+)?\s*$")
+_TOTAL = re.compile(r"#\[Max\s*=\s*[\d.]+,\s*Total\s?[Cc]ount\s*=\s*([\d.]+)\]")
+_LOGGED = re.compile(r"#\[Logging for: (.+)\]")
+_INTENDED = "Intended-"
+_LOG_VERSION = b"#[Histogram log format version"
+_COMPRESSED = "HISTF"  # base64 of the cookie of compressed histograms of version 2
+
+_YCSB_UNIT = "us"
+_AGAIN = "the program was killed or still writes; run it again"
+
+
+def is_hgrm(head: bytes) -> bool:
+    """Whether a file that begins so is a percentile distribution."""
+    return _HEADING.search(head.decode(errors="replace")) is not None
+
+
+def is_log(head: bytes) -> bool:
+    """Whether a file that begins so is a log of histograms."""
+    return _LOG_VERSION in head or f",{_COMPRESSED}".encode() in head
+
+
+def _scale_ns(path: Path, unit: str | None) -> int:
+    if unit is None:
+        raise LatencyError(
+            f"{path} does not say its unit: say it (ms for wrk2, mostly ns for Java, us for YCSB)."
+        )
+    return unit_ns(unit, path)
+
+
+def read_hgrm(path: Path, unit: str | None) -> Latencies:
+    """Return the latencies of a percentile distribution; raise LatencyError."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    rows = [(float(m[1]), int(m[3])) for line in text.splitlines() if (m := _ROW.match(line))]
+    total = _TOTAL.search(text)
+    if not rows or total is None or round(float(total[1])) != rows[-1][1]:
+        raise LatencyError(f"{path} is no whole percentile distribution: {_AGAIN}.")
+    values, counts = np.array(rows, np.float64).T
+    table = Histogram(to_ns(values, _scale_ns(path, unit), path), counts.astype(np.int64))
+    if (np.diff(table.values_ns) < 0).any() or (np.diff(table.cumulative) < 0).any():
+        raise LatencyError(f"{path} has several distributions in it: give one a file.")
+    warning = f"{path}: between the quantiles it lists, the next one is taken"
+    return Latencies(str(path), histograms={NO_KIND: table}, warnings=(warning,))
+
+
+def read_log(path: Path, unit: str | None) -> Latencies:
+    """Return the latencies of a log: of all intervals together, by tag; raise LatencyError."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    named = _LOGGED.search(text)
+    name = named[1] if named else ""
+    scale = _scale_ns(path, unit or (_YCSB_UNIT if named else None))
+    if text and not text.endswith("\n"):
+        raise LatencyError(f"{path} ends in the middle of a line: {_AGAIN}.")
+    counts: dict[str, Counter[int]] = {}
+    begin, end = float("inf"), float("-inf")
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line or line.startswith(("#", '"')):
+            continue
+        where = f"{path} line {number}"
+        tag, start_s, length_s, data = _fields(where, line)
+        begin, end = min(begin, start_s), max(end, start_s + length_s)
+        counts.setdefault(tag, Counter()).update(_decoded(where, data))
+    kind = name.removeprefix(_INTENDED) or NO_KIND
+    tables = {tag or kind: _table(path, found, scale) for tag, found in counts.items() if found}
+    return Latencies(
+        str(path),
+        histograms=tables,
+        open_loop=name.startswith(_INTENDED) if named else None,
+        interval_s=(begin, end) if begin < end else None,
+    )
+
+
+def _fields(where: str, line: str) -> tuple[str, float, float, str]:
+    """Return the tag, start, length and histogram of a line."""
+    fields = line.split(",")
+    tag = fields.pop(0).removeprefix("Tag=") if line.startswith("Tag=") else ""
+    try:
+        start, length, _, data = fields
+        if not data.startswith(_COMPRESSED):
+            raise ValueError
+        return tag, float(start), float(length), data
+    except ValueError:
+        raise LatencyError(
+            f"{where} is no interval of a histogram log of version 1.2 or later: {_AGAIN}."
+        ) from None
+
+
+def _decoded(where: str, data: str) -> dict[int, int]:
+    """Return the counts of a compressed histogram by their longest latency."""
+    from hdrh.codec import HdrCookieException, HdrLengthException
+    from hdrh.histogram import HdrHistogram
+
+    try:
+        histogram = HdrHistogram.decode(data)
+        return {
+            item.value_iterated_to: item.count_at_value_iterated_to
+            for item in histogram.get_recorded_iterator()
+        }
+    except (ValueError, TypeError, zlib.error, HdrCookieException, HdrLengthException):
+        raise LatencyError(f"{where} has a damaged histogram: {_AGAIN}.") from None
+
+
+def _table(path: Path, counts: Counter[int], scale: int) -> Histogram:
+    values = np.array(sorted(counts), np.int64)
+    n = np.array([counts[value] for value in values.tolist()], np.int64)
+    return Histogram(to_ns(values.astype(np.float64), scale, path), np.cumsum(n))

@@ -1,0 +1,115 @@
+"""pgbench's log of transactions (``pgbench -l``), one a line:
+
+    client  transaction  µs  script  epoch s  µs of that s  [lag µs]  [retries]
+
+With ``--rate`` the latency begins when the transaction was due, so the lag is in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
+from rcp.analyzer.latencies.rows import Piece, rows_of
+
+KIND = "transaction"
+"""Of the first script; those of the second are ``transaction2``."""
+
+_TIME_US, _SCRIPT, _EPOCH_S, _EPOCH_US, _LAG_US = 2, 3, 4, 5, 6
+_N_COLUMNS = (6, 7, 8)
+_EPOCH_MIN_S = 10**8  # 1973: no client or interval counts that far
+
+_LAG_US_MIN = 10
+"""A column of lags has a median of some 50 µs, one of retries of 0."""
+
+_NOT_TIMED = re.compile(rb"^(\d+ \d+) (skipped|failed|serialization|deadlock) ", re.MULTILINE)
+_MARK_US = -(2**62)  # in the place of the word, so that lines keep their columns and numbers
+_REPORT = re.compile(rb"pgbench \(|progress: |transaction type: ")
+
+_CHECK = "take a file that pgbench wrote with -l"
+
+
+def is_pgbench(head: bytes) -> bool:
+    """Whether a file that begins so is of pgbench: its log, or something else it writes."""
+    fields = head.partition(b"\n")[0].split()
+    return bool(_REPORT.match(head)) or _is_aggregate(fields) or _is_transaction(fields)
+
+
+def _is_transaction(fields: list[bytes]) -> bool:
+    return (
+        len(fields) in _N_COLUMNS
+        and all(field.isdigit() for field in (*fields[:2], *fields[3:]))
+        and fields[_TIME_US].isalnum()
+        and int(fields[_EPOCH_S]) >= _EPOCH_MIN_S
+    )
+
+
+def _is_aggregate(fields: list[bytes]) -> bool:
+    return len(fields) >= 6 and all(map(bytes.isdigit, fields)) and int(fields[0]) >= _EPOCH_MIN_S
+
+
+def parse(piece: Piece) -> Latencies:
+    """Return the latencies of whole lines; raise LatencyError."""
+    first = piece.data.partition(b"\n")[0].split()
+    if _REPORT.match(piece.data):
+        raise LatencyError(f"{piece.source} is what pgbench printed, not its log: {_CHECK}.")
+    if _is_aggregate(first):
+        raise LatencyError(
+            f"{piece.source} holds sums over intervals, not latencies: "
+            "let pgbench log without --aggregate-interval."
+        )
+    words = [word for _, word in _NOT_TIMED.findall(piece.data)]
+    if words:
+        data = _NOT_TIMED.sub(rb"\1 %d " % _MARK_US, piece.data)
+        piece = Piece(piece.source, data, piece.first_line)
+    rows = rows_of(piece, b" ", _CHECK)
+    if rows.shape[1] not in _N_COLUMNS:
+        piece.fail(0, f"has {rows.shape[1]} fields", _CHECK)
+    if words:
+        rows = rows[rows[:, _TIME_US] != _MARK_US]
+    warnings = _warnings(piece.source, len(words), words.count(b"skipped"))
+    if not len(rows):
+        return Latencies(piece.source, warnings=warnings)
+    return _latencies(piece.source, rows, warnings)
+
+
+def _latencies(source: str, rows: Times, warnings: tuple[str, ...]) -> Latencies:
+    times, scripts = rows[:, _TIME_US], rows[:, _SCRIPT]
+    latencies = to_ns(times.astype(np.float64), 1000, source)
+    ends_us = rows[:, _EPOCH_S] * 1_000_000 + rows[:, _EPOCH_US]
+    return Latencies(
+        source,
+        {
+            f"{KIND}{number + 1 if number else ''}": latencies[scripts == number]
+            for number in np.unique(scripts).tolist()
+        },
+        open_loop=_open_loop(rows),
+        warnings=warnings,
+        interval_s=(float((ends_us - times).min()) / 1e6, float(ends_us.max()) / 1e6),
+    )
+
+
+def _open_loop(rows: Times) -> bool | None:
+    """Whether there was a schedule: one column more is its lag, or a number of retries."""
+    n_columns = rows.shape[1]
+    if n_columns != _LAG_US + 1:
+        return bool(n_columns > _LAG_US)
+    lags = rows[:, _LAG_US]
+    if not lags.any():
+        return False
+    median_us = float(np.median(lags))
+    return True if median_us >= _LAG_US_MIN else None
+
+
+def _warnings(source: str, n_not_timed: int, n_skipped: int) -> tuple[str, ...]:
+    found = []
+    if n_skipped:
+        found.append(
+            f"{source}: {n_skipped} transactions were skipped, being too late: "
+            "the tail is longer than what was timed"
+        )
+    if n_skipped < n_not_timed:
+        found.append(f"{source}: {n_not_timed - n_skipped} transactions failed: not timed")
+    return tuple(found)

@@ -1,0 +1,129 @@
+"""Recordings: the foreground requests that rcp recorded itself, by kind.
+
+With them comes ``background``: the bytes/s of all ios that are not the foreground's work.
+
+Requests are timed from when a thread made them, not from when it meant to: that a client fell
+behind its schedule shows in the client's own figures only.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Latencies, LatencyError
+from rcp.probes.spool import PACKED_SUFFIX, SpoolError, is_spool, unpack
+
+if TYPE_CHECKING:
+    from rcp.analyzer.store import Store
+
+_DUCKDB_MAGIC = b"DUCK"
+_MAGIC_OFFSET = 8  # behind a checksum
+
+# As the report counts them (analyzer/answer.py): a sync inside a transaction is the transaction's,
+# unless that never finished; one inside another of its own kind is another client's.
+_REQUESTS = """
+    SELECT request.name, request.ts, request.dur,
+        parent.dur IS NULL OR parent.name = request.name AS is_outermost
+    FROM request
+    JOIN task USING (utid)
+    LEFT JOIN request AS parent ON parent.request_id = request.parent_request_id
+    WHERE task.role = 'foreground' AND request.dur IS NOT NULL
+"""
+_NAMES = "SELECT DISTINCT name FROM request ORDER BY 1"
+_COLUMNS = f"""
+    SELECT list_position(?, name) AS kind, ts, dur, is_outermost FROM ({_REQUESTS}) ORDER BY ts, dur
+"""
+_UNFINISHED = """
+    SELECT count(*) FROM request JOIN task USING (utid) WHERE role = 'foreground' AND dur IS NULL
+"""
+# Whose work an io is, not who submitted it: a flusher writes what the foreground dirtied too.
+_BACKGROUND = """
+    SELECT coalesce(sum(bytes * share), 0)::DOUBLE
+    FROM io_blame JOIN io USING (io_id)
+    WHERE role <> 'foreground' AND NOT is_recorder AND cmd_flags & 255 IN (0, 1)
+"""  # REQ_OP_READ, REQ_OP_WRITE (include/linux/blk_types.h)
+_EXTENT = """
+    SELECT max(value::BIGINT) FILTER (key = 'last_event_ns')
+        - max(value::BIGINT) FILTER (key = 'first_event_ns')
+    FROM meta WHERE key IN ('first_event_ns', 'last_event_ns')
+"""
+_LOST = """
+    SELECT coalesce(sum(lost), 0)::BIGINT, coalesce(sum(written), 0)::BIGINT
+    FROM loss WHERE probe = 'request'
+"""
+
+
+def is_recording(path: Path, head: bytes) -> bool:
+    """Whether a path is a store, a spool folder, or a packed spool."""
+    is_store = head[_MAGIC_OFFSET : _MAGIC_OFFSET + len(_DUCKDB_MAGIC)] == _DUCKDB_MAGIC
+    return is_store or is_spool(path) or path.name.endswith(PACKED_SUFFIX)
+
+
+def read(path: Path) -> Latencies:
+    """Return the foreground requests of a recording; raise LatencyError."""
+    # The guest of the lab has no DuckDB, and reads other formats.
+    from rcp.analyzer.store import StoreError
+
+    try:
+        with _open(path) as store:
+            return _read(store, path)
+    except (StoreError, SpoolError) as error:
+        raise LatencyError(str(error)) from error
+
+
+def _open(path: Path) -> Store:
+    from rcp.analyzer.load import load_in_memory
+    from rcp.analyzer.store import open_store
+
+    if path.is_dir():
+        return load_in_memory(path)
+    if path.name.endswith(PACKED_SUFFIX):
+        with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
+            return load_in_memory(unpack(path, Path(folder)))
+    return open_store(path)
+
+
+def _read(store: Store, path: Path) -> Latencies:
+    names = [name for (name,) in store.query(_NAMES)]
+    rows = store.arrays(_COLUMNS, [names])
+    if not len(rows["dur"]):
+        raise LatencyError(
+            f"{path} has no finished foreground requests: record longer, or say whose requests "
+            "count with `rcp-trace roles`."
+        )
+    kinds, durations = rows["kind"], rows["dur"].astype(np.int64)
+    ends = rows["ts"] + durations
+    return Latencies(
+        str(path),
+        {
+            name: durations[kinds == place]
+            for place, name in enumerate(names, 1)
+            if (kinds == place).any()
+        },
+        warnings=_warnings(store, path),
+        values=_values(store),
+        interval_s=(float(rows["ts"].min()) / 1e9, float(ends.max()) / 1e9),
+        outermost=durations[rows["is_outermost"].astype(bool)],
+    )
+
+
+def _values(store: Store) -> dict[str, float]:
+    ((moved,),), ((extent_ns,),) = store.query(_BACKGROUND), store.query(_EXTENT)
+    return {"background": moved * 1e9 / extent_ns} if extent_ns else {}
+
+
+def _warnings(store: Store, path: Path) -> tuple[str, ...]:
+    found = []
+    ((lost, written),) = store.query(_LOST)
+    if lost:
+        found.append(
+            f"{path}: {lost} of {lost + written} requests were lost: the tail may be longer"
+        )
+    ((unfinished,),) = store.query(_UNFINISHED)
+    if unfinished:
+        found.append(f"{path}: {unfinished} foreground requests were unfinished: not judged")
+    return tuple(found)

@@ -1,0 +1,120 @@
+"""What redis-benchmark and valkey-benchmark print: a distribution by command, or quantiles (--csv).
+
+Each client sends when the last answer came: what a stall kept from being sent is not in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, to_ns
+from rcp.analyzer.latencies.slo import rank
+
+_MS_NS = 1_000_000
+_TITLE = re.compile(r"====== (.+) ======\s*$")
+_ROW = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)")
+_RATE = re.compile(r"\s*throughput summary: ([\d.]+) requests per second")
+_SUMMARY = re.compile(r"\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$")
+_QUIET = re.compile(r"[^\n]*: [\d.]+ requests per second, p50=")
+_CSV_HEADER = b'"test","rps","avg_latency_ms"'
+_CSV_SHARES = {
+    "p50_latency_ms": 0.5,
+    "p95_latency_ms": 0.95,
+    "p99_latency_ms": 0.99,
+    "max_latency_ms": 1.0,
+}
+_PLAIN = "let it print its whole report, without -q or --csv"
+
+
+def is_redis(head: bytes) -> bool:
+    """Whether a file that begins so is one."""
+    text = head.decode(errors="replace").replace("\r", "\n")
+    return (
+        head.startswith(_CSV_HEADER)
+        or re.search(_TITLE.pattern, text, re.MULTILINE) is not None
+        or re.search(_QUIET.pattern, text) is not None
+    )
+
+
+def read(path: Path) -> Latencies:
+    """Return the latencies of a report; raise LatencyError."""
+    data = path.read_bytes()
+    if data.startswith(_CSV_HEADER):
+        return _quantiles(path, data)
+    # Progress is printed over itself.
+    text = data.decode(errors="replace").replace("\r", "\n")
+    sections = _sections(text)
+    if not sections:
+        raise LatencyError(f"{path} has no distribution of latencies: {_PLAIN}.")
+    tables = {name: _histogram(path, name, lines) for name, lines in sections.items()}
+    spans = [_span_s(lines, tables[name].n) for name, lines in sections.items()]
+    return Latencies(
+        str(path),
+        histograms=tables,
+        open_loop=False,
+        warnings=(f"{path}: between the quantiles it lists, the next one is taken",),
+        interval_s=(0.0, sum(spans)),  # commands are tried one after the other
+    )
+
+
+def _sections(text: str) -> dict[str, list[str]]:
+    """Return the lines of each command's report."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        title = _TITLE.search(line)
+        if title:
+            lines = found.setdefault(title[1].strip(), [])
+        lines.append(line)
+    return found
+
+
+def _histogram(path: Path, name: str, lines: list[str]) -> Histogram:
+    rows = [(float(m[1]), int(m[2])) for line in lines if (m := _ROW.match(line))]
+    if not rows or not any(_RATE.match(line) for line in lines):
+        raise LatencyError(
+            f"{path} has no whole report on {name}: "
+            "redis-benchmark was killed, or is older than 6.2; run it again, or a newer one."
+        )
+    n = max(count for _, count in rows)
+    rows += _summary(lines, n)
+    values, counts = np.array(sorted(rows), np.float64).T
+    return Histogram(to_ns(values, _MS_NS, path), np.maximum.accumulate(counts).astype(np.int64))
+
+
+def _summary(lines: list[str], n: int) -> list[tuple[float, int]]:
+    """Return p50, p95, p99 and the maximum, which the summary has exactly."""
+    for line in lines:
+        match = _SUMMARY.match(line)
+        if match:
+            _, _, p50, p95, p99, longest = map(float, match.groups())
+            return [(p50, rank(0.5, n)), (p95, rank(0.95, n)), (p99, rank(0.99, n)), (longest, n)]
+    return []
+
+
+def _span_s(lines: list[str], n: int) -> float:
+    rates = [float(match[1]) for line in lines if (match := _RATE.match(line))]
+    return n / rates[0] if rates and rates[0] else 0.0
+
+
+def _quantiles(path: Path, data: bytes) -> Latencies:
+    rows = list(csv.DictReader(data.decode(errors="replace").splitlines()))
+    try:
+        points = {
+            row["test"]: Points(
+                {share: round(float(row[name]) * _MS_NS) for name, share in _CSV_SHARES.items()}, 0
+            )
+            for row in rows
+        }
+    except (KeyError, TypeError, ValueError):
+        raise LatencyError(
+            f"{path} is no whole table of redis-benchmark: it was killed; run it again."
+        ) from None
+    if not points:
+        raise LatencyError(f"{path} has no latencies: redis-benchmark was killed; run it again.")
+    warning = f"{path}: p50, p95, p99 and the maximum only, of a number of requests it does not say"
+    return Latencies(str(path), points=points, open_loop=False, warnings=(warning,))
