@@ -118,6 +118,8 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@$(BIN)/python -m rcp.analyzer.bench --json > build/bench/analyzer.json
 	@echo "==> exporting, and Perfetto's critical path beside ours, usually about a minute"
 	@$(BIN)/python -m rcp.analyzer.export.bench --json > build/bench/export.json
+	@echo "==> reading latencies, usually half a minute"
+	@$(BIN)/python -m rcp.analyzer.latencies.bench --json > build/bench/latencies.json
 	@for bench in $(LAB_BENCHES); do \
 		echo "==> $$bench in the lab, usually some minutes"; \
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
