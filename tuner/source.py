@@ -9,7 +9,7 @@ from rcp.analyzer.latencies.files import AUTO
 from rcp.analyzer.latencies.formats import BY_NAME
 from rcp.analyzer.latencies.latency import UNITS_NS
 
-LINES = "lines"
+LINES, RECORDING = "lines", "recording"
 OUT_PLACEHOLDER = "{out}"
 
 
