@@ -40,7 +40,10 @@ def read(path: Path) -> Latencies:
     start = _START.search(data)
     try:
         told = json.loads(data[start.start() :] if start else b"")
-        jobs = [job for job in told["jobs"] if isinstance(job, dict)]
+        shared = told.get("global options", {})
+        jobs = [
+            {**job, "options": {**shared, **job.get("job options", {})}} for job in told["jobs"]
+        ]
     except (ValueError, TypeError, KeyError):
         raise LatencyError(
             f"{path} is no whole result of fio: it was killed or still writes; run it again."
@@ -71,7 +74,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
         str(path),
         histograms=histograms,
         points=points,
-        open_loop=False,
+        open_loop=all(_keeps_schedule(job["options"]) for job in jobs),
         warnings=_warnings(path, completions, bool(points)),
         interval_s=_interval_s(jobs),
     )
@@ -112,6 +115,12 @@ def _warnings(path: Path, completions: bool, percentiles: bool) -> tuple[str, ..
     if percentiles:
         found.append(f"{path}: percentiles only; --output-format=json+ has the counts")
     return tuple(found)
+
+
+def _keeps_schedule(options: Mapping[str, str]) -> bool:
+    """Whether I/Os were prepared, and timed, by a rate, however slow those before them were."""
+    has_rate = any(name.startswith("rate") and name != "rate_process" for name in options)
+    return has_rate and options.get("io_submit_mode") == "offload"
 
 
 def _interval_s(jobs: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:

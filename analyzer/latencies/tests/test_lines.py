@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.latency import UNITS_NS, Latencies, LatencyError
@@ -189,3 +189,50 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
         return
     for times in latencies.by_kind.values():
         assert times.dtype == np.int64 and (times >= 0).all()
+
+
+class OneByOne(LineReader):
+    """The same without the way that reads many lines at once."""
+
+    def _take_alike(self, lines: bytes, n_lines: int) -> bool:
+        return False
+
+
+@settings(max_examples=500)
+@given(
+    words=st.lists(
+        st.sampled_from(
+            [
+                "1",
+                "2us",
+                "3.5",
+                "-1",
+                "a",
+                "fsync",
+                "bus",
+                "us",
+                "ms",
+                "s",
+                "e",
+                " ",
+                " ",
+                "\t",
+                "\n",
+            ]
+        ),
+        max_size=12,
+    ),
+    unit=st.sampled_from([None, "us"]),
+)
+def test_reading_many_lines_at_once_takes_what_reading_one_by_one_does(
+    words: list[str], unit: str | None
+) -> None:
+    def outcome(reader: LineReader) -> object:
+        try:
+            reader.feed("".join(words).encode() + b"\n")
+            told = reader.drain()
+        except LatencyError as error:
+            return str(error)
+        return {kind: times.tolist() for kind, times in told.by_kind.items()}, told.values
+
+    assert outcome(LineReader("x", unit)) == outcome(OneByOne("x", unit))

@@ -97,6 +97,25 @@ def test_fios_jobs_are_put_together() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "open_loop"),
+    [
+        ({}, False),
+        ({"rate_iops": "500"}, False),
+        ({"io_submit_mode": "offload"}, False),
+        ({"rate_iops": "500", "io_submit_mode": "offload"}, True),
+    ],
+)
+def test_fio_keeps_a_schedule_in_offload_mode_only(
+    tmp_path: Path, options: dict[str, str], open_loop: bool
+) -> None:
+    told = json.loads((FIO / "mix.json").read_text())
+    told["global options"] = options
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(told, indent=1))
+    assert open_latencies(path).open_loop is open_loop
+
+
 def test_fios_plain_results_have_its_percentiles_only() -> None:
     path = FIO / "plain.json"
     latencies = open_latencies(path)
