@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import signal
@@ -20,6 +21,9 @@ _CONTROL = "control"
 
 _READ_BYTES = 1 << 20
 _PATIENCE_S = keeper.GRACE_S + keeper.GIVE_UP_S + 5
+_START_S = 30.0
+"""What the keeper has to start, on a machine that swaps."""
+
 _DRAIN_S = 1.0
 """How long output is waited for when every process has ended: what is left is in the pipes."""
 
@@ -36,6 +40,8 @@ class Kept:
         self.told: dict[str, int] = {}
         """``n_left``, ``read_bytes`` and ``written_bytes`` once every process has ended."""
         self._heard = b""
+        self._is_started = False
+        self._drained_s: float | None = None
         self._control, theirs = socket.socketpair()
         self.started_ns = self.ended_ns = time.monotonic_ns()
         with theirs:
@@ -93,11 +99,8 @@ class Kept:
 
     def output(self, limit_s: float, period_s: float) -> Iterator[tuple[str, bytes]]:
         """Yield what it writes, by stream, and a TICK every period, until its end or the limit."""
-        end = time.monotonic() + limit_s
         tick = time.monotonic() + period_s
-        while self._names() and (now := time.monotonic()) < end:
-            if _CONTROL not in self._names():
-                end = min(end, now + _DRAIN_S)
+        while self._names() and (now := time.monotonic()) < (end := self._end_s(limit_s)):
             if now >= tick:
                 tick = now + period_s
                 yield TICK, b""
@@ -105,10 +108,22 @@ class Kept:
                 data = os.read(key.fd, _READ_BYTES)
                 if not data:
                     self._open.unregister(key.fileobj)
+                    if key.data == _CONTROL:
+                        self._drained_s = time.monotonic() + _DRAIN_S
                 elif key.data == _CONTROL:
                     self._hear(data)
                 else:
                     yield key.data, data
+
+    def _end_s(self, limit_s: float) -> float:
+        """Return when to stop listening: the limit is the command's, not its keeper's."""
+        if self._drained_s is not None:
+            return self._drained_s
+        if self.status is not None:  # what it left is being ended
+            return math.inf
+        if not self._is_started:
+            limit_s += _START_S
+        return self.started_ns / 1e9 + limit_s
 
     def rest(self) -> Iterator[tuple[str, bytes]]:
         """End every process and yield what they still wrote."""
@@ -122,7 +137,8 @@ class Kept:
         for line in lines:
             what = json.loads(line)
             self.error = what.pop("error", self.error)
-            self.started_ns = what.pop("started_ns", self.started_ns)
+            if "started_ns" in what:
+                self.started_ns, self._is_started = what.pop("started_ns"), True
             if "status" in what:
                 self.status, self.ended_ns = what.pop("status"), time.monotonic_ns()
             self.told |= what

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.latencies.latency import Latencies
+from rcp.tuner import keeper
 from rcp.tuner.source import Source, SourceError, parse_source
 from rcp.tuner.workload import Abort, Trial, WorkloadError, run_workload
 
@@ -71,7 +72,7 @@ def test_a_file_it_writes_is_read(tmp_path: Path) -> None:
 
 def test_the_folder_can_be_named_in_the_command(tmp_path: Path) -> None:
     trial = run_workload(
-        ["sh", "-c", 'echo 1ms > "$0"', "{out}/y"], Source("{out}/y"), out=tmp_path, timeout_s=9
+        ["sh", "-c", 'echo 1ms > "$0"', "{out}/y"], Source("{out}/y"), out=tmp_path, timeout_s=60
     )
     assert trial.latencies.n == 1
 
@@ -145,15 +146,15 @@ def test_a_file_it_did_not_write_is_told(tmp_path: Path) -> None:
 
 
 def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
-    assert failure(tmp_path, "echo waiting >&2; sleep 1000", timeout_s=0.5) == (
-        "sh -c 'echo waiting >&2; sleep 1000' was still running after 0.5 s: "
+    assert failure(tmp_path, "echo waiting >&2; sleep 1000", timeout_s=3) == (
+        "sh -c 'echo waiting >&2; sleep 1000' was still running after 3 s: "
         "let it do less, or give it longer; its last words were 'waiting'."
     )
 
 
 def test_one_that_closes_its_stdout_but_lives_is_told(tmp_path: Path) -> None:
-    assert failure(tmp_path, "exec >&-; sleep 1000", timeout_s=0.5) == (
-        "sh -c 'exec >&-; sleep 1000' closed its stdout but was still running after 0.5 s: "
+    assert failure(tmp_path, "exec >&-; sleep 1000", timeout_s=3) == (
+        "sh -c 'exec >&-; sleep 1000' closed its stdout but was still running after 3 s: "
         "let it do less, or give it longer."
     )
 
@@ -170,14 +171,16 @@ def wait_for(path: Path) -> int:
 
 def test_what_outlives_it_is_ended_and_counted(tmp_path: Path) -> None:
     script = f"{DAEMON} while [ ! -s $RCP_TUNE_OUT/pid ]; do sleep 0.01; done; echo 1ms"
+    begun = time.monotonic()
     trial = run(tmp_path, script)
+    wall_s = time.monotonic() - begun
     assert trial.n_left == 1
     assert not is_running(wait_for(tmp_path / "pid"))
-    assert trial.duration_s < 2, "the time of ending the rest is not the workload's"
+    assert wall_s - trial.duration_s > keeper.GRACE_S * 0.9, "ending it is not the workload's time"
 
 
 def test_what_a_workload_that_hangs_started_is_ended_too(tmp_path: Path) -> None:
-    failure(tmp_path, f"{DAEMON} sleep 1000", timeout_s=1)
+    failure(tmp_path, f"{DAEMON} sleep 1000", timeout_s=3)
     assert not is_running(wait_for(tmp_path / "pid"))
 
 
@@ -208,12 +211,13 @@ def test_the_hook_is_told_of_everything_so_far_and_can_end_it(tmp_path: Path) ->
 
     def enough(latencies: Latencies) -> bool:
         seen.append(latencies.n)
-        return len(seen) == 2
+        return len(set(seen) - {0}) == 2
 
     trial = run(tmp_path, FOREVER, abort=enough)
     assert trial.aborted and trial.status is None
-    assert 0 < seen[0] < seen[1] <= trial.latencies.n
-    assert 1.5 < trial.duration_s < 10
+    assert seen == sorted(seen)
+    assert 0 < seen[-1] <= trial.latencies.n
+    assert 1 < trial.duration_s < LONG_S
 
 
 def test_the_hook_is_told_of_a_file_that_grows(tmp_path: Path) -> None:
@@ -263,6 +267,17 @@ def test_the_bytes_of_all_its_processes_are_counted(tmp_path: Path) -> None:
 )
 def test_a_source_is_lines_or_a_file(text: str, expected: Source) -> None:
     assert parse_source(text) == expected
+
+
+def test_the_lab_has_no_duckdb_and_needs_none() -> None:
+    program = "\n".join(
+        [
+            "import sys",
+            "for name in ('duckdb', 'pyarrow', 'hdrh'): sys.modules[name] = None",
+            "import rcp.tuner.attach, rcp.tuner.objective, rcp.tuner.workload",
+        ]
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("text", ["", "fio-log:"])
