@@ -56,9 +56,9 @@ class Reading:
     @property
     def unfinished(self) -> bool:
         """Whether knobs may still hold what a tuner wrote."""
-        if self.damaged:
+        if self.damaged or not self.records:
             return True
-        return bool(self.records) and self.records[-1]["kind"] != "end"
+        return bool(self.records[-1]["kind"] != "end")
 
 
 def path_in(folder: Path) -> Path:

@@ -14,7 +14,8 @@ class Ledger:
     """Built by taking in records one by one, by the tuner at work and by whoever restores."""
 
     boot_id: str = ""
-    pid: int = 0
+    n_knobs: int = 0
+    """How many knobs the journal began with."""
     handles: dict[str, Handle] = field(default_factory=dict)
     original: dict[str, str] = field(default_factory=dict)
     """What each knob held before the first write."""
@@ -35,7 +36,7 @@ class Ledger:
         """Note a record; those of unknown kinds say nothing."""
         match record["kind"]:
             case "begin":
-                self.boot_id, self.pid = record["boot_id"], record["pid"]
+                self.boot_id, self.n_knobs = record["boot_id"], record["knobs"]
             case "knob":
                 self._begin_with(from_json(record["handle"]), record["state"])
             case "write":

@@ -58,16 +58,19 @@ def boot_id(tree: Tree) -> str:
     return tree.read(_BOOT_ID) if tree.exists(_BOOT_ID) else ""
 
 
-def put_back(putter: Putter, damaged: tuple[int, ...] = ()) -> Restoration:
-    """Put back all knobs that were touched; the journal stays open for more."""
-    done = Restoration(damaged=damaged)
+def put_back(putter: Putter, damaged: tuple[int, ...] | None = None) -> Restoration:
+    """Put back all knobs that were touched; the journal stays open for more.
+
+    After a tuner that was killed, of whose journal lines may be *damaged*, the other knobs are
+    looked at too, so that a write which the journal lost does not go unnoticed.
+    """
+    done = Restoration(damaged=damaged or ())
     ledger = putter.ledger
     newest_first = [
         ledger.handles[name] for name in reversed(ledger.touched) if name in ledger.handles
     ]
-    if damaged:
-        # Records of writes may be lost: look at every knob.
-        newest_first = list(reversed(ledger.handles.values()))
+    if damaged is not None:
+        newest_first += [h for name, h in ledger.handles.items() if name not in ledger.touched]
     pending = [handle for handle in by_rank(newest_first) if not _left_alone(putter, handle, done)]
     # Again, as one bound of two could not pass the other, and a knob's write changes the profile
     # that it belongs to; a profile that is put back last leaves nothing else to do.
@@ -108,12 +111,14 @@ def _put(putter: Putter, handle: Handle, done: Restoration) -> None:
     name, original = handle.name, putter.ledger.original[handle.name]
     # Asked again, as what was put back before it may have reset it, or brought it back.
     found = putter.state(handle)
+    if found is None and name not in putter.ledger.touched and not done.damaged:
+        return
     if found is None:
         done.left[name] = "it is gone with its disk, its scheduler or its task."
         return
     if putter.ledger.holds(handle, found, original):
         done.failed.pop(name, None)
-        if name not in done.restored:
+        if name not in done.restored and name in putter.ledger.touched:
             done.held.add(name)
         return
     try:
@@ -187,17 +192,20 @@ def recover(tree: Tree, folder: Path, step: Step = no_step) -> Restoration | Non
     if reading is None or not reading.unfinished:
         return None
     ledger = from_records(reading.records)
+    damaged = reading.damaged
+    if (ledger.n_knobs > len(ledger.original) or not reading.records) and not damaged:
+        damaged = (len(reading.records) + 1,)  # cut short
     rebooted = bool(ledger.boot_id) and ledger.boot_id != boot_id(tree)
     journal = Journal.reopen(reading, step)
     try:
         putter = Putter(tree, journal, ledger)
-        done = _after_reboot(tree, ledger) if rebooted else put_back(putter, reading.damaged)
-        done.damaged = reading.damaged
-        if not done.failed and not reading.damaged:
+        done = _after_reboot(tree, ledger) if rebooted else put_back(putter, damaged)
+        done.damaged = damaged
+        if not done.failed and not damaged:
             finish(putter, done)
     finally:
         journal.close()
-    if reading.damaged and not done.failed:
+    if damaged and not done.failed:
         set_aside(reading, "damaged")
     return done
 

@@ -8,7 +8,6 @@ with KnobSession(catalog(tree, "sda")) as session:
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -16,13 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from rcp.tuner.errors import JournalError, LockedError, TuneError
+from rcp.tuner.errors import TuneError
 from rcp.tuner.journal import DEFAULT_FOLDER, VERSION, Journal, Record
 from rcp.tuner.knobs.catalog import Catalog
 from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.knobs.tree import Step, no_step
 from rcp.tuner.ledger import Ledger
+from rcp.tuner.lock import Lock
 from rcp.tuner.plan import Plan
 from rcp.tuner.putting import Putter
 from rcp.tuner.restore import (
@@ -36,35 +36,6 @@ from rcp.tuner.restore import (
 )
 from rcp.tuner.settling import Settling, checked_settings
 from rcp.tuner.signals import Signals
-
-
-class Lock:
-    """One tuner for a folder, and so for a machine; it is free again when the process ends."""
-
-    def __init__(self, folder: Path) -> None:
-        path = folder / "lock"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise JournalError(
-                f"{folder}: cannot be used for the journal: {error.strerror}: "
-                "try with sudo, or name another folder with --journal."
-            ) from error
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            pid = os.pread(self._handle, 20, 0).decode(errors="replace").strip() or "unknown"
-            os.close(self._handle)
-            raise LockedError(
-                f"{path}: another rcp-tune (pid {pid}) is at work: wait until it ends, or end it."
-            ) from error
-        os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
-
-    def release(self) -> None:
-        """Let others in."""
-        os.close(self._handle)
 
 
 class KnobSession:
@@ -122,7 +93,8 @@ class KnobSession:
         self._signals.remove()
 
     def _begin(self) -> None:
-        records = list(self._snapshot())
+        snapshot = list(self._snapshot())
+        records = [self._head(len(snapshot)), *snapshot]
         ledger = Ledger()
         for record in records:
             ledger.take_in(record)
@@ -131,16 +103,18 @@ class KnobSession:
         self._putter.handles |= self.catalog.handles
         self._settling = Settling(self.catalog, self._putter)
 
-    def _snapshot(self) -> Iterator[Record]:
-        tree = self.catalog.tree
-        yield {
+    def _head(self, n_knobs: int) -> Record:
+        return {
             "kind": "begin",
             "version": VERSION,
-            "boot_id": boot_id(tree),
+            "boot_id": boot_id(self.catalog.tree),
             "pid": os.getpid(),
             "disk": self.catalog.disk,
             "time_s": int(time.time()),
+            "knobs": n_knobs,
         }
+
+    def _snapshot(self) -> Iterator[Record]:
         for handle in (*self.catalog.handles.values(), *self.catalog.besides()):
             state = _state(self.catalog, handle)
             if state is not None:

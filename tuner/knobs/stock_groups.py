@@ -38,15 +38,18 @@ def task_knobs(tree: Tree, disk: str, groups: Groups) -> Iterator[Found]:
             cell = IoprioCell(group.comms, group.pids)
             yield _ioprio(who, f"the {who} tasks", cell, choices[who])
     parts = [disk, *(name for name in tree.names(f"/sys/block/{disk}") if name.startswith(disk))]
-    mounted = [part for part in parts if tree.exists(f"/sys/fs/ext4/{part}/journal_task")]
-    if mounted:
-        cell = IoprioCell((), tuple(int(_journal(tree, part)) for part in mounted))
+    journals = tuple(pid for part in parts for pid in _journal(tree, part))
+    if journals:
+        cell = IoprioCell((), journals)
         # be/3 is what ext4 gives its journal's thread
         yield _ioprio("journal", "ext4's journal", cell, ("be/3", "none", "be/0", "rt/4"))
 
 
-def _journal(tree: Tree, part: str) -> str:
-    return tree.read(f"/sys/fs/ext4/{part}/journal_task")
+def _journal(tree: Tree, part: str) -> Iterator[int]:
+    place = f"/sys/fs/ext4/{part}/journal_task"
+    # Of a file system without a journal it reads ``<none>``.
+    if tree.exists(place) and (pid := tree.read(place)).isdigit():
+        yield int(pid)
 
 
 def cgroup_knobs(tree: Tree, disk: str, groups: Groups) -> Iterator[Found]:

@@ -1,7 +1,5 @@
 """The tuner killed at every step, on a machine of files: the next one puts everything back."""
 
-import os
-import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
+from rcp.fixtures.scenarios.knobs.kill import KillAt, in_child, killed, tune
 from rcp.tuner.knobs.catalog import catalog
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.restore import recover
@@ -43,36 +42,8 @@ def customized(machine: FakeMachine) -> None:
 Case = tuple[FakeMachine, Path, list[Settings]]
 
 
-class KillAt:
-    """Ends this process, with no chance to tidy up, at its Nth step; counts them without an N."""
-
-    def __init__(self, n: int | None = None) -> None:
-        self.n = n
-        self.count = 0
-
-    def __call__(self, _what: str) -> None:
-        self.count += 1
-        if self.count == self.n:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def in_child(what: Callable[[], object]) -> int:
-    """Run *what* in a process of its own; return how it ended, as os.waitpid tells."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            what()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    return os.waitpid(pid, 0)[1]
-
-
-def tune(machine: FakeMachine, folder: Path, trials: Sequence[Settings], step: KillAt) -> None:
-    killable = FakeMachine(machine.root, step)
-    with KnobSession(catalog(killable, "sda"), folder, step=step) as session:
-        for settings in trials:
-            session.apply(settings)
+def tune_sda(machine: FakeMachine, folder: Path, trials: Sequence[Settings], step: KillAt) -> None:
+    tune(catalog(machine, "sda"), folder, trials, step)
 
 
 @pytest.fixture(params=["stock", "stock-customized", "rcp", "rcp-customized"])
@@ -94,13 +65,13 @@ def steps_of(what: Callable[[KillAt], None]) -> int:
 def test_killed_at_any_step_everything_is_put_back(case: Case) -> None:
     machine, folder, trials = case
     before = machine.contents()
-    steps = steps_of(lambda step: tune(machine, folder, trials, step))
+    steps = steps_of(lambda step: tune_sda(machine, folder, trials, step))
     assert machine.contents() == before
     assert steps > 100
     changed = 0
     for n in range(1, steps + 1):
-        status = in_child(partial(tune, machine, folder, trials, KillAt(n)))
-        assert os.WTERMSIG(status) == signal.SIGKILL, n
+        status = in_child(partial(tune_sda, machine, folder, trials, KillAt(n)))
+        assert killed(status), n
         changed += machine.contents() != before
         done = recover(machine, folder)
         assert machine.contents() == before, n
@@ -112,11 +83,11 @@ def test_killed_at_any_step_everything_is_put_back(case: Case) -> None:
 def test_killed_again_while_restoring_the_next_one_finishes(case: Case) -> None:
     machine, folder, trials = case
     before = machine.contents()
-    steps = steps_of(lambda step: tune(machine, folder, trials, step))
+    steps = steps_of(lambda step: tune_sda(machine, folder, trials, step))
     n, again = steps * 6 // 10, 0
     while True:
         again += 1
-        in_child(partial(tune, machine, folder, trials, KillAt(n)))
+        in_child(partial(tune_sda, machine, folder, trials, KillAt(n)))
         step = KillAt(again)
         killable = FakeMachine(machine.root, step)
         status = in_child(partial(recover, killable, folder, step))
@@ -124,15 +95,15 @@ def test_killed_again_while_restoring_the_next_one_finishes(case: Case) -> None:
         assert machine.contents() == before, again
         if status == 0:
             break
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert killed(status)
     assert again > 8
 
 
 def test_the_next_session_puts_back_what_a_killed_one_left(case: Case) -> None:
     machine, folder, trials = case
     before = machine.contents()
-    steps = steps_of(lambda step: tune(machine, folder, trials, step))
-    in_child(partial(tune, machine, folder, trials, KillAt(steps * 6 // 10)))
+    steps = steps_of(lambda step: tune_sda(machine, folder, trials, step))
+    in_child(partial(tune_sda, machine, folder, trials, KillAt(steps * 6 // 10)))
     assert machine.contents() != before
     with KnobSession(catalog(machine, "sda"), folder) as session:
         assert session.recovered is not None
