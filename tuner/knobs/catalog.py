@@ -57,6 +57,11 @@ class Catalog:
         """Return the values of all knobs that are there at this moment."""
         return {knob.name: self.read(knob.name) for knob in self.knobs if self.available(knob.name)}
 
+    def _uses_rcp(self, queue: str) -> bool:
+        """Whether the disk uses the scheduler rcp; disks without a request queue have none."""
+        place = f"{queue}/scheduler"
+        return self.tree.exists(place) and ChosenCell(place).state(self.tree) == "rcp"
+
     def besides(self) -> Iterator[Handle]:
         """Yield handles of what is there now and may be reset by writing knobs.
 
@@ -67,7 +72,7 @@ class Catalog:
         for disk in dict.fromkeys((self.disk, *others)):
             prefix = "" if disk == self.disk else f"{disk}:"
             queue = f"/sys/block/{disk}/queue"
-            if prefix and ChosenCell(f"{queue}/scheduler").state(self.tree) != "rcp":
+            if prefix and not self._uses_rcp(queue):
                 continue
             for name in self.tree.names(f"{queue}/iosched"):
                 full, place = f"{prefix}iosched.{name}", f"{queue}/iosched/{name}"
