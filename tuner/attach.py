@@ -14,6 +14,9 @@ from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.tuner.source import RECORDING, Source
 from rcp.tuner.workload import ABORT_PERIOD_S, Abort, Trial, WorkloadError, run_workload
 
+ATTACHED = "attached.duckdb"
+"""The recording of a window."""
+
 _RECORDER = "rcp-trace"
 _RECORDER_PATIENCE_S = 120.0
 """Beyond the window: attaching the probes, and loading what was recorded."""
@@ -50,7 +53,7 @@ def attach(
 def _record(pid: int, window_s: float, out: Path, abort: Abort | None) -> Trial:
     if shutil.which(_RECORDER) is None:
         raise WorkloadError(f"{_RECORDER} is not in $PATH: install rcp where rcp-tune runs.")
-    target = out / "attached.duckdb"
+    target = out / ATTACHED
     command = [_RECORDER, "record", "-p", str(pid), "-d", f"{window_s:g}", "-o", str(target)]
     return run_workload(
         command,

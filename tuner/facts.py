@@ -1,0 +1,38 @@
+"""What a study's machine is known by, so that trials of unlike hosts are never put together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from rcp.tuner.errors import TuneError
+
+_SAME = ("machine", "host", "kernel", "disk", "disk_bytes", "disk_model", "cpus", "memory_mib")
+
+
+def host_facts(disk: str) -> dict[str, str]:
+    """Return what tells this host and its *disk* from others."""
+    block = Path("/sys/block") / disk
+    model = block / "device/model"
+    page_bytes, n_pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
+    return {
+        "host": os.uname().nodename,
+        "kernel": os.uname().release,
+        "disk": disk,
+        "disk_bytes": str(int((block / "size").read_text()) * 512),
+        "disk_model": model.read_text().strip() if model.exists() else "unknown",
+        "cpus": str(os.cpu_count()),
+        "memory_mib": str(page_bytes * n_pages >> 20),
+        "clock": "virtual" if os.environ.get("RCP_LAB_VIRTUAL_TIME") == "1" else "hardware",
+    }
+
+
+def check_same(ours: Mapping[str, str], theirs: Mapping[str, str], path: Path) -> None:
+    """Raise TuneError when two sets of facts are of unlike machines."""
+    for key in _SAME:
+        if ours.get(key) != theirs.get(key):
+            raise TuneError(
+                f"{path} is of another machine ({key} {theirs.get(key, 'unknown')}, here "
+                f"{ours.get(key, 'unknown')}): begin a new study with --study"
+            )
