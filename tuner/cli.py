@@ -1,16 +1,46 @@
-"""The command ``rcp-tune``. Tuning itself is not in this release; the name is reserved."""
+"""``rcp-tune``: what users type."""
+
+from __future__ import annotations
 
 import click
 
+from rcp.tuner.keep_command import keep
+from rcp.tuner.restore_command import restore
+from rcp.tuner.run_command import run
+from rcp.tuner.study_commands import compare, explain, export, show, status
+from rcp.tuner.trial_command import describe, trial
+
+
+class DefaultGroup(click.Group):
+    """A group whose command ``run`` need not be named: ``rcp-tune --slo … -- WORKLOAD``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put ``run`` before what names no command and asks for nothing of the group's own."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help", "--version"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
 
 @click.group(
+    cls=DefaultGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    short_help="tune kernel knobs until a latency objective holds",
-    epilog="This release records and analyses only: see rcp-trace.",
+    short_help="Tune kernel knobs until a latency objective holds.",
 )
 @click.version_option(package_name="rcp", prog_name="rcp-tune")
 def main() -> None:
-    """Tune kernel knobs until a latency objective holds.
+    """Tune kernel knobs until a latency objective (SLO) holds, prove it, explain it.
 
-    Not in this release: there are no subcommands yet, and no knob is read or written.
+    Every knob is put back when rcp-tune ends, whatever ends it; `rcp-tune keep` makes the files
+    that make a result stay. `rcp-tune --slo …` is short for `rcp-tune run --slo …`.
+
+    \b
+    Examples:
+      sudo rcp-tune --slo p999=50ms --disk sda -- ./workload.sh
+      sudo rcp-tune --slo p99=10ms@fsync --disk nvme0n1 --budget 1h -- ./workload.sh
+      rcp-tune --slo p999=12ms --lab wal-vs-checkpoint --kernel rcp
+      rcp-tune explain rcp-tune.duckdb
     """
+
+
+for command in (run, status, show, explain, restore, keep, export, compare, trial, describe):
+    main.add_command(command)

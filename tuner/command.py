@@ -20,8 +20,8 @@ class CliError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print ``rcp-tune: error: …`` on stderr."""
-        message = " ".join(self.format_message().split())
-        click.echo(f"rcp-tune: error: {message}", file=file or sys.stderr)
+        message = " ".join(self.format_message().split()).rstrip(".")
+        click.echo(f"rcp-tune: error: {message}.", file=file or sys.stderr)
 
 
 class TuneCommand(click.Command):

@@ -37,10 +37,20 @@ def _table(path: Path) -> Mapping[str, Any]:
 
 
 def read_settings(path: Path) -> tuple[Settings, str]:
-    """Return the settings of a TOML or JSON file, and its disk, empty if it names none.
+    """Return the settings of a study, a TOML or a JSON file, and the disk, empty if it has none.
 
-    Raises SettingsError.
+    Raises TuneError.
     """
+    if path.suffix == ".duckdb":
+        from rcp.tuner.study import Study
+
+        with Study.open(path, read_only=True) as study:
+            found, facts = study.verdict().get("verdict", {}), study.facts()
+        if found.get("outcome") != "met":
+            raise SettingsError(
+                f"{path}: its settings are not confirmed: `rcp-tune explain` says why."
+            )
+        return found["settings"], facts["disk"]
     table = _table(path)
     for name, value in table["settings"].items():
         if not isinstance(value, int | str) or isinstance(value, bool):
@@ -72,12 +82,14 @@ def keep(
 ) -> None:
     """Write a file that makes SETTINGS stay after a reboot.
 
-    SETTINGS is a TOML or JSON file with a table `settings` of knobs and values, and `disk`.
+    SETTINGS is a study of rcp-tune, whose confirmed winner is kept, or a TOML or JSON file with a
+    table `settings` of knobs and values, and `disk`.
     Each format carries what it can, and says in its head which others the rest needs. Run it
     while the knobs hold what they did before: that is what `--format undo` writes down.
 
     \b
     Examples:
+      rcp-tune keep rcp-tune.duckdb --format udev
       rcp-tune keep best.toml --format sysctl
       rcp-tune keep best.toml --disk sda --format udev -o 60-rcp-tune.rules
       rcp-tune keep best.toml --format undo -o undo.sh

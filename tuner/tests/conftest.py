@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from rcp.tuner.tests.toy import ToyMachine, tune
+
 
 @pytest.fixture
 def in_memory() -> Iterator[Path]:
@@ -13,3 +15,11 @@ def in_memory() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="rcp-", dir=memory if memory.is_dir() else None))
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def toy_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished study of the toy machine."""
+    path = tmp_path_factory.mktemp("toy") / "toy.duckdb"
+    tune(path, ToyMachine(), "p99=9ms").close()
+    return path

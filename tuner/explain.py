@@ -1,0 +1,135 @@
+"""What a study found, in words: the verdict, the settings and why, what each knob bought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rcp.tuner.pareto import front
+from rcp.tuner.progress import ratio_text, settings_text
+from rcp.tuner.study import Row, Study
+
+_CAUSES_SHOWN = 5
+
+
+def outcome_of(study: Study) -> str:
+    """Return met, met already, not confirmed, not reached, or unfinished."""
+    return str(study.verdict().get("verdict", {}).get("outcome", "unfinished"))
+
+
+def _bounds_ns(study: Study) -> dict[str, int]:
+    from rcp.analyzer.latencies.slo import parse
+
+    return {slo.text: slo.bound_ns for slo in parse(study.facts()["slo"])}
+
+
+class _Told:
+    """One study, about to be told."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.facts, self.verdict = study.facts(), study.verdict()
+        self.rows = {row.trial_id: row for row in study.trials()}
+        self.bounds_ns = _bounds_ns(study)
+        self.objective = self.facts["objective"]
+
+    def figures(self, row: Row) -> str:
+        if row.failed:
+            return f"failed: {row.failed}"
+        return f"{ratio_text(row.ratios, self.bounds_ns)}; {self.objective} {row.objective:.4g}"
+
+    def head(self) -> Iterator[str]:
+        clock = "virtual time" if self.facts.get("clock") == "virtual" else "hardware's time"
+        yield f"{self.facts['slo']} on {self.facts['machine']}, {self.facts['kernel']}, {clock}"
+        outcome, chosen = outcome_of(self.study), self.verdict.get("verdict", {})
+        runs = chosen.get("runs", [])
+        if outcome == "met":
+            yield f"met, and confirmed by {len(runs)} fresh runs"
+        elif outcome == "met already":
+            yield "met already, as the machine is: nothing to tune"
+        elif outcome == "not confirmed":
+            yield "met in a trial, but no candidate was confirmed by fresh runs: not a result"
+            for candidate in self.verdict.get("candidates", []):
+                yield f"  {candidate['verdict']}: {settings_text(candidate['settings'])}"
+        elif outcome == "not reached":
+            yield "not reached by any trial; the closest settings follow"
+        else:
+            yield "the study is unfinished: go on with --resume"
+
+    def baseline(self) -> Iterator[str]:
+        first = next((row for row in self.rows.values() if row.phase == "baseline"), None)
+        if first is not None:
+            yield f"as the machine is: {self.figures(first)}"
+
+    def causes(self) -> Iterator[str]:
+        by_trial: dict[int, list[Any]] = {}
+        for number, cause in self.study.causes():
+            by_trial.setdefault(number, []).append(cause)
+        for number, causes in by_trial.items():
+            phase = self.rows[number].phase
+            what = "as the machine is" if phase == "baseline" else "under the settings above"
+            yield f"what made the slowest 1 % slow {what} (recorded in trial {number}):"
+            for cause in causes[:_CAUSES_SHOWN]:
+                yield f"  {cause.slow_share:6.1%}  {cause.kind} by {cause.culprit}: {cause.chain}"
+
+    def chosen(self) -> Iterator[str]:
+        found = self.verdict.get("verdict", {})
+        if "settings" not in found:
+            return
+        initial, why = self.study.initial(), found.get("why", "")
+        yield f"settings ({why}):" if why else "settings:"
+        whats = {knob.name: knob for knob in self.study.knobs()}
+        for name, value in found["settings"].items():
+            knob = whats[name]
+            unit = f" {knob.unit}" if knob.unit else ""
+            yield f"  {name}: {initial.get(name, 'not there')} → {value}{unit}  ({knob.what})"
+        for number in found.get("runs", []):
+            yield f"  run {number}: {self.figures(self.rows[number])}"
+
+    def bought(self) -> Iterator[str]:
+        found: list[Mapping[str, Any]] = self.verdict.get("ablation", [])
+        if found:
+            yield "what each knob bought (a trial each, with that knob put back):"
+        for part in found:
+            yield (
+                f"  without {part['knob']} = {part['won']}: latency {part['latency']:.2f} times, "
+                f"{self.objective} {1 / part['objective'] if part['objective'] else 0:.2f} times"
+            )
+        if text := self.verdict.get("together"):
+            yield f"  {text}"
+
+    def tradeoff(self) -> Iterator[str]:
+        tried = [row for row in self.rows.values() if not row.failed]
+        best = front([row.observation for row in tried])
+        if len(best) > 1:
+            yield f"the least that each gain of {self.objective} costs (Pareto front):"
+        for position in best if len(best) > 1 else ():
+            row = tried[position]
+            yield f"  trial {row.trial_id}: {self.figures(row)}  {settings_text(row.settings)}"
+
+    def drift(self) -> Iterator[str]:
+        if text := self.verdict.get("drift"):
+            yield str(text)
+
+
+def explanation(study: Study) -> dict[str, Any]:
+    """Return everything a study found, with the whole as ``text``."""
+    told = _Told(study)
+    parts = (
+        told.head(),
+        told.baseline(),
+        told.chosen(),
+        told.causes(),
+        told.bought(),
+        told.tradeoff(),
+        told.drift(),
+    )
+    text = "\n".join(line for part in parts for line in part)
+    return {
+        "outcome": outcome_of(study),
+        "facts": told.facts,
+        "verdict": told.verdict,
+        "initial": study.initial(),
+        "causes": [{"trial_id": n, **cause._asdict()} for n, cause in study.causes()],
+        "text": text,
+    }

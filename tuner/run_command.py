@@ -1,0 +1,223 @@
+"""``rcp-tune run``: search for settings under which the SLOs hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rcp.tuner.cli_error import one_line_errors
+from rcp.tuner.command import CliError
+from rcp.tuner.durations import DURATION
+
+if TYPE_CHECKING:
+    from rcp.analyzer.latencies.slo import Slo
+    from rcp.tuner.judge import Judge
+    from rcp.tuner.machine import Machine
+    from rcp.tuner.study import Study
+
+_NO_SLO = (
+    "no --slo: choose one from a recording: `rcp-trace report FILE` prints p99 and p99.9 of each "
+    "kind of request; a bound between what the machine does without the background and what it "
+    "does now, such as --slo p999=50ms@fsync, is a good start"
+)
+EXIT_UNMET = 1
+
+
+@click.command(short_help="Search for settings under which the SLOs hold.")
+@click.option("--slo", help="Bounds to reach, as in p999=50ms or p99=10ms@fsync,p999=1s.")
+@click.option(
+    "--objective",
+    default="background",
+    show_default=True,
+    help="What to have most of: background (bytes/s), throughput (requests/s), or a quantile "
+    "(p99) to have least of.",
+)
+@click.option(
+    "--knobs",
+    default="auto",
+    show_default=True,
+    metavar="rcp|stock|auto|FILE.toml",
+    help="Knobs to set: the patch's, those of any kernel, all there are, or your own.",
+)
+@click.option("--trials", type=click.IntRange(1), default=24, show_default=True, help="To search.")
+@click.option("--budget", type=DURATION, help="End in time, with what was found (1h, 90s).")
+@click.option(
+    "--study",
+    type=click.Path(path_type=Path),
+    default=Path("rcp-tune.duckdb"),
+    show_default=True,
+    help="File for every trial and the result.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the study where it stopped.")
+@click.option("--dry-run", is_flag=True, help="Print the knobs and the first writes; do nothing.")
+@click.option("--lab", metavar="SCENARIO", help="Tune a scenario in the lab, in virtual time.")
+@click.option(
+    "--kernel",
+    type=click.Choice(["stock", "rcp"]),
+    default="stock",
+    show_default=True,
+    help="The lab's kernel.",
+)
+@click.option("-e", "parameters", multiple=True, metavar="KEY=VALUE", help="For the scenario.")
+@click.option("--attach", type=click.IntRange(1), metavar="PID", help="Measure what runs already.")
+@click.option("--window", "window_s", type=DURATION, default="30s", help="How long, for --attach.")
+@click.option("--disk", help="The disk whose latency matters; default: the only one.")
+@click.option("--foreground", multiple=True, help="comm:GLOB, pid:N or cgroup:PATH; repeatable.")
+@click.option("--background", multiple=True, help="The same, of what nobody waits for.")
+@click.option(
+    "--source",
+    default="recording",
+    show_default=True,
+    help="Where latencies come from: recording, lines on stdout, or FORMAT:FILE with {out} for the "
+    "trial's folder.",
+)
+@click.option(
+    "--search",
+    "search_name",
+    type=click.Choice(["gp", "random", "tpe"]),
+    default="gp",
+    show_default=True,
+    help="How to choose what to try.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the search.")
+@click.option("--confirm", type=click.IntRange(1), default=3, show_default=True, help="Fresh runs.")
+@click.option("--no-record", is_flag=True, help="Leave out recording the causes.")
+@click.option("--no-ablation", is_flag=True, help="Leave out what each knob bought.")
+@click.option("--timeout", "timeout_s", type=DURATION, default="15m", help="Of one trial.")
+@click.option("--journal", type=click.Path(path_type=Path), help="Folder of the knobs' journal.")
+@click.option("-y", "--yes", is_flag=True, help="Allow values beyond the safe ranges.")
+@click.option(
+    "--format", "kind", type=click.Choice(["text", "json"]), default="text", help="Of the result."
+)
+@click.argument("workload", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def run(ctx: click.Context, /, **options: Any) -> None:
+    """Search for settings under which the SLOs hold, and confirm them by fresh runs.
+
+    WORKLOAD is run once for each trial, recorded by rcp-trace; or it prints a latency a line
+    (1.25ms, fsync 830us) or writes a file, which --source then names. $SEED differs from trial
+    to trial. Exit status: 0 when the SLOs are met and confirmed, 1 when not, 2 for errors.
+
+    \b
+    Examples:
+      sudo rcp-tune --slo p999=50ms --disk sda -- ./workload.sh
+      sudo rcp-tune --slo p99=10ms --source pgbench:{out}/log --budget 1h -- ./pgbench.sh
+      sudo rcp-tune --slo p99=10ms@fsync --attach $(pgrep -o postgres) --window 30s
+      rcp-tune --slo p999=12ms@fsync --lab wal-vs-checkpoint --kernel rcp
+      rcp-tune --dry-run --slo p999=50ms --disk sda -- ./workload.sh
+    """
+    with one_line_errors():
+        if not options["slo"]:
+            raise CliError(_NO_SLO)
+        ctx.exit(_run(options))
+
+
+def _run(options: dict[str, Any]) -> int:
+    from rcp.analyzer.latencies.slo import implied, parse
+    from rcp.tuner.explain import explanation, outcome_of
+    from rcp.tuner.judge import Judge
+    from rcp.tuner.objective import parse as parse_objective
+
+    slos = parse(options["slo"])
+    for text in implied(slos):
+        click.echo(f"rcp-tune: {text}", err=True)
+    judge = Judge(slos, parse_objective(options["objective"]))
+    machine = _machine(options)
+    if options["dry_run"]:
+        _dry_run(machine)
+        return 0
+    with _study(machine, options) as study:
+        _tuning(study, machine, judge, options).run()
+        found = explanation(study)
+        click.echo(json.dumps(found, indent=1) if options["kind"] == "json" else found["text"])
+        return 0 if outcome_of(study) in ("met", "met already") else EXIT_UNMET
+
+
+def _machine(options: dict[str, Any]) -> Machine:
+    from rcp.tuner.lab import LabMachine
+    from rcp.tuner.options import local_machine
+
+    folder = options["study"].with_suffix(".trials")
+    if options["lab"]:
+        if options["workload"]:
+            raise CliError("a scenario of the lab has its own workload: leave out what is after --")
+        return LabMachine(
+            options["lab"],
+            options["kernel"],
+            folder,
+            options["parameters"],
+            options["timeout_s"],
+            options["knobs"],
+        )
+    if os.geteuid() != 0 and not options["dry_run"]:
+        raise CliError("knobs can be set by root only: use sudo, or --dry-run, or --lab")
+    return local_machine({**options, "folder": folder})
+
+
+def _study(machine: Machine, options: dict[str, Any]) -> Study:
+    from rcp.tuner.errors import TuneError
+    from rcp.tuner.facts import check_same
+    from rcp.tuner.study import Study
+
+    path: Path = options["study"]
+    asked = {name: str(options[name]) for name in ("slo", "objective", "knobs", "seed")}
+    asked["search"] = options["search_name"]
+    asked["kernel_of_lab"] = options["kernel"] if options["lab"] else ""
+    if options["resume"]:
+        study = Study.open(path, read_only=False)
+        for key, value in asked.items():
+            if study.facts().get(key) != value:
+                raise TuneError(
+                    f"{path} was begun with {key} {study.facts().get(key)}, not {value}: "
+                    "go on with the same, or begin a new study"
+                )
+        check_same(machine.describe().facts, study.facts(), path)
+        return study
+    if path.exists():
+        raise TuneError(f"{path} exists: go on with it by --resume, or name another by --study")
+    found = machine.describe()
+    if not found.knobs:
+        raise TuneError("there are no knobs to set here: try --knobs auto")
+    # To a search the default is what the machine has now.
+    knobs = [
+        replace(knob, default=found.values[knob.name])
+        if knob.allows(found.values.get(knob.name, ""))
+        else knob
+        for knob in found.knobs
+    ]
+    study = Study.create(path, {**found.facts, **asked}, knobs)
+    study.set_initial(found.values)
+    return study
+
+
+def _tuning(study: Study, machine: Machine, judge: Judge, options: dict[str, Any]) -> Any:
+    from rcp.tuner.limits import Limits
+    from rcp.tuner.progress import Progress
+    from rcp.tuner.searches import maker
+    from rcp.tuner.tune import Tools, Tuning
+
+    limits = Limits(
+        options["trials"],
+        options["budget"],
+        confirm_runs=options["confirm"],
+        ablation=not options["no_ablation"],
+        record=not options["no_record"],
+    )
+    slos: Sequence[Slo] = judge.slos
+    bounds_ns = {slo.text: slo.bound_ns for slo in slos}
+    search = maker(options["search_name"], list(bounds_ns), options["seed"])
+    progress = Progress(bounds_ns, options["objective"])
+    return Tuning(study, Tools(machine, judge, search, progress), limits)
+
+
+def _dry_run(machine: Machine) -> None:
+    from rcp.tuner.dry_run import dry_run
+
+    for line in dry_run(machine):
+        click.echo(line)

@@ -1,0 +1,33 @@
+"""Searches by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.search.observation import Search
+from rcp.tuner.search.start import starts, worth_first
+from rcp.tuner.study import Cause
+
+Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
+
+
+def maker(name: str, slos: Sequence[str], seed: int) -> Maker:
+    """Return what makes the search *name* (gp, random, tpe) for knobs and causes."""
+
+    def make(knobs: Sequence[Knob], causes: Sequence[Cause]) -> Search:
+        told = [(cause.kind, cause.slow_share) for cause in causes]
+        first, moving = starts(knobs, told), worth_first(knobs, told)
+        if name == "random":
+            from rcp.tuner.search.random import RandomSearch
+
+            return RandomSearch(knobs, slos, seed=seed, starts=first, moving=moving)
+        if name == "tpe":
+            from rcp.tuner.search.tpe import TpeSearch
+
+            return TpeSearch(knobs, slos, seed=seed, starts=first, moving=moving)
+        from rcp.tuner.search.gp import GpSearch
+
+        return GpSearch(knobs, slos, seed=seed, starts=first, moving=moving)
+
+    return make

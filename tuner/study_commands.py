@@ -1,0 +1,161 @@
+"""``rcp-tune status``, ``show``, ``explain``, ``export``, ``compare``: what studies hold."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from rcp.tuner.cli_error import one_line_errors
+
+_study = click.argument(
+    "study", type=click.Path(path_type=Path), default=Path("rcp-tune.duckdb"), required=False
+)
+_format = click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print: for people or programs.",
+)
+
+
+@click.command(short_help="Say how far a study is.")
+@_study
+@_format
+def status(study: Path, kind: str) -> None:
+    """Say how far a study is: trials by phase, the best so far, the verdict.
+
+    \b
+    Examples:
+      rcp-tune status
+      rcp-tune status night.duckdb --format json
+    """
+    from rcp.tuner.explain import outcome_of
+    from rcp.tuner.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        rows = found.trials()
+        phases = {row.phase: 0 for row in rows}
+        for row in rows:
+            phases[row.phase] += 1
+        feasible = [row for row in rows if row.observation.feasible]
+        best = max(feasible, key=lambda row: row.objective or 0.0, default=None)
+        told = {
+            "slo": found.facts()["slo"],
+            "outcome": outcome_of(found),
+            "trials": phases,
+            "failed": sum(1 for row in rows if row.failed),
+            "best_trial": best.trial_id if best else None,
+        }
+    if kind == "json":
+        click.echo(json.dumps(told, indent=1))
+        return
+    counted = ", ".join(f"{n} {phase}" for phase, n in phases.items()) or "none"
+    click.echo(f"{told['slo']}: {told['outcome']}; trials: {counted}; failed: {told['failed']}")
+    if best is not None:
+        click.echo(f"best so far: trial {best.trial_id}, objective {best.objective:.4g}")
+
+
+@click.command(short_help="List the trials of a study.")
+@_study
+@_format
+def show(study: Path, kind: str) -> None:
+    """List the trials of a study: settings, each SLO's value, objective.
+
+    \b
+    Examples:
+      rcp-tune show
+      rcp-tune show night.duckdb --format json | jq '.[] | select(.failed == "")'
+    """
+    from rcp.tuner.progress import settings_text
+    from rcp.tuner.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        rows = found.trials()
+    if kind == "json":
+        click.echo(json.dumps([row._asdict() for row in rows], indent=1))
+        return
+    for row in rows:
+        told = row.failed or ", ".join(
+            f"{slo} at {ratio:.2f} of its bound" for slo, ratio in row.ratios.items()
+        )
+        objective = f"{row.objective:.4g}" if row.objective is not None else "–"
+        click.echo(
+            f"{row.trial_id:4} {row.phase:8} {objective:>10}  {told}  {settings_text(row.settings)}"
+        )
+
+
+@click.command(short_help="Tell what a study found, and why.")
+@_study
+@_format
+def explain(study: Path, kind: str) -> None:
+    """Tell what a study found: the verdict, the settings and why, what each knob bought.
+
+    \b
+    Examples:
+      rcp-tune explain
+      rcp-tune explain night.duckdb --format json
+    """
+    from rcp.tuner.explain import explanation
+    from rcp.tuner.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        told = explanation(found)
+    click.echo(json.dumps(told, indent=1) if kind == "json" else told["text"])
+
+
+@click.command(short_help="Write the trials as CSV.")
+@_study
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="CSV to write; default: stdout."
+)
+def export(study: Path, output: Path | None) -> None:
+    """Write the trials as CSV: one row each, a column for each knob and SLO.
+
+    \b
+    Examples:
+      rcp-tune export night.duckdb -o trials.csv
+    """
+    from rcp.tuner.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        rows, knobs = found.trials(), [knob.name for knob in found.knobs()]
+    slos = list(dict.fromkeys(slo for row in rows for slo in row.ratios))
+    fields = ["trial_id", "phase", "seed", "wall_s", "objective", "failed", *slos, *knobs]
+    with one_line_errors():
+        handle = output.open("w", newline="") if output else sys.stdout
+        writer = csv.DictWriter(handle, fields)
+        writer.writeheader()
+        for row in rows:
+            own = {name: getattr(row, name) for name in fields[:6]}
+            writer.writerow({**own, **row.ratios, **row.settings})
+        if output:
+            handle.close()
+
+
+@click.command(short_help="Set two studies side by side.")
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@_format
+def compare(first: Path, second: Path, kind: str) -> None:
+    """Set two studies of the same machine and SLO side by side: a search, a kernel, a set of knobs.
+
+    \b
+    Examples:
+      rcp-tune compare stock.duckdb rcp.duckdb
+    """
+    from rcp.tuner.compare import comparison, side_by_side
+    from rcp.tuner.study import Study
+
+    with (
+        one_line_errors(),
+        Study.open(first, read_only=True) as one,
+        Study.open(second, read_only=True) as other,
+    ):
+        told = comparison(one, other, (first, second))
+    click.echo(json.dumps(told, indent=1) if kind == "json" else side_by_side(told))

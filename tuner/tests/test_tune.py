@@ -1,0 +1,66 @@
+"""What a tuning does with trials, on a machine that is a formula."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rcp.tuner.explain import explanation, outcome_of
+from rcp.tuner.tests.toy import ToyMachine, tune
+
+
+def test_a_winner_has_been_confirmed_by_runs_that_did_not_choose_it(tmp_path: Path) -> None:
+    with tune(tmp_path / "s.duckdb", ToyMachine(), "p99=9ms") as study:
+        verdict = study.verdict()["verdict"]
+        rows = {row.trial_id: row for row in study.trials()}
+        assert outcome_of(study) == "met"
+        assert verdict["settings"]["disk.scheduler"] == "rcp"
+        assert len(verdict["runs"]) == 2
+        for number in verdict["runs"]:
+            assert rows[number].phase == "confirm"
+            assert rows[number].settings == verdict["settings"]
+            assert rows[number].ratios["p99=9ms"] == verdict["settings"]["iosched.tokens"] / 9
+        # Of what meets 9 ms, the most background: no trial had more.
+        best = max(r.objective or 0 for r in rows.values() if r.observation.feasible)
+        assert verdict["objective"] == best
+
+
+def test_what_is_met_already_is_left_alone(tmp_path: Path) -> None:
+    machine = ToyMachine()
+    with tune(tmp_path / "s.duckdb", machine, "p99=1s") as study:
+        assert outcome_of(study) == "met already"
+    assert machine.asked == [({}, 1)]
+
+
+def test_what_cannot_be_reached_ends_with_the_closest(tmp_path: Path) -> None:
+    with tune(tmp_path / "s.duckdb", ToyMachine(), "p99=1us") as study:
+        told = explanation(study)
+        assert told["outcome"] == "not reached"
+        ratios = [row.ratios["p99=1us"] for row in study.trials() if row.phase == "search"]
+        (closest,) = told["verdict"]["verdict"]["runs"]
+        assert study.trials()[closest - 1].ratios["p99=1us"] == min(ratios)
+        assert "not reached by any trial" in told["text"]
+
+
+def test_a_workload_that_fails_is_a_trial_without_figures(tmp_path: Path) -> None:
+    with tune(tmp_path / "s.duckdb", ToyMachine(fail=(3, 5)), "p99=9ms") as study:
+        failed = [row for row in study.trials() if row.failed]
+        assert [row.seed for row in failed] == [3, 5]
+        assert {row.failed for row in failed} == {"toy: ended with exit status 1"}
+        assert outcome_of(study) == "met"
+
+
+@pytest.mark.parametrize("search", ["random", "gp"])
+@pytest.mark.parametrize("done", [1, 2, 7, 12, 14])
+def test_an_interrupted_study_goes_on_as_if_nothing_had_been(
+    tmp_path: Path, done: int, search: str
+) -> None:
+    whole, broken = ToyMachine(), ToyMachine(die_after=done)
+    tune(tmp_path / "whole.duckdb", whole, "p99=9ms", search=search).close()
+    with pytest.raises(KeyboardInterrupt):
+        tune(tmp_path / "broken.duckdb", broken, "p99=9ms", search=search)
+    rest = ToyMachine()
+    with tune(tmp_path / "broken.duckdb", rest, "p99=9ms", search=search) as study:
+        assert broken.asked + rest.asked == whole.asked
+        assert outcome_of(study) == "met"

@@ -1,0 +1,119 @@
+"""A machine of two knobs whose latency is a formula: what a tuning does with its trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Latencies
+from rcp.analyzer.latencies.slo import parse
+from rcp.tuner.judge import Judge
+from rcp.tuner.knobs.knob import Knob, Settings
+from rcp.tuner.limits import Limits
+from rcp.tuner.objective import parse as parse_objective
+from rcp.tuner.raw import RawTrial
+from rcp.tuner.searches import maker
+from rcp.tuner.study import Row, Study
+from rcp.tuner.trial import Description
+from rcp.tuner.tune import Tools, Tuning
+from rcp.tuner.workload import Trial
+
+KNOBS = (
+    Knob("disk.scheduler", "order of I/O", "", "stock", "none", "choice", choices=("none", "rcp")),
+    Knob(
+        "iosched.tokens",
+        "background requests at the device",
+        "",
+        "rcp",
+        1,
+        "log",
+        1,
+        64,
+        needs={"disk.scheduler": ("rcp",)},
+        helps=("queue",),
+    ),
+)
+_N = 2000
+
+
+class ToyMachine:
+    """Latency is 40 ms under none, else tokens milliseconds; the background likes tokens.
+
+    *die_after* ends the tuning by KeyboardInterrupt in place of that trial, *fail* names seeds
+    whose workload fails, *worse_by* makes each later trial slower.
+    """
+
+    def __init__(
+        self,
+        *,
+        die_after: int = 10**9,
+        fail: tuple[int, ...] = (),
+        drift: float = 0.0,
+        name: str = "toy",
+    ):
+        self.die_after, self.fail, self.drift, self.name = die_after, fail, drift, name
+        self.asked: list[tuple[dict[str, object], int]] = []
+
+    def describe(self) -> Description:
+        """Two knobs, the scheduler none."""
+        return Description(
+            KNOBS,
+            {"disk.scheduler": "none"},
+            {"machine": self.name, "kernel": "none", "clock": "none"},
+        )
+
+    def trial(self, settings: Settings, seed: int, *, record: bool) -> RawTrial:
+        """The formula, with one in a thousand requests ten times as slow."""
+        if len(self.asked) >= self.die_after:
+            raise KeyboardInterrupt
+        self.asked.append((dict(settings), seed))
+        if seed in self.fail:
+            return RawTrial(settings, settings, failed="toy: ended with exit status 1", wall_s=1.0)
+        rcp = settings.get("disk.scheduler") == "rcp"
+        tokens = int(settings.get("iosched.tokens", 1)) if rcp else 40
+        base_ns = round(tokens * 1e6 * (1 + self.drift * seed))
+        times = np.full(_N, base_ns, np.int64)
+        times[:: _N // 4] *= 10
+        latencies = Latencies("toy", {"read": times}, values={"background": 10.0 * tokens})
+        run = Trial(latencies, 0, 10**9, 0, values=latencies.values)
+        return RawTrial(settings, settings, run, wall_s=1.0)
+
+
+class _Silent:
+    def begun(self, phase: str, why: str, settings: Settings) -> None:
+        """Say nothing."""
+
+    def ended(self, row: Row, left_s: float | None) -> None:
+        """Say nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+
+def tune(path: Path, machine: ToyMachine, slo: str, *, search: str = "random") -> Study:
+    """Tune it, or go on with what *path* holds; return the open study."""
+    judge = Judge(parse(slo), parse_objective("background"))
+    found = machine.describe()
+    if path.exists():
+        study = Study.open(path, read_only=False)
+    else:
+        study = Study.create(
+            path,
+            {
+                **found.facts,
+                "slo": slo,
+                "objective": "background",
+                "knobs": "auto",
+                "search": search,
+            },
+            found.knobs,
+        )
+        study.set_initial(found.values)
+    tools = Tools(machine, judge, maker(search, [slo], 1), _Silent())
+    try:
+        Tuning(study, tools, Limits(n_trials=10, confirm_runs=2)).run()
+    except BaseException:
+        study.close()
+        raise
+    return study
