@@ -16,7 +16,7 @@ from rcp.analyzer.export.command import export
 from rcp.analyzer.roles_command import roles
 from rcp.probes.cli import doctor, live_command_of, record_command
 from rcp.probes.live_cli import Analysis
-from rcp.probes.spool import PACKED_SUFFIX, Spool, SpoolError, is_spool
+from rcp.probes.spool import PACKED_SUFFIX, Spool, SpoolError
 
 if TYPE_CHECKING:
     from rcp.analyzer.store import Store
@@ -81,25 +81,6 @@ def formatted(command: Command) -> Command:
     )(command)
 
 
-def _load_packed(archive: Path) -> Store:
-    from rcp.analyzer.load import load_in_memory
-    from rcp.probes.spool import unpack
-
-    with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
-        return load_in_memory(unpack(archive, Path(folder)))
-
-
-def _open(path: Path) -> Store:
-    from rcp.analyzer.load import load_in_memory
-    from rcp.analyzer.store import open_store
-
-    if path.is_dir() or is_spool(path):
-        return load_in_memory(path)
-    if path.exists() and path.name.endswith(PACKED_SUFFIX):
-        return _load_packed(path)
-    return open_store(path)
-
-
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn the errors of stores and spools into ``CliError``."""
@@ -120,7 +101,9 @@ def one_line_errors() -> Iterator[None]:
 @contextmanager
 def recording(path: Path) -> Iterator[Store]:
     """Open any kind of recording read-only; errors become ``CliError``."""
-    with one_line_errors(), _open(path) as store:
+    from rcp.analyzer.opening import open_recording
+
+    with one_line_errors(), open_recording(path) as store:
         yield store
 
 

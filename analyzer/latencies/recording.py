@@ -8,14 +8,13 @@ behind its schedule shows in the client's own figures only.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.probes.spool import PACKED_SUFFIX, SpoolError, is_spool, unpack
+from rcp.probes.spool import PACKED_SUFFIX, is_spool
 
 if TYPE_CHECKING:
     from rcp.analyzer.store import Store
@@ -66,25 +65,14 @@ def is_recording(path: Path, head: bytes) -> bool:
 def read(path: Path) -> Latencies:
     """Return the foreground requests of a recording; raise LatencyError."""
     # The guest of the lab has no DuckDB, and reads other formats.
+    from rcp.analyzer.opening import open_recording
     from rcp.analyzer.store import StoreError
 
     try:
-        with _open(path) as store:
+        with open_recording(path) as store:
             return _read(store, path)
-    except (StoreError, SpoolError) as error:
+    except StoreError as error:
         raise LatencyError(str(error)) from error
-
-
-def _open(path: Path) -> Store:
-    from rcp.analyzer.load import load_in_memory
-    from rcp.analyzer.store import open_store
-
-    if path.is_dir():
-        return load_in_memory(path)
-    if path.name.endswith(PACKED_SUFFIX):
-        with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
-            return load_in_memory(unpack(path, Path(folder)))
-    return open_store(path)
 
 
 def _read(store: Store, path: Path) -> Latencies:

@@ -91,10 +91,10 @@ def test_a_recording_without_foreground_requests_is_told(tmp_path: Path) -> None
 
 
 def test_a_real_recording_has_the_quantiles_of_its_report() -> None:
-    from rcp.analyzer.cli import _open
+    from rcp.analyzer.opening import open_recording
 
     latencies = open_latencies(FIXTURE)
-    with _open(FIXTURE) as store:
+    with open_recording(FIXTURE) as store:
         rows = store.query(
             "SELECT name, n, p50_dur, p99_dur, max_dur FROM request_latency "
             "WHERE role = 'foreground'"
