@@ -7,6 +7,7 @@ not as its sum says is damage.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
@@ -150,7 +151,7 @@ class Journal:
                 os.ftruncate(self._handle, self._length)
             written = os.pwrite(self._handle, line, self._length)
             if written != len(line):
-                raise OSError(28, "no space left")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             self._step(f"the journal told {record['kind']}")
             if sync:
                 self.sync()

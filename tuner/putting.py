@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rcp.tuner.errors import KnobGoneError
+from rcp.tuner.errors import JournalError, KnobGoneError, KnobRefusedError
 from rcp.tuner.journal import Journal, Record
 from rcp.tuner.knobs.cell import checked
 from rcp.tuner.knobs.handle import Handle
@@ -19,20 +19,26 @@ class Putter:
         self.tree = tree
         self.ledger = ledger
         self._journal = journal
+        self.must_tell = True
+        """Whether a journal that cannot be written stops the work; it must not stop restoring."""
         self.n_writes = 0
         self.handles: dict[str, Handle] = dict(ledger.handles)
         """All that a write may reset; the tuner adds those it knows besides the journal's."""
 
     def tell(self, record: Record, *, sync: bool = True) -> None:
         """Put a record in the journal, then in the ledger."""
-        self._journal.append(record, sync=sync)
+        try:
+            self._journal.append(record, sync=sync)
+        except JournalError:
+            if self.must_tell:
+                raise
         self.ledger.take_in(record)
 
     def state(self, handle: Handle) -> str | None:
-        """Return what a knob holds; None if it is not there now."""
+        """Return what a knob holds; None if it is not there now, or refuses to be read."""
         try:
             return handle.cell.state(self.tree)
-        except KnobGoneError:
+        except (KnobGoneError, KnobRefusedError):
             return None
 
     def put(self, handle: Handle, wanted: str) -> None:

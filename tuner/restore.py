@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rcp.tuner.errors import KnobError, TuneError
+from rcp.tuner.errors import KnobError, KnobGoneError, TuneError
 from rcp.tuner.journal import Journal, Reading, read, set_aside
 from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.tree import Step, Tree, no_step
@@ -18,6 +18,7 @@ from rcp.tuner.ledger import Ledger, from_records
 from rcp.tuner.putting import Putter, by_rank
 
 _PASSES = 3
+_GONE = "it is gone with its disk, its scheduler or its task."
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -65,6 +66,7 @@ def put_back(putter: Putter, damaged: tuple[int, ...] | None = None) -> Restorat
     looked at too, so that a write which the journal lost does not go unnoticed.
     """
     done = Restoration(damaged=damaged or ())
+    putter.must_tell = False  # a full disk is no reason to leave a machine as it is
     ledger = putter.ledger
     newest_first = [
         ledger.handles[name] for name in reversed(ledger.touched) if name in ledger.handles
@@ -114,7 +116,7 @@ def _put(putter: Putter, handle: Handle, done: Restoration) -> None:
     if found is None and name not in putter.ledger.touched and not done.damaged:
         return
     if found is None:
-        done.left[name] = "it is gone with its disk, its scheduler or its task."
+        done.left[name] = _GONE
         return
     if putter.ledger.holds(handle, found, original):
         done.failed.pop(name, None)
@@ -123,6 +125,9 @@ def _put(putter: Putter, handle: Handle, done: Restoration) -> None:
         return
     try:
         putter.put(handle, original)
+    except KnobGoneError:
+        done.left[name] = _GONE
+        return
     except KnobError as error:
         by_hand = "; ".join(w.line for w in handle.cell.writes(putter.tree, original))
         done.failed[name] = f"{error} By hand: {by_hand}"

@@ -44,6 +44,8 @@ class Settling:
         self._putter = putter
         self._base: dict[str, str] = dict(putter.ledger.original)
         """What a knob holds that is not set: by the machine, or by a scheduler or profile set."""
+        self._learned: dict[tuple[str, str], dict[str, str]] = {}
+        """What a scheduler or a profile was seen to give others."""
 
     def apply(self, settings: Settings) -> None:
         """Set knobs; see ``KnobSession.apply``."""
@@ -116,13 +118,18 @@ class Settling:
     def _rebase(self, handle: Handle, target: str) -> None:
         """Take what the kernel gave other knobs as theirs, unless this is as it was before."""
         ledger = self._putter.ledger
+        learned = self._learned.setdefault((handle.name, target), {})
         original = ledger.original.get(handle.name)
         restored = original is not None and handle.cell.same(target, original)
         for name in handle.may_change(self._putter.handles):
             if restored and name in ledger.original:
                 self._base[name] = ledger.original[name]
             elif name in ledger.expected:
-                self._base[name] = ledger.expected[name]
+                held = ledger.expected[name]
+                # What the tuner has set may have been left as it was: then it tells nothing.
+                if name not in handle.stirs or name not in ledger.wanted:
+                    learned[name] = held
+                self._base[name] = learned.get(name, ledger.original.get(name, held))
 
     def _stand_aside(self, handles: list[Handle], settings: Settings) -> None:
         """Raise AdminChangedError if somebody else set one of these since it was last looked at."""

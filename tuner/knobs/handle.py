@@ -43,11 +43,13 @@ class Handle:
     cell: Cell
     rank: int = VALUE
     resets: tuple[str, ...] = ()
-    """Globs of names of knobs that writing this one may change."""
+    """Globs of names of knobs that writing this one sets, or says that they are changed."""
+    stirs: tuple[str, ...] = ()
+    """The same of knobs that it changes only if nobody has set them."""
 
     def may_change(self, names: Iterable[str]) -> list[str]:
         """Return those of *names*, other than its own, that writing it may change."""
-        globs = self.resets
+        globs = (*self.resets, *self.stirs)
         return [
             name
             for name in names
@@ -62,6 +64,7 @@ class Handle:
             "cell": {"kind": cell.kind, **asdict(cell)},
             "rank": self.rank,
             "resets": list(self.resets),
+            "stirs": list(self.stirs),
         }
 
 
@@ -70,4 +73,5 @@ def from_json(told: Mapping[str, Any]) -> Handle:
     fields = dict(told["cell"])
     kind = _CELLS[fields.pop("kind")]
     plain = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
-    return Handle(told["name"], kind(**plain), told["rank"], tuple(told["resets"]))
+    others = (tuple(told[key]) for key in ("resets", "stirs"))
+    return Handle(told["name"], kind(**plain), told["rank"], *others)

@@ -76,7 +76,7 @@ def rcp_knobs(tree: Tree) -> Iterator[Found]:
             choices=choices,
             helps=helps,
         ),
-        Handle("rcp.profile", profile, PROFILE, ("rcp.*", "*iosched.*")),
+        Handle("rcp.profile", profile, PROFILE, _of_profile()),
     )
     for name, what, default, words, against in _WORDS:
         yield (
@@ -92,6 +92,14 @@ def rcp_knobs(tree: Tree) -> Iterator[Found]:
             ),
             _handle(f"rcp.dirty.{name}", f"{_RCP}/dirty/{name}"),
         )
+
+
+def _of_profile() -> tuple[str, ...]:
+    """Return globs of the knobs that a profile sets, on this disk and any other."""
+    names = (*(row[0] for row in _IOSCHED_NUMBERS), *(row[0] for row in _IOSCHED_WORDS))
+    own = (*names, "split_kb", "strict", "bypass")
+    switches = ("rcp.enable", "rcp.dirty.enable")
+    return (*switches, *(f"iosched.{name}" for name in own), "*:iosched.*")
 
 
 def _handle(name: str, place: str) -> Handle:

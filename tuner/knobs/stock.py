@@ -90,7 +90,8 @@ def disk_knobs(tree: Tree, disk: str) -> Iterator[Found]:
             ),
             Handle(
                 *("disk.scheduler", chosen, SCHEDULER),
-                ("iosched.*", "disk.nr_requests", "disk.wbt_lat_usec"),
+                ("iosched.*", "disk.nr_requests"),
+                stirs=("disk.wbt_lat_usec",),
             ),
         )
     yield from _queue_knobs(tree, queue, tuple(word for word in offered if word != "none"))
@@ -134,7 +135,12 @@ def _queue_knobs(tree: Tree, queue: str, schedulers: tuple[str, ...]) -> Iterato
                 needs={"disk.scheduler": schedulers},
                 helps=("admission_tag", "queue"),
             ),
-            Handle("disk.nr_requests", FileCell(f"{queue}/nr_requests"), LIMIT, ("iosched.*",)),
+            Handle(
+                "disk.nr_requests",
+                FileCell(f"{queue}/nr_requests"),
+                LIMIT,
+                ("iosched.async_depth",),
+            ),
         )
     if tree.writable(f"{queue}/max_sectors_kb"):
         most = int(tree.read(f"{queue}/max_hw_sectors_kb"))

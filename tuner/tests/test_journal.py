@@ -46,12 +46,12 @@ class Left:
             recover(self.machine, self.folder)
             in_child(partial(tune, few(self.machine), self.folder, TRIALS, KillAt(n)))
             n -= 1
-        self.after = self.machine.contents()
+        self.after = self.machine.everything()
         self.data = journal.path_in(self.folder).read_bytes()
         (self.folder / "lock").unlink()
 
     def again(self, data: bytes) -> None:
-        now = self.machine.contents()
+        now = self.machine.everything()
         for place in now.keys() - self.after.keys():
             self.machine.path(place).unlink()
         for place, text in self.after.items():

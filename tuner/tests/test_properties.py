@@ -20,7 +20,7 @@ from rcp.tuner.restore import recover
 from rcp.tuner.session import KnobSession
 
 _SLOW = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 

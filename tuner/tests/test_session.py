@@ -1,6 +1,7 @@
 """A session over a machine of files: what it sets, what it refuses, and that all is put back."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
+from rcp.fixtures.scenarios.knobs.kill import in_child
 from rcp.tuner.errors import (
     AdminChangedError,
+    JournalError,
     KnobError,
     KnobGoneError,
     KnobRefusedError,
@@ -183,6 +186,36 @@ def test_what_the_kernel_refuses_is_told_and_the_rest_put_back(
         "/sys/block/sda/queue/nr_requests: does not take 512: Invalid argument."
     )
     assert machine.contents() == before
+
+
+def fill_the_disk(machine: FakeMachine, folder: Path) -> None:
+    """Let no file of this process grow beyond the journal's size, once a knob is set."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with KnobSession(catalog(machine, "sda"), folder) as session:
+        session.apply({"vm.dirty_bytes": 1 << 25})
+        size = (folder / "journal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, size + 10))
+        session.apply({"disk.scheduler": "bfq"})
+
+
+def test_a_full_disk_stops_the_tuner_but_not_the_restoring(
+    machine: FakeMachine, folder: Path
+) -> None:
+    before = machine.contents()
+    errors = folder.parent / "error"
+
+    def tune() -> None:
+        try:
+            fill_the_disk(machine, folder)
+        except JournalError as error:
+            errors.write_text(str(error))
+
+    assert in_child(tune) == 0
+    assert errors.read_text() == f"{folder}/journal: cannot be written: No space left on device."
+    assert machine.contents() == before
+    with KnobSession(catalog(machine, "sda"), folder) as session:
+        assert session.recovered is not None
+        assert session.recovered.restored == {}
 
 
 def test_two_tuners_do_not_meet(knobs: Catalog, folder: Path) -> None:
