@@ -14,7 +14,7 @@ from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.tuner.source import RECORDING, Source
 from rcp.tuner.workload import ABORT_PERIOD_S, Abort, Trial, WorkloadError, run_workload
 
-ATTACHED = "attached.duckdb"
+ATTACHED = "attached.spool"
 """The recording of a window."""
 
 _RECORDER = "rcp-trace"

@@ -14,6 +14,7 @@ from rcp.analyzer.latencies.latency import (
     Latencies,
     LatencyError,
     Times,
+    needed_to_read,
     to_ns,
     unit_ns,
 )
@@ -53,8 +54,8 @@ def _unit_of(column: str) -> str | None:
 
 def read(path: Path, column: str, unit: str | None) -> Latencies:
     """Return the latencies of a column, in the file's order; raise LatencyError."""
-    # The guest of the lab has no DuckDB, and reads other formats.
-    from rcp.analyzer.store import Store, StoreError
+    with needed_to_read(path):
+        from rcp.analyzer.store import Store, StoreError
 
     try:
         with Store.create(None, str(path)) as store:

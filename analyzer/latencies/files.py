@@ -56,16 +56,18 @@ def _matching(pattern: str) -> list[Path]:
 
 def _told(path: Path) -> Format:
     """Return the format a file is in; raise LatencyError when it is in none."""
-    head = b""
-    if path.is_file():
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if not head.strip():
-            raise LatencyError(f"{path} is empty: the program wrote no latencies.")
+    head = _head(path) if path.is_file() else b""
+    if path.is_file() and not head.strip():
+        raise LatencyError(f"{path} is empty: the program wrote no latencies.")
     for known in FORMATS:
         if known.looks_like(path, head):
             return known
     raise LatencyError(f"{path} is in no known format: known are {_known()}.")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
 
 
 def _read(path: Path, column: str, known: Format, unit: str | None) -> Latencies:
@@ -124,6 +126,8 @@ class _GrowingFile:
         if size == self._offset:
             return []
         if self._known is None:
+            if b"\n" not in _head(self._path):  # half a line may look like another format's
+                return []
             self._known = _told(self._path)
         if self._known.start is None:
             return []

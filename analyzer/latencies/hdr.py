@@ -13,7 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, to_ns, unit_ns
+from rcp.analyzer.latencies.latency import (
+    Histogram,
+    Latencies,
+    LatencyError,
+    needed_to_read,
+    to_ns,
+    unit_ns,
+)
 from rcp.analyzer.latencies.lines import NO_KIND
 
 _HEADING = re.compile(r"^\s*Value\s+Percentile\s+TotalCount", re.MULTILINE)
@@ -105,9 +112,9 @@ def _fields(where: str, line: str) -> tuple[str, float, float, str]:
 
 def _decoded(where: str, data: str) -> dict[int, int]:
     """Return the counts of a compressed histogram by their longest latency."""
-    from hdrh.codec import HdrCookieException, HdrLengthException
-    from hdrh.histogram import HdrHistogram
-
+    with needed_to_read(where):
+        from hdrh.codec import HdrCookieException, HdrLengthException
+        from hdrh.histogram import HdrHistogram
     try:
         histogram = HdrHistogram.decode(data)
         return {

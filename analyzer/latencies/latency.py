@@ -6,7 +6,8 @@ what can be judged is then less, and ``slo.measure`` says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -100,6 +101,17 @@ class Latencies:
 def fail(source: object, fault: str, remedy: str) -> NoReturn:
     """Raise the LatencyError of a source."""
     raise LatencyError(f"{source} {fault}: {remedy}.")
+
+
+@contextmanager
+def needed_to_read(source: object) -> Iterator[None]:
+    """Say which package a source needs, where it is not installed: the lab's guest has few."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise LatencyError(
+            f"{source} cannot be read without {error.name}: install it with pip."
+        ) from error
 
 
 def unit_ns(unit: str, source: object) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rcp.analyzer.latencies.latency import Latencies, LatencyError
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, needed_to_read
 from rcp.probes.spool import PACKED_SUFFIX, is_spool
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ def is_recording(path: Path, head: bytes) -> bool:
 
 def read(path: Path) -> Latencies:
     """Return the foreground requests of a recording; raise LatencyError."""
-    # The guest of the lab has no DuckDB, and reads other formats.
-    from rcp.analyzer.opening import open_recording
-    from rcp.analyzer.store import StoreError
-
+    with needed_to_read(path):
+        from rcp.analyzer.opening import open_recording
+        from rcp.analyzer.store import StoreError
     try:
         with open_recording(path) as store:
             return _read(store, path)

@@ -93,3 +93,13 @@ def test_a_log_that_is_no_log_is_told(tmp_path: Path) -> None:
     script = f"while :; do echo 1ms nonsense >> {path}; sleep 0.02; done"
     with running(script) as pid, pytest.raises(WorkloadError, match=r"^process .* is in no known"):
         attach(pid, 1.0, Source(str(path)), out=tmp_path)
+
+
+def test_without_a_recorder_nothing_can_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running("sleep 30") as pid:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(WorkloadError) as error:
+            attach(pid, 0.2, Source(), out=tmp_path)
+    assert str(error.value) == "rcp-trace is not in $PATH: install rcp where rcp-tune runs."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,21 @@ def test_an_unknown_format_is_told(tmp_path: Path) -> None:
         open_latencies(tmp_path, "fio")
 
 
+def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("latency_us\n1\n")
+    program = (
+        "import sys; sys.modules['duckdb'] = None\n"
+        "from rcp.analyzer.latencies.files import LatencyError, open_latencies\n"
+        "try: open_latencies(sys.argv[1])\n"
+        "except LatencyError as error: print(error)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, path], check=True, capture_output=True, text=True
+    )
+    assert told.stdout == f"{path} cannot be read without duckdb: install it with pip.\n"
+
+
 def test_a_growing_file_is_read_by_whole_lines(tmp_path: Path) -> None:
     growing = Growing(f"{tmp_path}/x_lat.*.log")
     assert growing.poll().n == 0
@@ -119,6 +136,15 @@ def test_a_growing_file_is_read_by_whole_lines(tmp_path: Path) -> None:
     assert growing.poll().by_kind["read"].tolist() == [40, 41]
     (tmp_path / "x_lat.2.log").write_text("1, 99, 1, 4096, 0, 0\n")
     assert growing.poll().by_kind["write"].tolist() == [99]
+
+
+def test_half_a_first_line_does_not_tell_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    path.write_text("1")
+    growing = Growing(str(path))
+    assert growing.poll().n == 0
+    path.write_text(FIO)
+    assert growing.poll().by_kind["read"].tolist() == [20000, 25000]
 
 
 def test_a_growing_file_can_be_read_from_its_end(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.slo import measure, parse
 from rcp.analyzer.load import load_spool
+from rcp.analyzer.opening import open_recording
 from rcp.fixtures.synth import READ, WRITE, Synth
 from rcp.probes.spool import pack
 
@@ -91,8 +92,6 @@ def test_a_recording_without_foreground_requests_is_told(tmp_path: Path) -> None
 
 
 def test_a_real_recording_has_the_quantiles_of_its_report() -> None:
-    from rcp.analyzer.opening import open_recording
-
     latencies = open_latencies(FIXTURE)
     with open_recording(FIXTURE) as store:
         rows = store.query(
