@@ -11,7 +11,7 @@ LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
-	typecheck bench costs cases kernel policies policy-cost rcpdisk docs fixtures clean
+	typecheck bench costs cases kernel policies policy-cost rcpdisk searches docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -84,6 +84,13 @@ policy-cost: kernel ## what the patches cost in instructions: docs/results/polic
 	@echo "==> reads and writes on both kernels in the lab, usually 5 minutes"
 	@$(BIN)/python -m rcp.fixtures.policy_cost > build/policy-cost.md
 	@mv build/policy-cost.md docs/results/policy-cost.md
+
+searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
+	@echo "==> replaying searches, usually 5-10 minutes"
+	@mkdir -p build docs/results
+	@$(BIN)/python -m rcp.tuner.bench > build/searches.md
+	@mv build/searches.md docs/results/searches.md
+	@head -n 40 docs/results/searches.md
 
 rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
 	@echo "==> fio on rcpdisk in the lab, usually 2-3 minutes"

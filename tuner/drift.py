@@ -14,8 +14,8 @@ from dataclasses import dataclass
 EVERY = 8
 """Trials between two baselines: an eighth of the budget, and no more than that is lost to drift."""
 
-# Runs of the same settings differ by 5 % and more in a tail (docs/results/tuning.md has the figures
-# measured); a third is what no more than a drift explains.
+# Runs of the same settings differ by about a tenth in a tail (docs/results/searches.md): a third is
+# three times that, and little enough to matter beside what knobs do.
 _LEAST = math.log(1.33)
 # So many standard deviations of the baselines so far.
 _DEVIATIONS = 3.0

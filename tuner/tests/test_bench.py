@@ -2,7 +2,9 @@
 
 import pytest
 
-from rcp.tuner.bench import between_runs, costs, replay, section
+from rcp.tuner.bench import costs, replay
+from rcp.tuner.bench_page import costs_table, section
+from rcp.tuner.bench_runs import Runs, between_runs, made_up
 from rcp.tuner.knobs.knob import Knob, Settings
 from rcp.tuner.search.table import Goal, Row, Table
 
@@ -42,19 +44,31 @@ def test_without_an_answer_nothing_is_chosen() -> None:
 
 
 def test_runs_differ_by_their_pooled_deviation() -> None:
-    # log 1, log 1.1, twice: a deviation of log(1.1)/2 * sqrt(4/3)
+    # of four runs, two and two log(1.1) apart: half of that, times the root of 4/3
     assert between_runs(_table(), GOAL) == pytest.approx(0.05503, abs=1e-4)
+
+
+def test_missing_runs_differ_by_what_others_do() -> None:
+    table = _table()
+    assert made_up(table) == 1
+    ratios = set()
+    for seed in range(30):
+        order = Runs(table, GOAL, seed)._order({"disk.scheduler": "none"})
+        assert order[0].ratios["p99=5ms"] == 8
+        assert {told.objective for told in order} == {200}
+        ratios |= {round(told.ratios["p99=5ms"], 3) for told in order}
+    assert ratios == {8.0, 8.8, round(8 / 1.1, 3)}
 
 
 def test_the_section_has_a_row_for_each_search() -> None:
     replays = [replay("random", _table(), GOAL, seed, 8) for seed in range(3)]
     text = section(GOAL, replays, 8, _table())
-    assert text.startswith("### p99=5ms\n\n3 seeds, 8 trials each, on 8 settings measured;")
-    assert "| random | " in text
-    assert "| 3/3 | 8 (8–8) |" in text.replace("0 (0–0)", "8 (8–8)")
+    assert text.startswith("## p99=5ms\n\n3 seeds, 8 trials each, on 8 settings measured.")
+    assert "| random | 3 (3–6) | 3/3 | " in text
 
 
 def test_what_a_proposal_takes_is_measured_for_each_search() -> None:
     found = list(costs(_table(), GOAL, counts=[3]))
     assert [(one.search, one.trials) for one in found] == [("gp", 3), ("tpe", 3), ("random", 3)]
     assert all(one.wall_s > 0 for one in found)
+    assert len(costs_table(found).splitlines()) == 9
