@@ -31,14 +31,16 @@ class Source:
 
 
 def parse_source(text: str) -> Source:
-    """Return the source of ``lines``, ``lines:us``, ``PATH`` or ``FORMAT:PATH``."""
+    """Return the source of ``lines``, ``lines:UNIT``, ``PATH`` or ``FORMAT:[UNIT:]PATH``."""
     head, colon, rest = text.partition(":")
     if head == LINES and (not rest or rest in UNITS_NS):
         return Source(unit=rest or None)
+    format, unit = AUTO, None
     if colon and head in BY_NAME:
         text, format = rest, head
-    else:
-        format = AUTO
+        head, colon, rest = text.partition(":")
+        if colon and head in UNITS_NS:
+            text, unit = rest, head
     if not text:
         raise SourceError("the source of latencies has no name: write lines, or a file's path.")
-    return Source(text, format)
+    return Source(text, format, unit)

@@ -14,10 +14,11 @@ AUTO = "auto"
 def open_latencies(path: Path | str, format: str = AUTO, unit: str | None = None) -> Latencies:
     """Return the latencies of a file, of several (``out/*.log``), or of ``FILE:column``.
 
-    *unit* is of numbers that have none. Raises LatencyError.
+    With a format whose programs name their files themselves (pgbench, fio-log), a path may also be
+    the prefix that the program was given. *unit* is of numbers that have none. Raises LatencyError.
     """
     known = _named(format)
-    found, column = _split(str(path))
+    found, column = _split(str(path), known)
     parts = [_read(one, column, known or _told(one), unit) for one in found]
     latencies = merged(parts, str(path))
     if not latencies.kinds:
@@ -35,11 +36,11 @@ def _known() -> str:
     return ", ".join(BY_NAME)
 
 
-def _split(path: str) -> tuple[list[Path], str]:
+def _split(path: str, known: Format | None) -> tuple[list[Path], str]:
     """Return the files that a user named, and the column."""
     if Path(path).exists():
         return [Path(path)], ""
-    several = _matching(path)
+    several = _matching(path, known)
     if several:
         return several, ""
     file, colon, column = path.rpartition(":")
@@ -48,8 +49,15 @@ def _split(path: str) -> tuple[list[Path], str]:
     raise LatencyError(f"{path} does not exist: check what the program writes, and where.")
 
 
-def _matching(pattern: str) -> list[Path]:
-    """Return the files that a pattern of a shell's names, sorted."""
+def _matching(pattern: str, known: Format | None) -> list[Path]:
+    """Return the files that a pattern of a shell's names, or a program's prefix, sorted."""
+    found = _glob(pattern)
+    if not found and known is not None and known.of_prefix:
+        found = _glob(pattern + known.of_prefix)
+    return found
+
+
+def _glob(pattern: str) -> list[Path]:
     start = Path("/") if pattern.startswith("/") else Path()
     return sorted(start.glob(pattern.lstrip("/"))) if pattern.strip("/") else []
 
@@ -97,7 +105,7 @@ class Growing:
 
     def _find(self) -> None:
         single = Path(self._pattern)
-        for path in [single] if single.is_file() else _matching(self._pattern):
+        for path in [single] if single.is_file() else _matching(self._pattern, self._format):
             self._files.setdefault(path, _GrowingFile(path, self._format, self._unit))
 
     def poll(self) -> Latencies:

@@ -23,13 +23,15 @@ class Format:
     """How files of one format are told and read: by pieces, while they grow, or whole.
 
     ``start`` takes what messages call the source, and the unit of its numbers; ``read`` takes a
-    path, the column, and the unit.
+    path, the column, and the unit. ``of_prefix`` is what the program's own files are called when
+    it was given the path as the beginning of their names, for a shell's pattern.
     """
 
     name: str
     looks_like: Look
     start: Callable[[str, str | None], PieceParser] | None = None
     read: Callable[[Path, str, str | None], Latencies] | None = None
+    of_prefix: str = ""
 
 
 def _by_head(is_one: Callable[[bytes], bool]) -> Look:
@@ -77,11 +79,13 @@ FORMATS = (
         "pgbench",
         _by_head(pgbench.is_pgbench),
         start=lambda source, unit: pgbench.parse,
+        of_prefix=".[0-9]*",
     ),
     Format(
         "fio-log",
         _by_head(fio_log.is_fio_log),
         start=lambda source, unit: fio_log.parse,
+        of_prefix="_lat.*log",
     ),
     Format("csv", _by_head(columns.is_csv), read=columns.read),
     Format("lines", _by_head(is_lines), start=_start_lines),

@@ -263,6 +263,9 @@ def test_the_bytes_of_all_its_processes_are_counted(tmp_path: Path) -> None:
         ("fio-log:{out}/x", Source("{out}/x", "fio-log")),
         ("lines:{out}/x", Source("{out}/x", "lines")),
         ("a:b", Source("a:b")),
+        ("hgrm:ms:{out}/x", Source("{out}/x", "hgrm", "ms")),
+        ("csv:{out}/x.csv:latency_us", Source("{out}/x.csv:latency_us", "csv")),
+        ("csv:ms:x.csv:latency", Source("x.csv:latency", "csv", "ms")),
     ],
 )
 def test_a_source_is_lines_or_a_file(text: str, expected: Source) -> None:
@@ -280,7 +283,7 @@ def test_the_lab_has_no_duckdb_and_needs_none() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize("text", ["", "fio-log:"])
+@pytest.mark.parametrize("text", ["", "fio-log:", "hgrm:ms:"])
 def test_a_source_has_a_name(text: str) -> None:
     with pytest.raises(SourceError) as error:
         parse_source(text)

@@ -49,6 +49,20 @@ def test_the_files_of_several_threads_are_one_source(tmp_path: Path) -> None:
     assert latencies.span_s == pytest.approx(0.019)
 
 
+def test_a_programs_prefix_names_its_files(tmp_path: Path) -> None:
+    for name in ("log_lat.1.log", "log_lat.2.log"):
+        (tmp_path / name).write_text(FIO)
+    for name in ("log_clat.1.log", "log.txt"):
+        (tmp_path / name).write_text("nothing known\n")
+    assert open_latencies(tmp_path / "log", "fio-log").n == 6
+    assert Growing(f"{tmp_path}/log", "fio-log").poll().n == 6
+    for name in ("log.258", "log.258.1"):
+        (tmp_path / name).write_text("0 1 3071 0 1767225615 298091\n")
+    assert open_latencies(tmp_path / "log", "pgbench").n == 2
+    with pytest.raises(LatencyError, match="log does not exist"):
+        open_latencies(tmp_path / "log")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
