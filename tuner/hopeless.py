@@ -7,9 +7,13 @@ therefore counts a tenth of the requests only.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rcp.analyzer.latencies.latency import Latencies, Times
+from rcp.analyzer.latencies.slo import Slo
 
 # Requests that suffer from the same thing, as a rule.
 _BURST = 10
@@ -44,3 +48,18 @@ def hopeless(
     search learns most from where the bound is crossed.
     """
     return lower_bound_ns(latencies_ns, share) > factor * bound_ns
+
+
+def giver_up(slos: Sequence[Slo]) -> Callable[[Latencies], bool]:
+    """Return what says whether the latencies of a trial so far cannot meet *slos* any more."""
+
+    def give_up(latencies: Latencies) -> bool:
+        return any(hopeless(_of(slo, latencies), slo.quantile, slo.bound_ns) for slo in slos)
+
+    return give_up
+
+
+def _of(slo: Slo, latencies: Latencies) -> Times:
+    if slo.kind:
+        return latencies.by_kind.get(slo.kind, np.empty(0, np.int64))
+    return np.concatenate([np.empty(0, np.int64), *latencies.by_kind.values()])

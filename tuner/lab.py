@@ -20,6 +20,7 @@ from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.raw import RawTrial, describe_file, trial_file
 from rcp.tuner.trial import Description
+from rcp.tuner.workload import Abort
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,10 @@ class LabMachine:
         facts["scenario_parameters"] = " ".join(self.parameters)
         return replace(found, facts=facts)
 
-    def trial(self, settings: Settings, seed: int, *, record: bool) -> RawTrial:
-        """Boot, make one trial, and read what the guest left."""
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+    ) -> RawTrial:
+        """Boot, make one trial, and read what the guest left; its load prints at its end."""
         out = self.folder / f"trial-{seed}"
         request = {"settings": dict(settings), "seed": seed, "record": record}
         try:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rcp.tuner.attach import ATTACHED, attach
@@ -18,12 +18,12 @@ from rcp.tuner.knobs.catalog import Catalog, Which, catalog
 from rcp.tuner.knobs.group_cell import Groups
 from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.knobs.tree import Tree
-from rcp.tuner.objective import DiskMeter
+from rcp.tuner.objective import DiskMeter, ObjectiveError
 from rcp.tuner.raw import SPOOL, RawTrial
 from rcp.tuner.session import KnobSession
 from rcp.tuner.source import RECORDING, Source
 from rcp.tuner.trial import Description
-from rcp.tuner.workload import Trial, WorkloadError, run_workload
+from rcp.tuner.workload import Abort, Trial, WorkloadError, run_workload
 
 _FIRST = ("disk.scheduler", "rcp.profile")
 
@@ -43,13 +43,14 @@ class LocalMachine:
     timeout_s: float = 900
     journal: Path = DEFAULT_FOLDER
     yes: bool = False
+    tree: Tree = field(default_factory=Tree)
     attach_pid: int = 0
     """A process that runs already, to be listened to for *window_s* in place of the command."""
     window_s: float = 30
 
     def catalog(self) -> Catalog:
         """Return the knobs of this machine; raises KnobError."""
-        return catalog(Tree(), self.disk, self.which, self.groups, yes=self.yes)
+        return catalog(self.tree, self.disk, self.which, self.groups, yes=self.yes)
 
     def describe(self) -> Description:
         """Return the knobs there are; nothing is written."""
@@ -57,20 +58,22 @@ class LocalMachine:
         facts = {**host_facts(self.disk), "machine": " ".join(self.command)}
         return Description(found.knobs, found.current(), facts)
 
-    def trial(self, settings: Settings, seed: int, *, record: bool) -> RawTrial:
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+    ) -> RawTrial:
         """Make one trial; see Machine."""
         out = self.folder / f"trial-{seed}"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         started_s, failed, told, written = time.monotonic(), "", None, dict(settings)
-        meter = DiskMeter(self.disk)
+        meter = _meter(self.disk)
         with KnobSession(self.catalog(), self.journal, yes=self.yes) as session:
             try:
                 written = _apply(session, settings)
-                told = self._measure(out, seed, record or self.source.format == RECORDING)
+                told = self._measure(out, seed, record, give_up)
             except (WorkloadError, KnobGoneError, KnobRefusedError) as error:
                 failed = str(error)
-            moved_bytes = meter.moved_bytes()
+            moved_bytes = meter.moved_bytes() if meter else None
         recordings = (path for path in (out / SPOOL, out / ATTACHED) if path.exists())
         return RawTrial(
             settings,
@@ -82,22 +85,31 @@ class LocalMachine:
             time.monotonic() - started_s,
         )
 
-    def _measure(self, out: Path, seed: int, record: bool) -> Trial:
+    def _measure(self, out: Path, seed: int, record: bool, give_up: Abort | None) -> Trial:
         """Run the workload, or listen to the one that runs already."""
         if self.attach_pid:
-            return attach(self.attach_pid, self.window_s, self.source, out=out)
+            return attach(self.attach_pid, self.window_s, self.source, out=out, abort=give_up)
+        record = record or self.source.format == RECORDING
         return run_workload(
             [*self._recorder(out), *self.command] if record else self.command,
             self.source,
             out=out,
             timeout_s=self.timeout_s,
             env={**os.environ, "SEED": str(seed)},
+            abort=give_up,
         )
 
     def _recorder(self, out: Path) -> list[str]:
         # Of the same installation as this program.
         recorder = Path(sys.argv[0]).resolve().with_name("rcp-trace")
         return [str(recorder), "record", "-o", str(out / SPOOL), *self.roles, "--"]
+
+
+def _meter(disk: str) -> DiskMeter | None:
+    try:
+        return DiskMeter(disk)
+    except ObjectiveError:
+        return None
 
 
 def _apply(session: KnobSession, settings: Settings) -> dict[str, Value]:

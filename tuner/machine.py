@@ -7,6 +7,7 @@ from typing import Protocol
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.raw import RawTrial
 from rcp.tuner.trial import Description
+from rcp.tuner.workload import Abort
 
 
 class Machine(Protocol):
@@ -15,9 +16,12 @@ class Machine(Protocol):
     def describe(self) -> Description:
         """Return the knobs there are; nothing is written."""
 
-    def trial(self, settings: Settings, seed: int, *, record: bool) -> RawTrial:
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+    ) -> RawTrial:
         """Set the knobs, run the workload, put the knobs back, return what it left.
 
-        *seed* tells the workload what to differ by; *record* asks for a recording of the causes.
+        *seed* tells the workload what to differ by; *record* asks for a recording of the causes;
+        *give_up* is asked now and then whether the latencies so far make the rest pointless.
         Whatever fails in the workload is in the trial's ``failed``; TuneError is for the rest.
         """

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from rcp.tuner import ablation, confirm, drift
 from rcp.tuner.causes import causes_of
 from rcp.tuner.errors import TuneError
+from rcp.tuner.hopeless import giver_up
 from rcp.tuner.judge import Judge
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.limits import Budget, Limits
@@ -87,7 +88,8 @@ class Tuning:
         seed = len(self._rows) + 1
         self._tools.listener.begun(phase, why, settings)
         recorded = record and self._limits.record
-        raw = self._tools.machine.trial(settings, seed, record=recorded)
+        give_up = giver_up(self._tools.judge.slos) if phase == SEARCH else None
+        raw = self._tools.machine.trial(settings, seed, record=recorded, give_up=give_up)
         measurement = self._tools.judge.judge(raw)
         causes = causes_of(raw.recording) if raw.recording else []
         self._study.add(phase, why, seed, measurement, causes)

@@ -17,7 +17,7 @@ from rcp.tuner.searches import maker
 from rcp.tuner.study import Row, Study
 from rcp.tuner.trial import Description
 from rcp.tuner.tune import Tools, Tuning
-from rcp.tuner.workload import Trial
+from rcp.tuner.workload import Abort, Trial
 
 KNOBS = (
     Knob("disk.scheduler", "order of I/O", "", "stock", "none", "choice", choices=("none", "rcp")),
@@ -63,7 +63,9 @@ class ToyMachine:
             {"machine": self.name, "kernel": "none", "clock": "none"},
         )
 
-    def trial(self, settings: Settings, seed: int, *, record: bool) -> RawTrial:
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+    ) -> RawTrial:
         """The formula, with one in a thousand requests ten times as slow."""
         if len(self.asked) >= self.die_after:
             raise KeyboardInterrupt
