@@ -124,11 +124,12 @@ def catalog(
     *,
     yes: bool = False,
 ) -> Catalog:
-    """Return the knobs of this machine for tuning *disk*, as ``sda``; raises KnobError.
+    """Return the knobs of this machine for tuning *disk*, as ``/dev/sda``; raises KnobError.
 
     *which* chooses them: ``stock`` are those any kernel has, ``rcp`` the patch's, ``auto`` all
     there are; a path is a user's own file of knobs. Ranges are the safe ones unless *yes*.
     """
+    disk = disk.removeprefix("/dev/")
     _checked_disk(tree, disk)
     found = list(_found(tree, disk, which, groups or Groups()))
     # Whoever is told of a need must be able to look it up.

@@ -111,6 +111,10 @@ def test_what_is_wrong_is_told_with_file_and_key(
     assert "\n" not in str(error.value)
 
 
+def test_a_disk_may_be_named_by_its_device(machine: FakeMachine) -> None:
+    assert catalog(machine, "/dev/sda") == catalog(machine, "sda")
+
+
 def test_what_is_no_toml_is_told(machine: FakeMachine, tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text("[knobs")

@@ -47,7 +47,7 @@ def test_killed_at_any_step_everything_is_put_back(seen: Any) -> None:
     kills = seen["kills"]
     assert [row["step"] for row in kills if not row["killed"]] == []
     assert len(kills) + sum(row.get("again", False) for row in kills) >= 200
-    assert sum(row["changed"] > 0 for row in kills) > len(kills) / 2
+    assert sum(row["changed"] for row in kills) > 50
     bad = [row for row in kills if row["differences"] or row.get("left") or row.get("failed")]
     assert bad == []
 
