@@ -32,6 +32,9 @@ BASELINE, SEARCH, CONFIRM, RECORD, ABLATION = (
 )
 
 
+_OF_PROFILES = ("rcp.", "iosched.")
+
+
 class Listener(Protocol):
     """Is told how far a tuning is."""
 
@@ -120,7 +123,8 @@ class Tuning:
                 row = self._trial(BASELINE, "again, to see whether the machine has changed", {})
                 search.tell(self._settings_of(row), row.observation)
             settings = search.ask()
-            row = self._trial(SEARCH, getattr(search, "why", "proposed by the model"), settings)
+            why = getattr(search, "why", "proposed by the model")
+            row = self._trial(SEARCH, why, self._to_set(settings))
             search.tell(settings, row.observation)
             done += 1
         return search
@@ -129,6 +133,18 @@ class Tuning:
         """The settings a trial had, as a search sees them: what was not set kept its value."""
         values: dict[str, Value] = {**self._initial(), **row.asked}
         return {k.name: values[k.name] for k in self._study.knobs() if k.name in values}
+
+    def _to_set(self, settings: Settings) -> dict[str, Value]:
+        """Return *settings* without what is as it was: a scheduler may bring another value for it.
+
+        What a profile sets is kept, because there the value the machine had is a choice too.
+        """
+        usual = {knob.name: knob.default for knob in self._study.knobs()}
+        return {
+            name: value
+            for name, value in settings.items()
+            if value != usual[name] or name.startswith(_OF_PROFILES)
+        }
 
     def _initial(self) -> dict[str, Value]:
         return self._study.initial()
@@ -184,12 +200,13 @@ class Tuning:
         done = {json.dumps(row.asked, sort_keys=True): row for row in self._phase(ABLATION)}
         steps: dict[str, tuple[ablation.Step, Observation]] = {}
         for step in ablation.plan(self._study.knobs(), winner[0].asked):
-            row = done.get(json.dumps(dict(step.settings), sort_keys=True))
+            settings = self._to_set(step.settings)
+            row = done.get(json.dumps(settings, sort_keys=True))
             if row is None:
                 if not self._budget.has(self._typical_s()):
                     self._tools.listener.note("the budget leaves no time for the rest of it")
                     break
-                row = self._trial(ABLATION, f"without {step.knob}", step.settings)
+                row = self._trial(ABLATION, f"without {step.knob}", settings)
             steps[step.knob] = (step, row.observation)
         typical = sorted(winner, key=lambda row: worst(row.observation))[len(winner) // 2]
         bought = ablation.bought(typical.observation, steps)
