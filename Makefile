@@ -11,7 +11,7 @@ LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
-	typecheck bench costs cases kernel policies policy-cost rcpdisk searches docs fixtures clean
+	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -84,6 +84,10 @@ policy-cost: kernel ## what the patches cost in instructions: docs/results/polic
 	@echo "==> reads and writes on both kernels in the lab, usually 5 minutes"
 	@$(BIN)/python -m rcp.fixtures.policy_cost > build/policy-cost.md
 	@mv build/policy-cost.md docs/results/policy-cost.md
+
+tune-bench: kernel searches ## tune scenarios in the lab on both kernels: docs/results/tuning.md
+	@echo "==> tunings in the lab, usually 20-40 minutes each; an interrupted one goes on"
+	@$(BIN)/python -m rcp.fixtures.tune_bench --document docs/results/tuning.md
 
 searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
 	@echo "==> replaying searches, usually 5-10 minutes"
