@@ -192,7 +192,8 @@ class Tuning:
                 closest = min(tried, key=lambda row: worst(row.observation))
                 found |= {**_told([closest]), "why": closest.why}
         self._study.decide("verdict", found)
-        if "asked" in found and not self._phase(RECORD):
+        recorded = [row.asked for row in self._phase(RECORD)]
+        if "asked" in found and found["asked"] not in recorded:
             self._trial(RECORD, "what remains under these settings", found["asked"], record=True)
 
     def _ablate(self, winner: Sequence[Row]) -> None:
