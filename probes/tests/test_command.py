@@ -40,10 +40,13 @@ def test_the_exit_status_comes_back(argv: list[str], status: int) -> None:
     assert wait_for(command) == status
 
 
-def test_a_command_that_ignores_sigterm_is_killed() -> None:
-    command = HeldCommand(["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"])
+def test_a_command_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    script = f"trap '' TERM; : > {ready}; while :; do sleep 0.05; done"
+    command = HeldCommand(["sh", "-c", script])
     command.release()
-    time.sleep(0.1)
+    while not ready.exists():
+        time.sleep(0.01)
     assert command.stop(patience_s=0.2) == 128 + signal.SIGKILL
 
 
