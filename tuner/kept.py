@@ -128,6 +128,7 @@ class Kept:
     def rest(self) -> Iterator[tuple[str, bytes]]:
         """End every process and yield what they still wrote."""
         self.end()
+        self._drained_s = time.monotonic() + _DRAIN_S
         for stream, data in self.output(_DRAIN_S, _DRAIN_S):
             if stream != TICK:
                 yield stream, data

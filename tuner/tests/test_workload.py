@@ -218,6 +218,9 @@ def test_the_hook_is_told_of_everything_so_far_and_can_end_it(tmp_path: Path) ->
     assert seen == sorted(seen)
     assert 0 < seen[-1] <= trial.latencies.n
     assert 1 < trial.duration_s < LONG_S
+    # All that it printed is read, though the trial is longer than what is waited for at its end.
+    assert trial.latencies.n == (tmp_path / "stdout.txt").read_text().count("\n")
+    assert trial.written_bytes is not None or not Path("/proc/self/io").exists()
 
 
 def test_the_hook_is_told_of_a_file_that_grows(tmp_path: Path) -> None:
