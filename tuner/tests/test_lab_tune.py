@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
 
 def _rcp_tune(*words: str, expect: tuple[int, ...] = (0,)) -> str:
