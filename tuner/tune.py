@@ -114,14 +114,14 @@ class Tuning:
                 search.ask()
                 done += 1
             if row.phase in (BASELINE, SEARCH):
-                search.tell(self._settings_of(row), row.observation)
+                search.tell(self._complete(row.asked), row.observation)
         while done < self._limits.n_trials:
             if not self._budget.has(self._typical_s() * (2 + 2 * self._limits.confirm_runs)):
                 self._tools.listener.note("the budget leaves no time but to confirm the best")
                 break
             if done and done % self._limits.baseline_every == 0 and self._baseline_is_due(done):
                 row = self._trial(BASELINE, "again, to see whether the machine has changed", {})
-                search.tell(self._settings_of(row), row.observation)
+                search.tell(self._complete(row.asked), row.observation)
             settings = search.ask()
             why = getattr(search, "why", "proposed by the model")
             row = self._trial(SEARCH, why, self._to_set(settings))
@@ -129,9 +129,9 @@ class Tuning:
             done += 1
         return search
 
-    def _settings_of(self, row: Row) -> dict[str, Value]:
-        """The settings a trial had, as a search sees them: what was not set kept its value."""
-        values: dict[str, Value] = {**self._initial(), **row.asked}
+    def _complete(self, asked: Settings) -> dict[str, Value]:
+        """Return the settings as a search sees them: what was not set kept its value."""
+        values: dict[str, Value] = {**self._initial(), **asked}
         return {k.name: values[k.name] for k in self._study.knobs() if k.name in values}
 
     def _to_set(self, settings: Settings) -> dict[str, Value]:
@@ -156,7 +156,14 @@ class Tuning:
         """Run the best candidates afresh; return the runs of the confirmed winner, if any."""
         tried = [(row.asked, row.observation) for row in self._phase(SEARCH)]
         between_runs = confirm.spread([(row.asked, row.observation) for row in self._rows])
-        chance = getattr(search, "chance", None) or confirm.by_margin(tried, between_runs)
+        by_model, by_margin = (
+            getattr(search, "chance", None),
+            confirm.by_margin(tried, between_runs),
+        )
+
+        def chance(settings: Settings) -> float:
+            return by_model(self._complete(settings)) if by_model else by_margin(settings)
+
         met: list[list[Row]] = []
         told = []
         for candidate in confirm.candidates(tried, chance):
