@@ -118,10 +118,11 @@ def candidates(trials: Trials, chance: Chance, count: int = 2) -> list[Candidate
             continue
         settings = dict(key)
         mean = statistics.fmean(told.objective for told in observations)
-        sure = chance(settings) ** FRESH_RUNS
+        once = chance(settings)
+        sure = once**FRESH_RUNS
         # Of an objective to have less of, which is negative, an unsure one is worth less too.
         score = mean * sure if mean >= 0 else mean / max(sure, 1e-6)
-        found.append(Candidate(settings, tuple(observations), chance(settings), score))
+        found.append(Candidate(settings, tuple(observations), once, score))
     found.sort(key=lambda one: -one.score)
     return found[:count]
 

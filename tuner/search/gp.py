@@ -136,6 +136,7 @@ class GpSearch:
         self._history = History(knobs, slos, starts, moving)
         self._widen_after = widen_after
         self._seed = seed
+        self._last: tuple[Numbers, _Models] | None = None
         self.why = ""
         """Why the last settings were asked, in a line."""
 
@@ -166,14 +167,20 @@ class GpSearch:
         if len(self._history.trials) < _LEAST:
             return 0.5
         with threadpool_limits(1):
-            rows = np.array([self._space.numbers(told) for told, _ in self._history.trials])
-            chance = self._models(rows).chance(self._space.numbers(settings)[None, :])
+            _, models = self._fitted()
+            chance = models.chance(self._space.numbers(settings)[None, :])
         return float(np.exp(chance[0]))
+
+    def _fitted(self) -> tuple[Numbers, _Models]:
+        """Return the trials as numbers and the models of them, fitted once after each trial."""
+        if self._last is None or len(self._last[0]) != len(self._history.trials):
+            rows = np.array([self._space.numbers(told) for told, _ in self._history.trials])
+            self._last = rows, self._models(rows)
+        return self._last
 
     def _proposed(self, random: np.random.Generator) -> dict[str, Value]:
         """Return the most promising of many settings, of those not tried if there are any."""
-        rows = np.array([self._space.numbers(settings) for settings, _ in self._history.trials])
-        models = self._models(rows)
+        rows, models = self._fitted()
         gave = np.array([not observation.failed for _, observation in self._history.trials])
         meets, worth, chance = models.meets(rows) & gave, models.worth(rows), models.chance(rows)
         # Near the best that meet the SLOs, then near those that come closest.
