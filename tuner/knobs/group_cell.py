@@ -44,7 +44,9 @@ class IoprioCell:
     pids: tuple[int, ...]
 
     def _threads(self, tree: Tree) -> Iterator[tuple[int, str]]:
-        for pid in (int(name) for name in tree.names("/proc") if name.isdigit()):
+        # Names take a look at every task there is, processes do not.
+        everyone = (int(name) for name in tree.names("/proc") if name.isdigit())
+        for pid in everyone if self.comms else self.pids:
             for tid in (int(name) for name in tree.names(f"/proc/{pid}/task")):
                 comm, start = _told(tree, f"/proc/{pid}/task/{tid}")
                 named = any(fnmatch.fnmatchcase(comm, glob) for glob in self.comms)
