@@ -65,9 +65,14 @@ class Catalog:
     def besides(self) -> Iterator[Handle]:
         """Yield handles of what is there now and may be reset by writing knobs.
 
-        These are all knobs of the disk's scheduler, of which the catalog has some, and, as a
-        profile of rcp is for every disk, those of other disks that use the scheduler rcp.
+        These are all knobs of the disk's scheduler, of which the catalog has some, what a switch
+        of it sets besides, and, as a profile of rcp is for every disk, the knobs of other disks
+        that use the scheduler rcp.
         """
+        if scheduler := self.handles.get("disk.scheduler"):
+            for _, handle in stock.disk_knobs(self.tree, self.disk):
+                if handle.name not in self.handles and scheduler.may_change([handle.name]):
+                    yield handle
         others = self.tree.names("/sys/block") if "rcp.profile" in self.handles else []
         for disk in dict.fromkeys((self.disk, *others)):
             prefix = "" if disk == self.disk else f"{disk}:"

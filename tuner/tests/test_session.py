@@ -300,3 +300,16 @@ def test_a_signal_waits_until_a_write_is_told(machine: FakeMachine, folder: Path
         assert machine.contents() == before, n
         assert time.monotonic() - started < 60
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_what_a_scheduler_sets_is_put_back_though_it_is_no_knob_of_the_catalog(
+    machine: FakeMachine, folder: Path
+) -> None:
+    requests = "/sys/block/sda/queue/nr_requests"
+    machine.put(requests, "96")
+    known = catalog(machine, "sda", "rcp")
+    assert "disk.nr_requests" not in known.handles
+    with KnobSession(known, folder) as session:
+        session.apply({"disk.scheduler": "rcp"})
+        assert machine.read(requests) != "96"
+    assert machine.read(requests) == "96"
