@@ -66,14 +66,23 @@ class Catalog:
         """Yield handles of what is there now and may be reset by writing knobs.
 
         These are all knobs of the disk's scheduler, of which the catalog has some, what a switch
-        of it sets besides, and, as a profile of rcp is for every disk, the knobs of other disks
-        that use the scheduler rcp.
+        of it sets besides, the profile of rcp and what it sets, and, as a profile is for every
+        disk, the knobs of other disks that use the scheduler rcp.
         """
-        if scheduler := self.handles.get("disk.scheduler"):
-            for _, handle in stock.disk_knobs(self.tree, self.disk):
-                if handle.name not in self.handles and scheduler.may_change([handle.name]):
-                    yield handle
-        others = self.tree.names("/sys/block") if "rcp.profile" in self.handles else []
+        built_in = [handle for _, handle in stock.disk_knobs(self.tree, self.disk)]
+        if rcp.available(self.tree):
+            built_in += [handle for _, handle in rcp.rcp_knobs(self.tree)]
+        known = dict(self.handles)
+        # A knob of rcp may change the profile, and the profile more: so until there is no more.
+        while more := [
+            handle
+            for handle in built_in
+            if handle.name not in known
+            and any(other.may_change([handle.name]) for other in known.values())
+        ]:
+            known |= {handle.name: handle for handle in more}
+            yield from more
+        others = self.tree.names("/sys/block") if "rcp.profile" in known else []
         for disk in dict.fromkeys((self.disk, *others)):
             prefix = "" if disk == self.disk else f"{disk}:"
             queue = f"/sys/block/{disk}/queue"

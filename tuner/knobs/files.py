@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rcp.tuner.errors import KnobError
-from rcp.tuner.knobs.cell import Cell, ChosenCell, FileCell
+from rcp.tuner.knobs import rcp, stock
+from rcp.tuner.knobs.cell import Cell, ChosenCell, FileCell, PairCell
 from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.knobs.tree import Tree
@@ -126,7 +127,24 @@ def file_knobs(tree: Tree, path: Path, disk: str) -> Iterator[tuple[Knob, Handle
             raise file.error(where, f"{place} is not below /sys or /proc/sys.")
         if not tree.exists(place) and not knob.needs:
             raise file.error(where, f"there is no {place} on this machine.")
-        yield knob, Handle(name, _cell(tree, place))
+        built_in = _built_in(tree, place, disk)
+        if built_in is not None and built_in.name != name:
+            raise file.error(where, f"{place} belongs to {built_in.name}: give it that name.")
+        yield knob, built_in or Handle(name, _cell(tree, place))
+
+
+def _built_in(tree: Tree, place: str, disk: str) -> Handle | None:
+    """Return the handle of a file that rcp-tune knows, and with it what writing it changes."""
+    found = [*stock.vm_knobs(tree), *stock.disk_knobs(tree, disk)]
+    found += stock.scheduler_knobs(tree, disk)
+    if rcp.available(tree):
+        found += [*rcp.rcp_knobs(tree), *rcp.iosched_knobs(tree, disk)]
+    for _, handle in found:
+        cell = handle.cell
+        pair = (cell.bytes_place, cell.ratio_place) if isinstance(cell, PairCell) else ()
+        if place in (getattr(cell, "place", ""), *pair):
+            return handle
+    return None
 
 
 def _cell(tree: Tree, place: str) -> Cell:

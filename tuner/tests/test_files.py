@@ -20,7 +20,7 @@ high = 100
 default = 60
 helps = ["dirty_throttle"]
 
-[knobs.scheduler]
+[knobs."disk.scheduler"]
 path = "/sys/block/{disk}/queue/scheduler"
 choices = ["none", "bfq"]
 default = "none"
@@ -39,11 +39,31 @@ def test_a_users_knobs_are_set_and_put_back(machine: FakeMachine, tmp_path: Path
     knobs = catalog(machine, "sda", path)
     assert {knob.name: knob.backend for knob in knobs.knobs} == {
         "vm.swappiness": "file",
-        "scheduler": "file",
+        "disk.scheduler": "file",
     }
     with KnobSession(knobs, tmp_path / "journal") as session:
-        session.apply({"vm.swappiness": 1, "scheduler": "bfq"})
-        assert session.current() == {"vm.swappiness": 1, "scheduler": "bfq"}
+        session.apply({"vm.swappiness": 1, "disk.scheduler": "bfq"})
+        assert session.current() == {"vm.swappiness": 1, "disk.scheduler": "bfq"}
+    assert machine.contents() == before
+
+
+def test_a_file_that_resets_others_is_known(tmp_path: Path) -> None:
+    """The scheduler sets nr_requests, and a switch of rcp its profile, knobs or not."""
+    machine = fake_machine(tmp_path / "patched", patched=True)
+    machine.store("/sys/block/sda/queue/scheduler", "mq-deadline")
+    machine.store("/sys/block/sda/queue/nr_requests", "96")
+    machine.store("/sys/block/sda/queue/iosched/read_expire", "77")
+    path = tmp_path / "my.toml"
+    path.write_text(
+        '[knobs."disk.scheduler"]\npath = "/sys/block/{disk}/queue/scheduler"\n'
+        'choices = ["none", "rcp"]\ndefault = "none"\n'
+        '[knobs."rcp.enable"]\npath = "/sys/kernel/rcp/enable"\nchoices = [0, 1]\ndefault = 0\n'
+    )
+    before = machine.contents()
+    with KnobSession(catalog(machine, "sda", path), tmp_path / "journal") as session:
+        session.apply({"disk.scheduler": "rcp", "rcp.enable": 1})
+        assert machine.read("/sys/kernel/rcp/profile") == "custom"
+        session.apply({"rcp.enable": 1})
     assert machine.contents() == before
 
 
@@ -80,7 +100,7 @@ def changed(old: str, new: str) -> str:
         ),
         (
             changed('choices = ["none", "bfq"]', ""),
-            "knobs.scheduler.choices: missing: say low and high, or the values to try.",
+            "knobs.disk.scheduler.choices: missing: say low and high, or the values to try.",
         ),
         (
             changed("/proc/sys/vm/swappiness", "/etc/passwd"),
@@ -93,6 +113,16 @@ def changed(old: str, new: str) -> str:
         (
             changed("/proc/sys/vm/swappiness", "/proc/sys/vm/swap"),
             "knobs.vm.swappiness.path: there is no /proc/sys/vm/swap on this machine.",
+        ),
+        (
+            changed("disk.scheduler", "mine"),
+            "knobs.mine.path: /sys/block/sda/queue/scheduler belongs to disk.scheduler: "
+            "give it that name.",
+        ),
+        (
+            changed("/proc/sys/vm/swappiness", "/proc/sys/vm/dirty_ratio"),
+            "knobs.vm.swappiness.path: /proc/sys/vm/dirty_ratio belongs to vm.dirty_bytes: "
+            "give it that name.",
         ),
         (
             changed("helps =", "needs = {x = 1}\nhelps ="),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
 from rcp.fixtures.scenarios.knobs.contract import values_of
-from rcp.fixtures.scenarios.knobs.kill import KillAt, in_child, tune
+from rcp.fixtures.scenarios.knobs.kill import KillAt, in_child, narrowed, tune
 from rcp.tuner.errors import AdminChangedError
 from rcp.tuner.knobs.catalog import catalog
 from rcp.tuner.knobs.knob import Settings, Value
@@ -89,6 +89,20 @@ def test_killed_anywhere_and_again_while_restoring(
         killer = KillAt(again)
         in_child(partial(recover, FakeMachine(machine.root, killer), folder, killer))
         recover(machine, folder)
+        assert machine.contents() == before
+
+
+@_SLOW
+@given(st.lists(trials(), min_size=1, max_size=3))
+def test_of_a_catalog_of_few_knobs_all_comes_back(several: list[Settings]) -> None:
+    """What writing a knob resets is put back also where it is no knob of the catalog."""
+    with machines() as (machine, folder):
+        before = machine.contents()
+        names = dict.fromkeys(name for chosen in several for name in chosen)
+        few = narrowed(catalog(machine, "sda"), names)
+        with KnobSession(few, folder) as session:
+            for chosen in several:
+                session.apply(chosen)
         assert machine.contents() == before
 
 
