@@ -72,6 +72,8 @@ def local_machine(options: Mapping[str, Any]) -> LocalMachine:
     for role in ("foreground", "background"):
         for rule in options[role]:
             roles += [f"--{role}", rule]
+    for spec in options.get("counted") or ():
+        roles += ["--request", spec]
     return LocalMachine(
         command=options["workload"],
         source=source,

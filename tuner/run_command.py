@@ -71,6 +71,13 @@ EXIT_UNMET = 1
 @click.option("--foreground", multiple=True, help="comm:GLOB, pid:N or cgroup:PATH; repeatable.")
 @click.option("--background", multiple=True, help="The same, of what nobody waits for.")
 @click.option(
+    "--count",
+    "counted",
+    multiple=True,
+    metavar="SPEC",
+    help="What a recording counts as a request, as rcp-trace record --request has it; repeatable.",
+)
+@click.option(
     "--source",
     default="recording",
     show_default=True,

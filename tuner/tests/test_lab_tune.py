@@ -24,7 +24,7 @@ def _rcp_tune(*words: str, expect: tuple[int, ...] = (0,)) -> str:
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """A short tuning on the stock kernel, and its study."""
     study = tmp_path_factory.mktemp("tune") / "study.duckdb"
-    words = ["--slo", "p99=15ms@read", "--lab", "reads-vs-compaction", "-e", "REQUESTS=300"]
+    words = ["--slo", "p99=3ms@read", "--lab", "reads-vs-compaction", "-e", "REQUESTS=300"]
     words += ["--knobs", "stock", "--trials", "3", "--confirm", "1", "--no-ablation"]
     told = _rcp_tune(*words, "--study", str(study), "--format", "json", expect=(0, 1))
     return json.loads(told), study
@@ -46,10 +46,10 @@ def test_trials_differ_by_their_settings_and_are_all_there(
     assert [row["phase"] for row in rows[:4]] == ["baseline", "search", "search", "search"]
     assert not any(row["failed"] for row in rows), rows
     # The baseline misses by much; something that was tried changes it.
-    ratios = [row["ratios"]["p99=15ms@read"] for row in rows[:4]]
+    ratios = [row["ratios"]["p99=3ms@read"] for row in rows[:4]]
     assert ratios[0] > 1
     assert min(ratios) < ratios[0] * 0.9
-    assert told_once(_rcp_tune("explain", str(study)), "p99=15ms@read on lab: reads-vs-compaction")
+    assert told_once(_rcp_tune("explain", str(study)), "p99=3ms@read on lab: reads-vs-compaction")
 
 
 def told_once(text: str, words: str) -> bool:
