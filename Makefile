@@ -139,9 +139,9 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@head -n 100 build/bench/*.json
 
 costs: setup ## measure what each BPF program costs: docs/probe-costs.md
-	@echo "==> two workloads in the lab, usually 5-10 minutes"
+	@echo "==> two workloads in the lab, usually 6 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/lab/probe-cost probe-cost
-	@cp build/lab/probe-cost/probe-cost.md docs/
+	@cp build/lab/probe-cost/probe-cost.md docs/probe-costs.md
 
 cases: setup ## real databases in the lab, each against its own counters
 	@echo "==> databases in the lab, usually 3-5 minutes each"

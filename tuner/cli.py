@@ -7,7 +7,7 @@ import click
 from rcp.tuner.keep_command import keep
 from rcp.tuner.restore_command import restore
 from rcp.tuner.run_command import run
-from rcp.tuner.study_commands import compare, explain, export, show, status
+from rcp.tuner.study_commands import compare, explain, export, merge, show, status
 from rcp.tuner.trial_command import describe, trial
 
 
@@ -42,5 +42,6 @@ def main() -> None:
     """
 
 
-for command in (run, status, show, explain, restore, keep, export, compare, trial, describe):
+STUDIES = (status, show, explain, export, compare, merge)
+for command in (run, *STUDIES, restore, keep, trial, describe):
     main.add_command(command)

@@ -8,8 +8,8 @@ from typing import Any
 from rcp.tuner.errors import TuneError
 from rcp.tuner.explain import outcome_of
 from rcp.tuner.facts import check_same
-from rcp.tuner.progress import settings_text
 from rcp.tuner.study import Study
+from rcp.tuner.wording import objective_text, settings_text
 
 _ASKED = ("slo", "objective")
 # What two studies of a machine may differ by: it is often what they are compared for.
@@ -28,6 +28,7 @@ def _told(study: Study) -> dict[str, Any]:
         "outcome": outcome_of(study),
         "trials": len(rows),
         "first_met": met[0] if met else None,
+        "wanted": facts["objective"],
         "objective": found.get("objective"),
         "settings": settings_text(found.get("settings", {})),
     }
@@ -54,7 +55,7 @@ def side_by_side(told: dict[str, Any]) -> str:
     for key in told[names[0]]:
         cells = ["–" if told[name][key] is None else f"{told[name][key]}" for name in names]
         if key == "objective":
-            cells = [f"{float(cell):.4g}" if cell != "–" else cell for cell in cells]
+            cells = [objective_text(told[name]["wanted"], told[name][key]) for name in names]
         rows.append([key.replace("_", " "), *cells])
     wide = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(

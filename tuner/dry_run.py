@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.local import LocalMachine
 from rcp.tuner.machine import Machine
-from rcp.tuner.progress import settings_text
 from rcp.tuner.search.start import starts
 from rcp.tuner.session import KnobSession
+from rcp.tuner.wording import settings_text
 
 _FIRST = 3
 

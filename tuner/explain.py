@@ -6,21 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rcp.tuner.pareto import front
-from rcp.tuner.progress import ratio_text, settings_text
 from rcp.tuner.study import Row, Study
+from rcp.tuner.wording import changed, objective_text, ratio_text, settings_text
 
 _CAUSES_SHOWN = 5
+# Of a point on the Pareto front: more would not fit on a line; `rcp-tune show` has all.
+_KNOBS_SHOWN = 4
 
 
 def outcome_of(study: Study) -> str:
     """Return met, met already, not confirmed, not reached, or unfinished."""
     return str(study.verdict().get("verdict", {}).get("outcome", "unfinished"))
-
-
-def _bounds_ns(study: Study) -> dict[str, int]:
-    from rcp.analyzer.latencies.slo import parse
-
-    return {slo.text: slo.bound_ns for slo in parse(study.facts()["slo"])}
 
 
 class _Told:
@@ -30,13 +26,22 @@ class _Told:
         self.study = study
         self.facts, self.verdict = study.facts(), study.verdict()
         self.rows = {row.trial_id: row for row in study.trials()}
-        self.bounds_ns = _bounds_ns(study)
+        self.bounds_ns = study.bounds_ns()
         self.objective = self.facts["objective"]
+        self.usual = next((row for row in self.rows.values() if row.phase == "baseline"), None)
 
     def figures(self, row: Row) -> str:
         if row.failed:
             return f"failed: {row.failed}"
-        return f"{ratio_text(row.ratios, self.bounds_ns)}; {self.objective} {row.objective:.4g}"
+        told = f"{ratio_text(row.ratios, self.bounds_ns)}; {self.objective} "
+        return told + objective_text(self.objective, row.objective) + self.share(row)
+
+    def share(self, row: Row) -> str:
+        """How much of the objective as the machine is."""
+        usual = self.usual.objective if self.usual is not None else None
+        if not usual or row.objective is None or row is self.usual:
+            return ""
+        return f" ({row.objective / usual:.0%} of what it was)"
 
     def head(self) -> Iterator[str]:
         clock = "virtual time" if self.facts.get("clock") == "virtual" else "hardware's time"
@@ -57,9 +62,8 @@ class _Told:
             yield "the study is unfinished: go on with --resume"
 
     def baseline(self) -> Iterator[str]:
-        first = next((row for row in self.rows.values() if row.phase == "baseline"), None)
-        if first is not None:
-            yield f"as the machine is: {self.figures(first)}"
+        if self.usual is not None:
+            yield f"as the machine is: {self.figures(self.usual)}"
 
     def causes(self) -> Iterator[str]:
         by_trial: dict[int, list[Any]] = {}
@@ -82,7 +86,9 @@ class _Told:
         for name, value in found["settings"].items():
             knob = whats[name]
             unit = f" {knob.unit}" if knob.unit else ""
-            yield f"  {name}: {initial.get(name, 'not there')} → {value}{unit}  ({knob.what})"
+            was = initial.get(name, "not there")
+            told = f"{was} → {value}{unit}" if was != value else f"kept at {value}{unit}"
+            yield f"  {name}: {told}  ({knob.what})"
         for number in found.get("runs", []):
             yield f"  run {number}: {self.figures(self.rows[number])}"
 
@@ -103,9 +109,11 @@ class _Told:
         best = front([row.observation for row in tried])
         if len(best) > 1:
             yield f"the least that each gain of {self.objective} costs (Pareto front):"
+        initial = self.study.initial()
         for position in best if len(best) > 1 else ():
             row = tried[position]
-            yield f"  trial {row.trial_id}: {self.figures(row)}  {settings_text(row.settings)}"
+            knobs = settings_text(changed(row.settings, initial), most=_KNOBS_SHOWN)
+            yield f"  trial {row.trial_id}: {self.figures(row)}; {knobs}"
 
     def drift(self) -> Iterator[str]:
         if text := self.verdict.get("drift"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,10 @@ from rcp.tuner.command import CliError
 from rcp.tuner.durations import DURATION
 
 if TYPE_CHECKING:
-    from rcp.analyzer.latencies.slo import Slo
     from rcp.tuner.judge import Judge
     from rcp.tuner.machine import Machine
     from rcp.tuner.study import Study
+    from rcp.tuner.tune import Listener, Tuning
 
 _NO_SLO = (
     "no --slo: choose one from a recording: `rcp-trace report FILE` prints p99 and p99.9 of each "
@@ -129,7 +128,9 @@ def _run(options: dict[str, Any]) -> int:
     from rcp.analyzer.latencies.slo import implied, parse
     from rcp.tuner.explain import explanation, outcome_of
     from rcp.tuner.judge import Judge
+    from rcp.tuner.listing import Listing
     from rcp.tuner.objective import parse as parse_objective
+    from rcp.tuner.progress import Progress
 
     slos = parse(options["slo"])
     for text in implied(slos):
@@ -140,7 +141,9 @@ def _run(options: dict[str, Any]) -> int:
         _dry_run(machine)
         return 0
     with _study(machine, options) as study:
-        _tuning(study, machine, judge, options).run()
+        listing = Listing(study.bounds_ns(), options["objective"], study.initial())
+        with Progress(listing, options["objective"]) as progress:
+            _tuning(study, machine, judge, options, progress).run()
         found = explanation(study)
         click.echo(json.dumps(found, indent=1) if options["kind"] == "json" else found["text"])
         return 0 if outcome_of(study) in ("met", "met already") else EXIT_UNMET
@@ -203,9 +206,10 @@ def _study(machine: Machine, options: dict[str, Any]) -> Study:
     return study
 
 
-def _tuning(study: Study, machine: Machine, judge: Judge, options: dict[str, Any]) -> Any:
+def _tuning(
+    study: Study, machine: Machine, judge: Judge, options: dict[str, Any], listener: Listener
+) -> Tuning:
     from rcp.tuner.limits import Limits
-    from rcp.tuner.progress import Progress
     from rcp.tuner.searches import maker
     from rcp.tuner.tune import Tools, Tuning
 
@@ -216,11 +220,8 @@ def _tuning(study: Study, machine: Machine, judge: Judge, options: dict[str, Any
         ablation=not options["no_ablation"],
         record=not options["no_record"],
     )
-    slos: Sequence[Slo] = judge.slos
-    bounds_ns = {slo.text: slo.bound_ns for slo in slos}
-    search = maker(options["search_name"], list(bounds_ns), options["seed"])
-    progress = Progress(bounds_ns, options["objective"])
-    return Tuning(study, Tools(machine, judge, search, progress), limits)
+    search = maker(options["search_name"], list(study.bounds_ns()), options["seed"])
+    return Tuning(study, Tools(machine, judge, search, listener), limits)
 
 
 def _dry_run(machine: Machine) -> None:

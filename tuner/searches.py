@@ -9,6 +9,9 @@ from rcp.tuner.search.observation import Search
 from rcp.tuner.search.start import starts, worth_first
 from rcp.tuner.study import Cause
 
+# By then the knobs worth trying first have shown what they can do: let the others in.
+_WIDEN_AFTER = 30
+
 Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
 
 
@@ -28,6 +31,8 @@ def maker(name: str, slos: Sequence[str], seed: int) -> Maker:
             return TpeSearch(knobs, slos, seed=seed, starts=first, moving=moving)
         from rcp.tuner.search.gp import GpSearch
 
-        return GpSearch(knobs, slos, seed=seed, starts=first, moving=moving)
+        return GpSearch(
+            knobs, slos, seed=seed, starts=first, moving=moving, widen_after=_WIDEN_AFTER
+        )
 
     return make

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rcp.analyzer.latencies.slo import parse
 from rcp.analyzer.store import Store, StoreError, open_other
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
@@ -34,6 +35,8 @@ _TABLES = (
     "knob_write",
     "verdict",
 )
+# Those whose first column is the number of a trial.
+_OF_TRIALS = ("trial", "trial_slo", "trial_quantile", "cause", "knob_write")
 
 
 class Cause(NamedTuple):
@@ -149,6 +152,10 @@ class Study:
         """Return what is known of the study and its machine."""
         return {str(key): str(value) for key, value in self._store.query("FROM meta ORDER BY key")}
 
+    def bounds_ns(self) -> dict[str, int]:
+        """Return what each SLO allows, by its text, in ns."""
+        return {slo.text: slo.bound_ns for slo in parse(self.facts()["slo"])}
+
     def set_initial(self, values: Settings) -> None:
         """Note what the knobs were set to before anything was tried."""
         for name, value in values.items():
@@ -208,6 +215,19 @@ class Study:
         for position, (target, value) in enumerate(measurement.settings.items()):
             row = [number, position, target, str(value)]
             self._store.write("INSERT INTO knob_write VALUES (?, ?, ?, ?)", row)
+
+    def take_trials(self, other: Study) -> None:
+        """Add all trials of *other* behind those there are, with all that belongs to them."""
+        ((last,),) = self._store.query("SELECT coalesce(max(trial_id), 0) FROM trial")
+        self._store.write("BEGIN")
+        for table in _OF_TRIALS:
+            # As text, which the columns turn back: a TIMESTAMPTZ would take one more package.
+            found = other._store.query(f"SELECT COLUMNS(*)::VARCHAR FROM {table} ORDER BY rowid")
+            for number, *rest in found:
+                marks = ", ".join("?" * (len(rest) + 1))
+                row = [int(last) + int(number), *rest]
+                self._store.write(f"INSERT INTO {table} VALUES ({marks})", row)
+        self._store.write("COMMIT")
 
     def trials(self) -> list[Row]:
         """Return all trials, in order."""

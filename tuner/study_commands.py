@@ -1,4 +1,4 @@
-"""``rcp-tune status``, ``show``, ``explain``, ``export``, ``compare``: what studies hold."""
+"""``rcp-tune status show explain export compare merge``: what studies hold."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def status(study: Path, kind: str) -> None:
     """
     from rcp.tuner.explain import outcome_of
     from rcp.tuner.study import Study
+    from rcp.tuner.wording import objective_text
 
     with one_line_errors(), Study.open(study, read_only=True) as found:
         rows = found.trials()
@@ -52,13 +53,15 @@ def status(study: Path, kind: str) -> None:
             "failed": sum(1 for row in rows if row.failed),
             "best_trial": best.trial_id if best else None,
         }
+        wanted = found.facts()["objective"]
     if kind == "json":
         click.echo(json.dumps(told, indent=1))
         return
     counted = ", ".join(f"{n} {phase}" for phase, n in phases.items()) or "none"
     click.echo(f"{told['slo']}: {told['outcome']}; trials: {counted}; failed: {told['failed']}")
     if best is not None:
-        click.echo(f"best so far: trial {best.trial_id}, objective {best.objective:.4g}")
+        had = objective_text(wanted, best.objective)
+        click.echo(f"best so far: trial {best.trial_id}, {wanted} {had}")
 
 
 @click.command(short_help="List the trials of a study.")
@@ -72,22 +75,17 @@ def show(study: Path, kind: str) -> None:
       rcp-tune show
       rcp-tune show night.duckdb --format json | jq '.[] | select(.failed == "")'
     """
-    from rcp.tuner.progress import settings_text
+    from rcp.tuner.listing import Listing
     from rcp.tuner.study import Study
 
     with one_line_errors(), Study.open(study, read_only=True) as found:
-        rows = found.trials()
+        rows, bounds_ns = found.trials(), found.bounds_ns()
+        listing = Listing(bounds_ns, found.facts()["objective"], found.initial())
     if kind == "json":
         click.echo(json.dumps([row._asdict() for row in rows], indent=1))
         return
-    for row in rows:
-        told = row.failed or ", ".join(
-            f"{slo} at {ratio:.2f} of its bound" for slo, ratio in row.ratios.items()
-        )
-        objective = f"{row.objective:.4g}" if row.objective is not None else "–"
-        click.echo(
-            f"{row.trial_id:4} {row.phase:8} {objective:>10}  {told}  {settings_text(row.settings)}"
-        )
+    for line in listing.lines(rows):
+        click.echo(line)
 
 
 @click.command(short_help="Tell what a study found, and why.")
@@ -159,3 +157,31 @@ def compare(first: Path, second: Path, kind: str) -> None:
     ):
         told = comparison(one, other, (first, second))
     click.echo(json.dumps(told, indent=1) if kind == "json" else side_by_side(told))
+
+
+@click.command(short_help="Put the trials of several studies together.")
+@click.argument("studies", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("merged.duckdb"),
+    show_default=True,
+    help="Study to write.",
+)
+def merge(studies: tuple[Path, ...], output: Path) -> None:
+    """Put the trials of several studies of one machine, SLO and set of knobs together.
+
+    The new study has no verdict yet: a tuning that goes on with it (--resume) knows all of their
+    trials, and confirms what is best of them.
+
+    \b
+    Examples:
+      rcp-tune merge monday.duckdb tuesday.duckdb -o both.duckdb
+      sudo rcp-tune --slo p99=10ms --study both.duckdb --resume -- ./workload.sh
+    """
+    from rcp.tuner.merge import merge as merge_studies
+
+    with one_line_errors(), merge_studies(output, studies) as merged:
+        n_trials = len(merged.trials())
+    click.echo(f"{output}: {n_trials} trials of {len(studies)} studies")

@@ -37,6 +37,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "choices": list,
     "helps": list,
     "needs": dict,
+    "at_most": str,
 }
 _TYPES = {str: "a text", int: "a whole number", (int, str): "a number or a text"}
 _TYPES |= {list: "a list", dict: "a table"}
@@ -109,6 +110,7 @@ def _knob(file: _File, name: str, told: Any) -> Knob:
         safe_low=table.get("safe_low"),
         safe_high=table.get("safe_high"),
         needs=_needs(file, where, table),
+        at_most=table.get("at_most", ""),
         helps=tuple(table.get("helps", ())),
     )
     if not knob.allows(knob.default):

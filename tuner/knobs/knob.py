@@ -39,6 +39,8 @@ class Knob:
     """Beyond these a user has to say --yes; None: all of low..high is safe."""
     needs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """The knob exists only while each of these other knobs has one of these values."""
+    at_most: str = ""
+    """A knob of which this number must not be more, in the same unit; "": of none."""
     helps: tuple[str, ...] = ()
     """Kinds of inversions (rcp.analyzer.found) it can act on: what makes a search try it first."""
 

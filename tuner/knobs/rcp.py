@@ -127,6 +127,7 @@ def iosched_knobs(tree: Tree, disk: str) -> Iterator[Found]:
         Knob(
             *("iosched.split_kb", what, "KiB", "rcp", min(128, most_kb), "log", 4, most_kb, (0,)),
             needs=needs,
+            at_most="disk.max_sectors_kb",
             helps=("device",),
         ),
         _handle("iosched.split_kb", f"{queue}/iosched/split_kb"),

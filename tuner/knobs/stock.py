@@ -60,6 +60,8 @@ def vm_knobs(tree: Tree) -> Iterator[Found]:
                 choices=(0,),
                 safe_low=4 * _MIB,
                 safe_high=memory_bytes * 2 // 5,
+                # Beyond it the kernel takes half of it (mm/page-writeback.c, domain_dirty_limits).
+                at_most="vm.dirty_bytes" if name == "dirty_background" else "",
                 helps=_DIRTY,
             ),
             Handle(f"vm.{name}_bytes", _pair(tree, name, ratio)),

@@ -66,8 +66,22 @@ class Space:
         return kept
 
     def complete(self, settings: Settings) -> dict[str, Value]:
-        """Return *settings* with the default of whatever they do not say."""
-        return self.present({knob.name: knob.default for knob in self.knobs} | dict(settings))
+        """Return *settings* with the default of whatever they do not say, each within its bound."""
+        usual: dict[str, Value] = {knob.name: knob.default for knob in self.knobs}
+        return self.within(usual | dict(settings))
+
+    def within(self, settings: Settings) -> dict[str, Value]:
+        """Return what exists of *settings*, no knob above the one that it must not exceed."""
+        kept = self.present(settings)
+        by_name = {knob.name: knob for knob in self.knobs}
+        for knob in self.knobs:
+            bound = by_name.get(knob.at_most)
+            if bound is None or knob.name not in kept or bound.name not in kept:
+                continue
+            value, most = kept[knob.name], kept[bound.name]
+            if _in_range(knob, value) and _in_range(bound, most):
+                kept[knob.name] = max(knob.low, min(value, most))
+        return self.present(kept)
 
     def defaults(self) -> dict[str, Value]:
         """Return every knob at its default."""

@@ -87,7 +87,7 @@ class TpeSearch:
                 waiting.remove(knob)
                 moves = knob.name in moving
                 settings[knob.name] = _suggest(trial, knob) if moves else knob.default
-        return space.present(settings)
+        return space.within(settings)
 
     def _frozen(self, settings: Settings, observation: Observation) -> Any:
         params: dict[str, Any] = {}

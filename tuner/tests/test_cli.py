@@ -130,7 +130,7 @@ def test_two_studies_are_set_side_by_side(tmp_path: Path, toy_study: Path) -> No
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines[0] == [str(toy_study), str(other)]
     assert ["outcome", "met", "met"] in lines
-    assert ["objective", "80", "80"] in lines
+    assert ["objective", "80", "bytes/s", "80", "bytes/s"] in lines
 
 
 def test_studies_of_unlike_machines_are_not_compared(tmp_path: Path, toy_study: Path) -> None:

@@ -91,3 +91,14 @@ def test_varied_settings_differ() -> None:
     same = [space.vary(settings, random) == settings for _ in range(200)]
     # a word drawn anew may be the same
     assert sum(same) < 20
+
+
+def test_a_number_does_not_exceed_the_one_it_is_bound_by() -> None:
+    most = Knob("most", "", "", "stock", 8, "log", 1, 64, (0,))
+    part = Knob("part", "", "", "stock", 4, "log", 2, 64, (0,), at_most="most")
+    space = Space((part, most))
+    assert space.complete({"most": 8, "part": 32}) == {"most": 8, "part": 8}
+    assert space.complete({"most": 8, "part": 6}) == {"most": 8, "part": 6}
+    assert space.complete({"most": 1, "part": 6}) == {"most": 1, "part": 2}  # its own least
+    assert space.complete({"most": 0, "part": 32}) == {"most": 0, "part": 32}  # 0: no bound
+    assert space.complete({"most": 8, "part": 0}) == {"most": 8, "part": 0}

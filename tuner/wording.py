@@ -1,0 +1,56 @@
+"""What a study holds, in words: times, settings, what an SLO and an objective came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.objective import parse
+
+_BYTES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+
+
+def time_text(value_ns: float) -> str:
+    """Return a time of three digits with its unit."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if value_ns >= scale:
+            return f"{value_ns / scale:.3g} {unit}"
+    return f"{value_ns:.0f} ns"
+
+
+def objective_text(objective: str, value: float | None) -> str:
+    """Return what came of an objective (its name as asked for), with its unit."""
+    if value is None:
+        return "–"
+    unit = parse(objective).unit
+    if unit == "ns":
+        return time_text(abs(value))  # kept with its sign turned: less is better
+    if unit == "bytes/s":
+        for name, scale in _BYTES:
+            if value >= scale:
+                return f"{value / scale:.3g} {name}/s"
+        return f"{value:.3g} bytes/s"
+    return f"{value:.4g}/s"
+
+
+def settings_text(settings: Settings, *, most: int | None = None) -> str:
+    """Return settings as ``name=value`` words; *most* of them, and how many more."""
+    words = [f"{name}={value}" for name, value in settings.items()]
+    if most is not None and len(words) > most:
+        words = [*words[:most], f"and {len(words) - most} more"]
+    return " ".join(words) or "nothing set"
+
+
+def changed(settings: Settings, initial: Settings) -> dict[str, str | int]:
+    """Return those settings which are not what the machine has anyway."""
+    return {name: value for name, value in settings.items() if initial.get(name) != value}
+
+
+def ratio_text(ratios: Mapping[str, float], bounds_ns: Mapping[str, int]) -> str:
+    """Return each SLO with what was measured and whether it holds."""
+    return ", ".join(f"{slo}: {slo_text(ratio, bounds_ns[slo])}" for slo, ratio in ratios.items())
+
+
+def slo_text(ratio: float, bound_ns: int) -> str:
+    """Return what an SLO came to, *ratio* times its bound, and whether it holds."""
+    return f"{time_text(ratio * bound_ns)} {'met' if ratio <= 1 else 'missed'}"
