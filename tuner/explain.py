@@ -91,6 +91,8 @@ class _Told:
             yield f"  {name}: {told}  ({knob.what})"
         for number in found.get("runs", []):
             yield f"  run {number}: {self.figures(self.rows[number])}"
+        if later := self.verdict.get("again"):
+            yield f"  held in {later['held']} of {later['runs']} later runs"
 
     def bought(self) -> Iterator[str]:
         found: list[Mapping[str, Any]] = self.verdict.get("ablation", [])

@@ -11,7 +11,8 @@ class Limits:
     """Trials of the search, and seconds of wall time for everything (None: no limit).
 
     Every *baseline_every*-th trial of the search measures the machine as it was, to see drift;
-    *confirm_runs* fresh runs decide about a candidate; *record* asks for the causes.
+    *confirm_runs* fresh runs decide about a candidate; *record* asks for the causes. The winner is
+    run *n_again* times more, which decide about nothing: whether it holds is told.
     """
 
     n_trials: int = 24
@@ -20,6 +21,7 @@ class Limits:
     confirm_runs: int = 3
     ablation: bool = True
     record: bool = True
+    n_again: int = 0
 
 
 class Budget:

@@ -93,6 +93,13 @@ EXIT_UNMET = 1
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the search.")
 @click.option("--confirm", type=click.IntRange(1), default=3, show_default=True, help="Fresh runs.")
+@click.option(
+    "--again",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Run the winner N times more, at the end or later (--resume): whether it holds.",
+)
 @click.option("--no-record", is_flag=True, help="Leave out recording the causes.")
 @click.option("--no-ablation", is_flag=True, help="Leave out what each knob bought.")
 @click.option("--timeout", "timeout_s", type=DURATION, default="15m", help="Of one trial.")
@@ -108,7 +115,8 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 
     WORKLOAD is run once for each trial, recorded by rcp-trace; or it prints a latency a line
     (1.25ms, fsync 830us) or writes a file, which --source then names. $SEED differs from trial
-    to trial. Exit status: 0 when the SLOs are met and confirmed, 1 when not, 2 for errors.
+    to trial. Exit status: 0 when the SLOs are met and confirmed (and held in every run of
+    --again), 1 when not, 2 for errors.
 
     \b
     Examples:
@@ -146,7 +154,9 @@ def _run(options: dict[str, Any]) -> int:
             _tuning(study, machine, judge, options, progress).run()
         found = explanation(study)
         click.echo(json.dumps(found, indent=1) if options["kind"] == "json" else found["text"])
-        return 0 if outcome_of(study) in ("met", "met already") else EXIT_UNMET
+        later = study.verdict().get("again", {"runs": 0, "held": 0})
+        holds = outcome_of(study) in ("met", "met already") and later["held"] == later["runs"]
+        return 0 if holds else EXIT_UNMET
 
 
 def _machine(options: dict[str, Any]) -> Machine:
@@ -219,6 +229,7 @@ def _tuning(
         confirm_runs=options["confirm"],
         ablation=not options["no_ablation"],
         record=not options["no_record"],
+        n_again=options["again"],
     )
     search = maker(options["search_name"], list(study.bounds_ns()), options["seed"])
     return Tuning(study, Tools(machine, judge, search, listener), limits)

@@ -23,13 +23,8 @@ from rcp.tuner.pareto import worst
 from rcp.tuner.search.observation import Observation, Search
 from rcp.tuner.study import Cause, Row, Study
 
-BASELINE, SEARCH, CONFIRM, RECORD, ABLATION = (
-    "baseline",
-    "search",
-    "confirm",
-    "record",
-    "ablation",
-)
+BASELINE, SEARCH, CONFIRM = "baseline", "search", "confirm"
+RECORD, ABLATION, AGAIN = "record", "ablation", "again"
 
 
 _OF_PROFILES = ("rcp.", "iosched.")
@@ -81,6 +76,8 @@ class Tuning:
         winner = self._confirm(self._search(causes))
         if winner and self._limits.ablation:
             self._ablate(winner)
+        if winner and self._limits.n_again:
+            self._run_again(winner[0].asked)
         self._study.decide("drift", self._told_drift())
 
     def _phase(self, phase: str) -> list[Row]:
@@ -222,6 +219,16 @@ class Tuning:
         baseline = self._phase(BASELINE)[0].observation
         together = ablation.together(baseline, typical.observation, bought)
         self._study.decide("together", together)
+
+    def _run_again(self, settings: Settings) -> None:
+        """Run the winner some more, and count how often it holds."""
+        while len(rows := self._phase(AGAIN)) < self._limits.n_again:
+            if not self._budget.has(self._typical_s()):
+                self._tools.listener.note("the budget leaves no time for more later runs")
+                break
+            self._trial(AGAIN, "the winner, run later", settings)
+        held = sum(row.observation.feasible for row in rows)
+        self._study.decide("again", {"runs": len(rows), "held": held})
 
     def _told_drift(self) -> str:
         figures = [worst(r.observation) for r in self._phase(BASELINE) if not r.failed]

@@ -14,7 +14,7 @@ CREATE TABLE trial (
 );
 COMMENT ON TABLE trial IS 'One measurement of the workload under one set of settings.';
 COMMENT ON COLUMN trial.trial_id IS 'Number of the trial in this study, from 1, in the order they were made.';
-COMMENT ON COLUMN trial.phase IS 'Why it was made: baseline, search, confirm, record (of what remains) or ablation.';
+COMMENT ON COLUMN trial.phase IS 'Why it was made: baseline, search, confirm, record (of what remains), ablation or again (the winner, later).';
 COMMENT ON COLUMN trial.asked IS 'What was proposed, by knob; what was not proposed kept its value.';
 COMMENT ON COLUMN trial.settings IS 'Of this, what the machine did not hold already and had to be set.';
 COMMENT ON COLUMN trial.why IS 'What proposed these settings, in words.';

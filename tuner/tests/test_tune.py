@@ -64,3 +64,16 @@ def test_an_interrupted_study_goes_on_as_if_nothing_had_been(
     with tune(tmp_path / "broken.duckdb", rest, "p99=9ms", search=search) as study:
         assert broken.asked + rest.asked == whole.asked
         assert outcome_of(study) == "met"
+
+
+def test_a_winner_that_is_run_later_is_told_to_hold_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    tune(path, ToyMachine(), "p99=9ms").close()
+    with tune(path, ToyMachine(), "p99=9ms", n_again=3) as study:
+        assert [row.phase for row in study.trials()][-3:] == ["again"] * 3
+        assert study.verdict()["again"] == {"runs": 3, "held": 3}
+        assert "  held in 3 of 3 later runs" in explanation(study)["text"].splitlines()
+    # A machine that has become slower: what was confirmed holds no longer, and is not hidden.
+    with tune(path, ToyMachine(drift=0.1), "p99=9ms", n_again=5) as study:
+        assert study.verdict()["again"] == {"runs": 5, "held": 3}
+        assert len([row for row in study.trials() if row.phase == "again"]) == 5

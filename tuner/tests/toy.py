@@ -93,7 +93,9 @@ class _Silent:
         """Say nothing."""
 
 
-def tune(path: Path, machine: ToyMachine, slo: str, *, search: str = "random") -> Study:
+def tune(
+    path: Path, machine: ToyMachine, slo: str, *, search: str = "random", n_again: int = 0
+) -> Study:
     """Tune it, or go on with what *path* holds; return the open study."""
     judge = Judge(parse(slo), parse_objective("background"))
     found = machine.describe()
@@ -114,7 +116,7 @@ def tune(path: Path, machine: ToyMachine, slo: str, *, search: str = "random") -
         study.set_initial(found.values)
     tools = Tools(machine, judge, maker(search, [slo], 1), _Silent())
     try:
-        Tuning(study, tools, Limits(n_trials=10, confirm_runs=2)).run()
+        Tuning(study, tools, Limits(n_trials=10, confirm_runs=2, n_again=n_again)).run()
     except BaseException:
         study.close()
         raise
