@@ -10,7 +10,7 @@ SCENARIO := wal-vs-checkpoint
 LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo planted test test-fast test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
+.PHONY: help setup demo explore planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
 	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench docs fixtures clean
 
 help: ## list the targets
@@ -23,10 +23,14 @@ build/.system-packages: .ci/system-packages
 	@.ci/system-packages
 	@mkdir -p $(@D) && touch $@
 
+build/.browser: .ci/system-packages
+	@.ci/system-packages chromium fonts-dejavu-core
+	@mkdir -p $(@D) && touch $@
+
 .venv/.installed: setup.cfg pyproject.toml | build/.system-packages
 	@echo "==> making .venv with pip, usually about a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,ui]'
 	@touch $@
 
 demo: setup ## boot the lab, record a slow fsync, say what was in its way
@@ -42,6 +46,9 @@ demo: setup ## boot the lab, record a slow fsync, say what was in its way
 	@echo "==> the report; yours to query in build/demo/$(SCENARIO).duckdb"
 	@$(BIN)/rcp-trace report build/demo/$(SCENARIO).duckdb
 
+explore: setup ## look at the checked-in recording in the browser, until Ctrl-C
+	@$(BIN)/rcp-trace explore
+
 planted: setup ## record planted inversions, print precision and recall by kind
 	@echo "==> playing and recording the plants in the lab, usually about 6 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/planted planted
@@ -50,12 +57,15 @@ planted: setup ## record planted inversions, print precision and recall by kind
 	@$(BIN)/python -m rcp.fixtures.planted_score build/planted/planted.duckdb \
 		build/planted/plants.json
 
-test: lint typecheck ## everything: lint, types, unit, property and lab tests
+test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
 	@$(BIN)/pytest -ra -m 'not heavy and not kernel' $(PYTEST_ARGS)
 
-test-fast: setup ## the tests that boot nothing: seconds
+test-fast: setup build/.browser ## the tests that boot nothing: seconds
 	@$(BIN)/pytest -ra -m 'not lab' $(PYTEST_ARGS)
+
+test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a minute or two
+	@$(BIN)/pytest -ra ui $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
 	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(PYTEST_ARGS)

@@ -17,6 +17,7 @@ from rcp.analyzer.roles_command import roles
 from rcp.probes.cli import doctor, live_command_of, record_command
 from rcp.probes.live_cli import Analysis
 from rcp.probes.spool import PACKED_SUFFIX, Spool, SpoolError
+from rcp.ui.command import explore
 
 if TYPE_CHECKING:
     from rcp.analyzer.store import Store
@@ -255,3 +256,4 @@ main.add_command(doctor)
 main.add_command(export)
 main.add_command(diff)
 main.add_command(roles)
+main.add_command(explore)

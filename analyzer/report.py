@@ -133,7 +133,8 @@ def facts(store: Store) -> dict[str, Any]:
     return {key: json.loads(value) for key, value in store.query("SELECT key, value FROM meta")}
 
 
-def _header(store: Store, meta: dict[str, Any]) -> Header:
+def header(store: Store, meta: dict[str, Any]) -> Header:
+    """Return where, when and of whom a recording with these facts was made."""
     host, clock, end = meta.get("host", {}), meta.get("clock", {}), meta.get("end")
     shift = clock.get("icount_shift")
     clock_text = "hardware clock"
@@ -258,7 +259,7 @@ def latencies(store: Store) -> list[Latency]:
 def report(store: Store) -> Report:
     """Return the whole report of a store."""
     meta = facts(store)
-    header = _header(store, meta)
+    head = header(store, meta)
     found = patterns(store)
     worst = _worst(store)
     return Report(
@@ -267,7 +268,7 @@ def report(store: Store) -> Report:
             mostly=_mostly(found[0]) if found else "",
             is_background=bool(found) and found[0].role == "background",
         ),
-        header=header,
+        header=head,
         latencies=latencies(store),
         waits=waits(store),
         patterns=found,
@@ -280,5 +281,5 @@ def report(store: Store) -> Report:
             "SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT"
             " FROM loss GROUP BY probe ORDER BY probe",
         ),
-        notes=notes(meta, header.n_unfinished),
+        notes=notes(meta, head.n_unfinished),
     )

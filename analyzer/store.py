@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import duckdb
@@ -117,14 +116,13 @@ class Store:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the store."""
         self.close()
+
+    def beside(self) -> Store:
+        """Return the same store for another thread, to be closed by it."""
+        return Store(self._connection.cursor(), self.name)
 
     def close(self) -> None:
         """Write everything to disk and close; raises StoreError when the disk is full."""

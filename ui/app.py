@@ -1,0 +1,13 @@
+"""The script the server runs for every page: which screen is where.
+
+Screens are scripts, not functions, so that streamlit's test runner can switch to them.
+"""
+
+from pathlib import Path
+
+from rcp.ui import places, web
+
+SCREENS = {name: Path(__file__).parent / "screens" / f"{name}.py" for name in places.SCREENS}
+
+if __name__ == "__main__":
+    web.run_screens(SCREENS)

@@ -1,0 +1,94 @@
+"""``rcp-trace explore``: start the explorer on this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+ADDRESS = "127.0.0.1"
+PORT = 8501
+
+_SETTINGS = {
+    "server.address": ADDRESS,
+    "browser.serverAddress": ADDRESS,
+    "browser.gatherUsageStats": "false",
+    "server.showEmailPrompt": "false",
+    "server.fileWatcherType": "none",
+    "client.toolbarMode": "viewer",
+    "client.showErrorLinks": "false",
+    "client.showErrorDetails": "none",
+    "logger.level": "error",
+}
+"""Loopback only, nothing sent anywhere, no tools for those who write the pages."""
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((ADDRESS, port))
+        except OSError:
+            return False
+    return True
+
+
+def server_command(port: int, has_browser: bool) -> list[str]:
+    """Return the command of the server."""
+    settings = {
+        **_SETTINGS,
+        "server.port": str(port),
+        "server.headless": str(not has_browser).lower(),
+    }
+    options = [f"--{name}={value}" for name, value in settings.items()]
+    script = str(Path(__file__).with_name("app.py"))
+    return [sys.executable, "-m", "streamlit", "run", script, *options]
+
+
+def server_environment(files: Sequence[Path]) -> dict[str, str]:
+    """Return the environment of the server: ours, and which recordings to offer."""
+    from rcp.ui.source import FILES_VARIABLE
+
+    return {**os.environ, FILES_VARIABLE: json.dumps([str(path.absolute()) for path in files])}
+
+
+@click.command(short_help="Look at recordings in the browser.")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to use."
+)
+@click.option("--no-browser", is_flag=True, help="Only say the address.")
+def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
+    """Look at recordings in the browser: slow requests, what held them up, and how.
+
+    Opens on this machine only and changes nothing. Other recordings in the folders of the
+    FILEs can be chosen there; of two FILEs the second is compared with the first. Without one
+    it shows the recording that comes with rcp. A spool that is still recorded into can be
+    shown too, as far as it goes.
+
+    \b
+    Examples:
+      rcp-trace explore slow.duckdb
+      rcp-trace explore before.duckdb after.duckdb --port 8600 --no-browser
+    """
+    from rcp.analyzer.cli import CliError, one_line_errors
+    from rcp.ui.source import check, given
+
+    if importlib.util.find_spec("streamlit") is None:
+        raise CliError("the explorer needs streamlit: `pip install 'rcp[ui]'` installs it.")
+    if not _is_free(port):
+        raise CliError(f"port {port} is in use: choose another one with --port.")
+    chosen = list(files) or given({})
+    with one_line_errors():
+        for path in chosen:
+            check(path)
+    click.echo(f"rcp-trace: http://{ADDRESS}:{port} until Ctrl-C", err=True)
+    command = server_command(port, not no_browser)
+    sys.stderr.flush()
+    os.execve(command[0], command, server_environment(chosen))  # signals go to the server alone

@@ -1,0 +1,114 @@
+"""What all screens have: links to one another, the choice of recordings, and their opening."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rcp.analyzer.store import StoreError
+from rcp.ui import places, web
+from rcp.ui.info import population
+from rcp.ui.source import Recording, Stamp, given, offered, stamp
+
+NO_OTHER = ""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a screen is to show."""
+
+    recording: Recording
+    other: Recording | None
+    """The one to compare with, if any."""
+    role: str
+    """Role of the requests shown, "" for any."""
+    kind: str
+    """Kind of them, "" for all outermost ones."""
+
+
+Screen = Callable[[View], None]
+
+
+def _open(key: Hashable) -> Recording:
+    assert isinstance(key, Stamp)
+    return Recording(Path(key.path))
+
+
+def open_kept(path: Path) -> Recording:
+    """Return a recording, opened before unless its file has changed; raise StoreError."""
+    try:
+        with web.waiting("reading the recording"):
+            recording: Recording = web.kept(_open, stamp(path))
+    except OSError as error:
+        raise StoreError(str(error)) from error
+    return recording
+
+
+def _files() -> tuple[Path, Path | None]:
+    """Let recordings be chosen of those offered."""
+    started_with = given()
+    known = offered(started_with)
+    chosen = Path(web.choose("Recording", list(known), "file", words=_short(known)))
+    second = str(started_with[1]) if len(started_with) > 1 else NO_OTHER
+    others = [second, *(name for name in (NO_OTHER, *known) if name != second)]
+    other = web.choose("Compare with", others, "other", words=_short(known))
+    return chosen, Path(other) if other else None
+
+
+def _short(known: dict[str, Path]) -> Callable[[str], str]:
+    names = [path.name for path in known.values()]
+
+    def words(name: str) -> str:
+        if not name:
+            return "(nothing)"
+        path = known[name]
+        return path.name if names.count(path.name) == 1 else f"{path.parent.name}/{path.name}"
+
+    return words
+
+
+def _population(recording: Recording) -> tuple[str, str]:
+    """Let be chosen which requests are shown: whose, and of what kind."""
+    kinds = recording.ask(population.kinds)
+    roles = [role for role in population.ROLES if any(kind.role == role for kind in kinds)]
+    role = web.choose(
+        "Requests of",
+        [*roles, population.ANY],
+        "role",
+        words=lambda name: "(all threads)" if name == population.ANY else name,
+        help="role of the threads that made them",
+    )
+    of_role = sorted({kind.name for kind in kinds if role in (population.ANY, kind.role)})
+    kind = web.choose(
+        "Kind",
+        [population.ANY, *of_role],
+        "kind",
+        words=lambda name: "(all outermost)" if name == population.ANY else name,
+        help="outermost: not inside another one, as an fsync in a transaction is",
+    )
+    return _wanted(role), _wanted(kind)
+
+
+def _wanted(name: str) -> str:
+    return "" if name == population.ANY else name
+
+
+def show(name: str, screen: Screen) -> None:
+    """Put a page: links and choices at the left, the screen beside them."""
+    with web.sidebar():
+        for path, text in places.SCREENS.items():
+            web.link(path, f"**{text}**" if path == name else text, is_plain=True)
+        file, other = _files()
+    try:
+        recording = open_kept(file)
+        compared = open_kept(other) if other else None
+    except StoreError as error:
+        web.fail(str(error))
+        web.empty("Choose another recording at the left, or start again with one.")
+        return
+    with web.sidebar():
+        role, kind = _population(recording)
+        if recording.is_running and web.button("Read again", key="again"):
+            web.stop()
+    screen(View(recording, compared, role, kind))

@@ -1,0 +1,60 @@
+"""Which requests a screen is about: whose, of what kind, and how slow they are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rcp.analyzer.roles import BACKGROUND, FOREGROUND, KERNEL, UNKNOWN
+from rcp.analyzer.store import Store
+from rcp.ui.queries import query
+
+ROLES = (FOREGROUND, UNKNOWN, BACKGROUND, KERNEL)
+"""Roles of threads, those whose requests matter most first."""
+
+ANY = "all"
+"""What stands in a URL for any role and any kind; '' in queries."""
+
+BANDS = ((0.5, "fastest 50 %"), (0.9, "50–90 %"), (0.99, "90–99 %"), (0.999, "99–99.9 %"))
+"""Where each band ends, and its name; what is slower than all is the last one."""
+
+SLOWEST = "slowest 0.1 %"
+BAND_NAMES = (*(name for _, name in BANDS), SLOWEST)
+
+
+class Kind(NamedTuple):
+    """Requests of one name made by threads of one role."""
+
+    role: str
+    name: str
+    n: int
+
+
+class Band(NamedTuple):
+    """Requests between two quantiles of latency."""
+
+    band: int
+    """Position in BAND_NAMES."""
+    n: int
+    shortest_ns: int
+    longest_ns: int
+    slowest_id: int
+    typical_id: int
+    """The request in the middle of the band."""
+
+
+def kinds(store: Store) -> list[Kind]:
+    """Return the kinds of finished requests, the most frequent first."""
+    return store.rows(Kind, query("population/kinds"))
+
+
+def limits(store: Store, role: str, kind: str) -> list[int]:
+    """Return the latency in ns at the end of each of BANDS, [] without requests."""
+    shares = [share for share, _ in BANDS]
+    ((found,),) = store.query(query("population/limits"), [role, kind, shares])
+    return [int(limit) for limit in found or []]
+
+
+def bands(store: Store, role: str, kind: str) -> list[Band]:
+    """Return the bands that have requests, the fastest first."""
+    ends = limits(store, role, kind)
+    return store.rows(Band, query("population/bands"), [role, kind, ends]) if ends else []

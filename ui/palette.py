@@ -1,0 +1,73 @@
+"""Colours: one per wait reason, the same on every screen. Pure.
+
+Reasons of a family share a hue and differ in lightness. The hues of families are apart for the
+common kinds of colour blindness too; a test computes how far. Every colour can be told from the
+background of both themes, so a recording looks the same in either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+REASON_COLOURS = {
+    # on and for the CPU: greys
+    "cpu": "#7f7f7f",
+    "runqueue": "#a9a9a9",
+    # locks and other threads: purples
+    "lock": "#aa3377",
+    "condition": "#cc79a7",
+    "futex": "#8e5bb0",
+    "sysv_sem": "#b48ad6",
+    # the journal: blues
+    "journal_commit": "#0072b2",
+    "journal_handle": "#4a9fd8",
+    "journal_space": "#2f5fa8",
+    # pages and buffers: yellows
+    "page_lock": "#b8860b",
+    "page_writeback": "#e69f00",
+    "buffer_lock": "#c9a227",
+    "buffer_shadow": "#d8b94a",
+    # being let in: reds
+    "admission_slot": "#d55e00",
+    "admission_tag": "#e8804a",
+    "dirty_throttle": "#c0392b",
+    # the block layer: greens
+    "queue": "#1b9e77",
+    "device": "#009e73",
+    "flush": "#5cb89a",
+    # the outside: browns
+    "timer": "#8c6d46",
+    "network": "#a5855b",
+    "pipe": "#76624a",
+    "poll": "#b39b7d",
+    "unknown": "#999999",
+}
+"""By the reasons of analyzer.reasons; kinds of segment and of inversion have the same names."""
+
+OTHER_COLOUR = "#999999"
+SERIES = ("#0072b2", "#d55e00")
+"""Recordings A and B, wherever two are on one plot."""
+
+SLO_COLOUR = "#d55e00"
+ACCENT = "#0072b2"
+
+_ALIASES = {"io_dependency": "device", "io": "device"}
+
+INK = {False: "#31333f", True: "#fafafa"}
+"""Text and axes by whether the theme is dark."""
+GRID = {False: "#e3e5ea", True: "#3a3d46"}
+PAPER = {False: "#ffffff", True: "#0e1117"}
+
+
+def colour(reason: str) -> str:
+    """Return the colour of a reason, kind of segment or kind of inversion."""
+    return REASON_COLOURS.get(_ALIASES.get(reason, reason), OTHER_COLOUR)
+
+
+def scale(reasons: Iterable[str]) -> dict[str, list[str]]:
+    """Return a Vega-Lite colour scale of these reasons, in the palette's own order."""
+    order = list(REASON_COLOURS)
+    names = sorted(
+        set(reasons), key=lambda name: (order.index(name) if name in order else len(order), name)
+    )
+    return {"domain": names, "range": [colour(name) for name in names]}

@@ -1,0 +1,150 @@
+"""The recordings the explorer shows: which there are, opened read-only, asked from any thread."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from rcp.analyzer.opening import open_recording
+from rcp.analyzer.store import Store, StoreError, open_store
+from rcp.probes.spool import PACKED_SUFFIX, is_spool, open_spool
+from rcp.ui.queries import query
+
+FILES_VARIABLE = "RCP_EXPLORE_FILES"
+"""Environment variable that hands the paths of recordings to the server, as JSON."""
+
+SUFFIXES = (".duckdb", ".spool", ".spool.tar.xz")
+_BESIDE_MAX = 200
+"""Recordings offered of one folder: more make the list unreadable."""
+
+ANSWERS_MAX = 128
+"""Answers kept per recording: each holds some thousand rows at most."""
+
+_DIGEST = ("request", "chosen")
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
+
+
+def demo_recording() -> Path:
+    """Return the recording that comes with rcp."""
+    name = "wal-vs-checkpoint.spool.tar.xz"
+    return Path(str(files("rcp.fixtures") / "recordings" / name))
+
+
+def given(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the recordings the server was started with; the one rcp comes with otherwise."""
+    paths = [Path(path) for path in json.loads(environment.get(FILES_VARIABLE, "[]"))]
+    return paths or [demo_recording()]
+
+
+def offered(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return the recordings a page may open, by name: those given, and those beside them."""
+    found = {str(path): path for path in paths}
+    for folder in dict.fromkeys(path.parent for path in paths):
+        try:
+            beside = sorted(p for p in folder.iterdir() if p.name.endswith(SUFFIXES))
+        except OSError:
+            continue
+        for path in beside[:_BESIDE_MAX]:
+            if not path.name.startswith("."):
+                found.setdefault(str(path), path)
+    return found
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What changes when a file does: to be opened anew."""
+
+    path: str
+    n_bytes: int
+    changed_ns: int
+
+
+def stamp(path: Path) -> Stamp:
+    """Return the stamp of a recording; raise StoreError when it is not there.
+
+    A spool is a folder to which a recorder appends: its files count together.
+    """
+    try:
+        facts = [entry.stat() for entry in path.iterdir()] if path.is_dir() else [path.stat()]
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"{path} does not exist: it was moved or deleted; `rcp-trace record` makes a recording."
+        ) from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+    newest = max((fact.st_mtime_ns for fact in facts), default=0)
+    return Stamp(str(path), sum(fact.st_size for fact in facts), newest)
+
+
+def check(path: Path) -> None:
+    """Raise StoreError or SpoolError when a recording cannot be opened, as far as that is quick.
+
+    A packed spool is not unpacked for that.
+    """
+    stamp(path)
+    if path.is_dir() or is_spool(path):
+        open_spool(path)
+    elif not path.name.endswith(PACKED_SUFFIX):
+        open_store(path).close()
+
+
+def prepare(store: Store) -> None:
+    """Add the tables in memory that the explorer's queries rest on."""
+    store.write("ATTACH ':memory:' AS digest (READ_WRITE)")
+    for name in _DIGEST:
+        store.write(query(f"digest/{name}"))
+
+
+class Recording:
+    """An open recording. Its answers are kept: a page asks the same again at every click."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it; raise StoreError with one line for the user."""
+        self.path = path
+        self.is_running = path.is_dir() and not (path / "end.json").exists()
+        self._store = open_recording(path)
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+        try:
+            prepare(self._store)
+        except BaseException:
+            self._store.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """Its file name."""
+        return self.path.name
+
+    def ask(
+        self,
+        question: Callable[Concatenate[Store, Asked], Found],
+        *arguments: Asked.args,
+        **named: Asked.kwargs,
+    ) -> Found:
+        """Return ``question(store, …)``, from memory when it was asked before."""
+        key = (question.__module__, question.__qualname__, arguments, tuple(sorted(named.items())))
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                return cast(Found, self._answers[key])
+        with self._store.beside() as store:
+            answer = question(store, *arguments, **named)
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > ANSWERS_MAX:
+                self._answers.popitem(last=False)
+        return answer
+
+    def close(self) -> None:
+        """Close it."""
+        self._store.close()

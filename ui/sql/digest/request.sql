@@ -1,0 +1,16 @@
+-- Finished requests with what every screen asks of them, sorted once for all screens.
+CREATE TABLE digest.request AS
+SELECT
+    request.request_id,
+    request.ts,
+    request.dur,
+    request.name,
+    request.utid,
+    task.role,
+    task.comm,
+    task.cgroup_id,
+    request.parent_request_id IS NULL AS is_outer
+FROM request
+JOIN task USING (utid)
+WHERE request.dur IS NOT NULL
+ORDER BY request.request_id

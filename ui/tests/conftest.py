@@ -1,0 +1,68 @@
+"""Synthetic recording in, tuples out; and the explorer's pages without a browser."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rcp.analyzer.load import load_in_memory, load_spool
+from rcp.analyzer.store import Store
+from rcp.fixtures.synth import Synth
+from rcp.ui.source import FILES_VARIABLE, prepare
+
+APP = Path(__file__).parents[1] / "app.py"
+
+Load = Callable[[Synth], Store]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Iterator[Load]:
+    """Load a synthetic recording into a store as the explorer opens it."""
+    opened: list[Store] = []
+
+    def of(synth: Synth) -> Store:
+        store = load_in_memory(synth.write(tmp_path / f"{len(opened)}.spool"))
+        opened.append(store)
+        prepare(store)
+        return store
+
+    yield of
+    for store in opened:
+        store.close()
+
+
+Saved = Callable[[Synth, str], Path]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Saved:
+    """Save a synthetic recording as a DuckDB file of this name."""
+
+    def of(synth: Synth, name: str) -> Path:
+        spool = synth.write(tmp_path / f"spools/{name}.spool")
+        load_spool(spool, tmp_path / name)
+        return tmp_path / name
+
+    return of
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., "object"]:
+    """Run a screen of recordings without a browser."""
+    testing = pytest.importorskip("streamlit.testing.v1")
+
+    def of(screen: str, *files: Path, **params: object) -> object:
+        monkeypatch.setenv(FILES_VARIABLE, json.dumps([str(path) for path in files]))
+        app = testing.AppTest.from_file(str(APP), default_timeout=60)
+        for name, value in params.items():
+            app.query_params[name] = str(value)
+        app.run()
+        if screen != "overview":
+            app.switch_page(f"screens/{screen}.py")
+            for name, value in params.items():
+                app.query_params[name] = str(value)
+            app.run()
+        return app
+
+    return of

@@ -1,0 +1,281 @@
+"""The page in the browser: the only module that imports streamlit.
+
+Texts of a recording are never read as Markdown or HTML: ``say``, tables and charts take them as
+they are, links and choices through ``texts.label``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from rcp.ui import places
+from rcp.ui.texts import label, shown
+
+ROWS_MAX = 5_000
+"""Rows that may cross to the browser at once; more are a mistake in a query."""
+
+KEPT_MAX = 4
+"""Recordings open at once: two to compare, and the two before them."""
+
+Selected = list[dict[str, Any]]
+
+
+class TooManyRows(Exception):
+    """A query was to be binned or limited in SQL and was not."""
+
+
+class Column(NamedTuple):
+    """How a table shows one field."""
+
+    title: str
+    help: str = ""
+    format: str = ""
+    """A printf format for numbers, ``percent``, or "" as it is."""
+    width: str | None = None
+
+
+def run_screens(screens: Mapping[str, Path]) -> None:
+    """Show the screen of the URL; screens are scripts by their path in it."""
+    st.set_page_config(page_title="rcp", layout="wide", menu_items={"About": None})
+    pages = {
+        name: st.Page(script, title=places.SCREENS[name], url_path=name, default=not at)
+        for at, (name, script) in enumerate(screens.items())
+    }
+    st.session_state["_pages"] = pages
+    current = st.navigation(list(pages.values()), position="hidden")
+    current.run()
+
+
+def params() -> dict[str, str]:
+    """Return the parameters of the URL."""
+    return {str(name): str(value) for name, value in st.query_params.to_dict().items()}
+
+
+def put(name: str, value: object) -> None:
+    """Set a parameter of the URL, or take it away with None or ""."""
+    if value in (None, ""):
+        st.query_params.pop(name, None)
+    else:
+        st.query_params[name] = str(value)
+
+
+def is_dark() -> bool:
+    """Tell whether the page is light on dark."""
+    return st.context.theme.type == "dark"
+
+
+def kept(make: Callable[[Hashable], Any], key: Hashable) -> Any:
+    """Return ``make(key)``, made once in this server; the oldest of many is forgotten.
+
+    What is forgotten is closed.
+    """
+    return _kept(make, key)
+
+
+def _make(_make: Callable[[Hashable], Any], key: Hashable) -> Any:
+    return _make(key)
+
+
+# Called and not used as a decorator, which would make the function untyped where streamlit, an
+# optional package, is not installed.
+_kept: Any = st.cache_resource(
+    max_entries=KEPT_MAX, show_spinner=False, on_release=lambda made: made.close()
+)(_make)
+
+
+def link(screen: str, text: str, *, is_plain: bool = False, **changes: object) -> None:
+    """Put a link to a screen, with the shared parameters of here and ``changes``.
+
+    ``text`` may come from a recording unless ``is_plain``, when it may hold Markdown.
+    """
+    pages = st.session_state["_pages"]
+    st.page_link(
+        pages[screen],
+        label=text if is_plain else label(text),
+        query_params=places.carried(params(), **changes),
+    )
+
+
+def go(screen: str, **changes: object) -> None:
+    """Leave for another screen."""
+    query = places.carried(params(), **changes)
+    st.switch_page(st.session_state["_pages"][screen], query_params=query)
+
+
+def title(text: str) -> None:
+    """Put the heading of a screen."""
+    st.subheader(label(text), anchor=False)
+
+
+def heading(text: str, help: str | None = None) -> None:
+    """Put the heading of a part of a screen."""
+    st.markdown(f"##### {label(text)}", help=help)
+
+
+def say(text: str) -> None:
+    """Put a paragraph that may hold texts of a recording."""
+    st.text(shown(text))
+
+
+def caption(text: str) -> None:
+    """Put a small note that may hold texts of a recording."""
+    st.caption(label(text))
+
+
+def empty(text: str, remedy: str = "") -> None:
+    """Say that there is nothing to show, and what to do."""
+    st.info(label(text) + (f"\n\n{label(remedy)}" if remedy else ""))
+
+
+def warn(text: str) -> None:
+    """Say what is to be kept in mind."""
+    st.warning(label(text))
+
+
+def fail(text: str) -> None:
+    """Say what went wrong, in one line."""
+    st.error(label(text))
+
+
+def stop() -> None:
+    """End the page here."""
+    st.stop()
+
+
+def code(text: str, language: str | None = None) -> None:
+    """Put text to copy."""
+    st.code(text, language=language, wrap_lines=False)
+
+
+def metric(name: str, value: str, help: str | None = None) -> None:
+    """Put one figure under its name."""
+    st.metric(label(name), shown(value), help=help)
+
+
+def columns(*widths: float) -> list[Any]:
+    """Return places side by side, each a context manager."""
+    return list(st.columns(list(widths)))
+
+
+def sidebar() -> Any:
+    """Return the place at the left, a context manager."""
+    return st.sidebar
+
+
+@contextmanager
+def folded(text: str, *, is_open: bool = False) -> Iterator[None]:
+    """Put what follows into a part that can be folded away."""
+    with st.expander(label(text), expanded=is_open):
+        yield
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Say that something takes a while."""
+    with st.spinner(text):
+        yield
+
+
+def choose(
+    text: str,
+    options: Sequence[str],
+    name: str,
+    *,
+    words: Callable[[str], str] = str,
+    help: str | None = None,
+) -> str:
+    """Let one of ``options`` be chosen, the first unless the URL's parameter ``name`` says so."""
+    if params().get(name, options[0]) not in options:
+        put(name, None)
+    chosen = st.selectbox(
+        text, options, key=name, format_func=words, help=help, bind="query-params"
+    )
+    return str(chosen)
+
+
+def ask_text(text: str, name: str, *, example: str = "", help: str | None = None) -> str:
+    """Let a text be entered, kept in the URL's parameter ``name``."""
+    entered = st.text_input(text, key=name, placeholder=example, help=help, bind="query-params")
+    return (entered or "").strip()
+
+
+def button(text: str, key: str) -> bool:
+    """Put a button; tell whether it was pressed."""
+    return st.button(text, key=key)
+
+
+def download(text: str, name: str, data: bytes | Callable[[], bytes], mime: str) -> None:
+    """Put a button that saves data as a file; a function makes them when it is pressed."""
+    st.download_button(text, data, file_name=name, mime=mime, on_click="ignore")
+
+
+def chart(spec: Mapping[str, Any], key: str, *, selecting: bool = False) -> Selected:
+    """Draw a Vega-Lite specification; return what is selected in its parameter ``pick``."""
+    _check(spec)
+    if not selecting:
+        st.vega_lite_chart(spec=dict(spec), key=key, theme=None, width="stretch")
+        return []
+    state: Any = st.vega_lite_chart(
+        spec=dict(spec), key=key, theme=None, width="stretch", on_select="rerun"
+    )
+    picked = state.selection.get("pick", [])
+    return [dict(item) for item in picked] if isinstance(picked, list) else []
+
+
+def _check(spec: Mapping[str, Any]) -> None:
+    for name, rows in spec.get("datasets", {}).items():
+        if len(rows) > ROWS_MAX:
+            raise TooManyRows(f"{name} has {len(rows)} rows, the most is {ROWS_MAX}")
+
+
+def table(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, Column],
+    key: str,
+    *,
+    selecting: bool = False,
+    height: int | None = None,
+) -> int | None:
+    """Put a table of ``rows`` by field; return which row is selected, if any."""
+    if len(rows) > ROWS_MAX:
+        raise TooManyRows(f"table {key} has {len(rows)} rows, the most is {ROWS_MAX}")
+    frame = pd.DataFrame(
+        {name: [_cell(row[name]) for row in rows] for name in columns}, columns=list(columns)
+    )
+    options: dict[str, Any] = {"height": height} if height else {}
+    if selecting:
+        options |= {"on_select": "rerun", "selection_mode": "single-row"}
+    state: Any = st.dataframe(
+        frame,
+        key=key,
+        hide_index=True,
+        column_config={name: _config(column) for name, column in columns.items()},
+        **options,
+    )
+    chosen = state.selection.rows if selecting else []
+    return int(chosen[0]) if chosen else None
+
+
+def _cell(value: Any) -> Any:
+    return shown(value) if isinstance(value, str) else value
+
+
+def _config(column: Column) -> Any:
+    words: dict[str, Any] = {"help": column.help or None, "width": column.width}
+    if column.format:
+        return st.column_config.NumberColumn(column.title, format=column.format, **words)
+    return st.column_config.Column(column.title, **words)
+
+
+def links(items: Iterable[tuple[str, str]], current: str) -> None:
+    """Put links to screens in a row; the current one is marked."""
+    items = list(items)
+    for place, (screen, text) in zip(st.columns(len(items)), items, strict=True):
+        with place:
+            link(screen, f"**{text}**" if screen == current else text, is_plain=True)
