@@ -26,7 +26,7 @@ KEPT_MAX = 4
 Selected = list[dict[str, Any]]
 
 
-class TooManyRows(Exception):
+class TooManyRowsError(Exception):
     """A query was to be binned or limited in SQL and was not."""
 
 
@@ -67,7 +67,7 @@ def put(name: str, value: object) -> None:
 
 def is_dark() -> bool:
     """Tell whether the page is light on dark."""
-    return st.context.theme.type == "dark"
+    return bool(st.context.theme.type == "dark")
 
 
 def kept(make: Callable[[Hashable], Any], key: Hashable) -> Any:
@@ -207,7 +207,7 @@ def ask_text(text: str, name: str, *, example: str = "", help: str | None = None
 
 def button(text: str, key: str) -> bool:
     """Put a button; tell whether it was pressed."""
-    return st.button(text, key=key)
+    return bool(st.button(text, key=key))
 
 
 def download(text: str, name: str, data: bytes | Callable[[], bytes], mime: str) -> None:
@@ -231,7 +231,7 @@ def chart(spec: Mapping[str, Any], key: str, *, selecting: bool = False) -> Sele
 def _check(spec: Mapping[str, Any]) -> None:
     for name, rows in spec.get("datasets", {}).items():
         if len(rows) > ROWS_MAX:
-            raise TooManyRows(f"{name} has {len(rows)} rows, the most is {ROWS_MAX}")
+            raise TooManyRowsError(f"{name} has {len(rows)} rows, the most is {ROWS_MAX}")
 
 
 def table(
@@ -244,7 +244,7 @@ def table(
 ) -> int | None:
     """Put a table of ``rows`` by field; return which row is selected, if any."""
     if len(rows) > ROWS_MAX:
-        raise TooManyRows(f"table {key} has {len(rows)} rows, the most is {ROWS_MAX}")
+        raise TooManyRowsError(f"table {key} has {len(rows)} rows, the most is {ROWS_MAX}")
     frame = pd.DataFrame(
         {name: [_cell(row[name]) for row in rows] for name in columns}, columns=list(columns)
     )
