@@ -36,6 +36,18 @@ def group_of(rules: Sequence[str]) -> Group:
     return Group(tuple(comms), tuple(pids), cgroup)
 
 
+def _target(rule: str) -> list[str]:
+    """Return the options of rcp-trace record that say the same; raises TuneError."""
+    kind, _, value = rule.partition(":")
+    if (
+        kind not in ("comm", "pid", "cgroup")
+        or not value
+        or (kind == "pid" and not value.isdigit())
+    ):
+        raise TuneError(f"bad target {rule!r}: write comm:GLOB, pid:N or cgroup:PATH")
+    return [f"--{kind}", value]
+
+
 def which_knobs(text: str) -> Which:
     """Return what ``--knobs`` names: rcp, stock, auto, or a TOML file."""
     for known in _WORDS:
@@ -72,6 +84,8 @@ def local_machine(options: Mapping[str, Any]) -> LocalMachine:
     for role in ("foreground", "background"):
         for rule in options[role]:
             roles += [f"--{role}", rule]
+    for rule in options.get("target") or ():
+        roles += _target(rule)
     for spec in options.get("counted") or ():
         roles += ["--request", spec]
     return LocalMachine(

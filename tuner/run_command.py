@@ -70,6 +70,13 @@ EXIT_UNMET = 1
 @click.option("--foreground", multiple=True, help="comm:GLOB, pid:N or cgroup:PATH; repeatable.")
 @click.option("--background", multiple=True, help="The same, of what nobody waits for.")
 @click.option(
+    "--target",
+    multiple=True,
+    metavar="RULE",
+    help="Whose requests a recording counts, as pid:N, comm:GLOB or cgroup:PATH; default: the "
+    "workload's, which a server that runs already is no part of.",
+)
+@click.option(
     "--count",
     "counted",
     multiple=True,

@@ -23,6 +23,7 @@ def _asked(command: Command) -> Command:
         click.option("--source", default="lines", help="Where latencies come from."),
         click.option("--background", multiple=True, help="What nobody waits for."),
         click.option("--foreground", multiple=True, help="What users wait for."),
+        click.option("--target", multiple=True, help="Whose requests a recording counts."),
         click.option("--count", "counted", multiple=True, help="What a recording counts."),
         click.option("--disk", required=True, help="The disk."),
         click.option("--output", type=path, required=True, help="Folder for the answer."),

@@ -10,10 +10,12 @@ import pytest
 
 from rcp.analyzer.latencies.slo import parse
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
+from rcp.tuner.errors import TuneError
 from rcp.tuner.hopeless import giver_up
 from rcp.tuner.knobs.group_cell import Groups
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.local import LocalMachine
+from rcp.tuner.options import local_machine
 from rcp.tuner.source import Source
 
 SCHEDULER = "/sys/block/sda/queue/scheduler"
@@ -80,3 +82,21 @@ def test_a_hopeless_trial_is_cut_short(files: FakeMachine, tmp_path: Path) -> No
     assert raw.failed == ""
     assert raw.run is not None
     assert raw.run.aborted
+
+
+def test_a_server_that_runs_already_is_what_is_recorded_when_it_is_the_target() -> None:
+    options = {
+        "workload": ["pgbench"],
+        "source": "pgbench:{out}/log",
+        "knobs": "auto",
+        "disk": "sda",
+        "folder": Path("trials"),
+        "target": ["comm:postgres", "pid:7"],
+        "foreground": ["cgroup:/server"],
+        "background": [],
+    }
+    expected = ["--foreground", "cgroup:/server", "--comm", "postgres", "--pid", "7"]
+    assert local_machine(options).roles == expected
+    with pytest.raises(TuneError) as caught:
+        local_machine({**options, "target": ["postgres"]})
+    assert str(caught.value) == "bad target 'postgres': write comm:GLOB, pid:N or cgroup:PATH"
