@@ -22,6 +22,9 @@ from rcp.tuner.raw import RawTrial, describe_file, trial_file
 from rcp.tuner.trial import Description
 from rcp.tuner.workload import Abort
 
+PREPARED = "prepared.tar"
+"""What a scenario leaves under this name when it is described is an input of its trials."""
+
 
 @dataclass(frozen=True)
 class LabMachine:
@@ -43,6 +46,9 @@ class LabMachine:
             command = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing"]
             command += ["--kernel", self.kernel, "--timeout", f"{self.timeout_s:g}"]
             command += ["--out", str(out), "--input", str(file), "-e", f"RCP_TUNE={what}"]
+            prepared = self.folder / "describe" / PREPARED
+            if what == "trial" and prepared.exists():
+                command += ["--input", str(prepared)]
             for pair in self.parameters:
                 command += ["-e", pair]
             done = subprocess.run(
