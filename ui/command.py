@@ -21,6 +21,7 @@ _SETTINGS = {
     "browser.gatherUsageStats": "false",
     "server.showEmailPrompt": "false",
     "server.fileWatcherType": "none",
+    "runner.magicEnabled": "false",
     "client.toolbarMode": "viewer",
     "client.showErrorLinks": "false",
     "client.showErrorDetails": "none",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from rcp.analyzer.store import StoreError
 from rcp.ui import places, web
 from rcp.ui.info import population
+from rcp.ui.info.health import health
 from rcp.ui.source import Recording, Stamp, given, offered, stamp
 
 NO_OTHER = ""
@@ -92,6 +94,19 @@ def _population(recording: Recording) -> tuple[str, str]:
 
 def _wanted(name: str) -> str:
     return "" if name == population.ANY else name
+
+
+def offer_roles(view: View) -> None:
+    """Say how roles are set, where no thread of the recording is foreground."""
+    found = view.recording.ask(health)
+    web.empty(
+        "No thread of this recording is foreground, so nothing is judged as an inversion.",
+        "Say whose requests somebody waits for, and open the recording again:",
+    )
+    who = found.candidates[0].comm if found.candidates else "NAME"
+    rule = shlex.quote(f"foreground=comm:{who}")
+    path = shlex.quote(str(view.recording.path))
+    web.code(f"rcp-trace roles {path} --set {rule} -o with-roles.duckdb")
 
 
 def show(name: str, screen: Screen) -> None:

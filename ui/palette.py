@@ -56,6 +56,10 @@ _ALIASES = {"io_dependency": "device", "io": "device"}
 INK = {False: "#31333f", True: "#fafafa"}
 """Text and axes by whether the theme is dark."""
 GRID = {False: "#e3e5ea", True: "#3a3d46"}
+HEAT = {False: ["#9ecae1", "#08306b"], True: ["#31557a", "#e3f1ff"]}
+"""Few and many: one request alone must be seen, for the tail is made of such."""
+
+LINK = {False: "#00609a", True: "#7cc0ee"}
 PAPER = {False: "#ffffff", True: "#0e1117"}
 
 

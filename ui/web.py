@@ -15,6 +15,7 @@ import pandas as pd
 import streamlit as st
 
 from rcp.ui import places
+from rcp.ui.palette import LINK
 from rcp.ui.texts import label, shown
 
 ROWS_MAX = 5_000
@@ -24,6 +25,19 @@ KEPT_MAX = 4
 """Recordings open at once: two to compare, and the two before them."""
 
 Selected = list[dict[str, Any]]
+
+
+_STYLE = """
+[data-testid="stMainBlockContainer"] { padding: 3.25rem 2rem 3rem; }
+[data-testid="stSidebar"] { min-width: 15rem; max-width: 15rem; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { background: none; padding: 0; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] * {
+    white-space: normal; color: LINK; font-weight: 400;
+}
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] strong { font-weight: 700; }
+[data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+"""
+"""At 1280 pixels a chain's text of 100 columns then fits; links of a screen wrap, and look so."""
 
 
 class TooManyRowsError(Exception):
@@ -37,12 +51,14 @@ class Column(NamedTuple):
     help: str = ""
     format: str = ""
     """A printf format for numbers, ``percent``, or "" as it is."""
-    width: str | None = None
+    width: int | None = None
+    """In pixels; as wide as its texts otherwise."""
 
 
 def run_screens(screens: Mapping[str, Path]) -> None:
     """Show the screen of the URL; screens are scripts by their path in it."""
     st.set_page_config(page_title="rcp", layout="wide", menu_items={"About": None})
+    st.html(f"<style>{_STYLE.replace('LINK', LINK[is_dark()])}</style>")
     pages = {
         name: st.Page(script, title=places.SCREENS[name], url_path=name, default=not at)
         for at, (name, script) in enumerate(screens.items())
@@ -240,17 +256,23 @@ def table(
     key: str,
     *,
     selecting: bool = False,
+    selected: int | None = None,
     height: int | None = None,
+    row_height: int | None = None,
 ) -> int | None:
-    """Put a table of ``rows`` by field; return which row is selected, if any."""
+    """Put a table of ``rows`` by field; return which row is selected, at first ``selected``."""
     if len(rows) > ROWS_MAX:
         raise TooManyRowsError(f"table {key} has {len(rows)} rows, the most is {ROWS_MAX}")
     frame = pd.DataFrame(
         {name: [_cell(row[name]) for row in rows] for name in columns}, columns=list(columns)
     )
     options: dict[str, Any] = {"height": height} if height else {}
+    if row_height:
+        options["row_height"] = row_height  # texts wrap where there is room for more lines
     if selecting:
         options |= {"on_select": "rerun", "selection_mode": "single-row"}
+    if selecting and selected is not None:
+        options["selection_default"] = {"selection": {"rows": [selected], "columns": []}}
     state: Any = st.dataframe(
         frame,
         key=key,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rcp.analyzer.latencies.slo import Slo
 from rcp.analyzer.store import Store
 from rcp.ui.info.population import limits
 from rcp.ui.queries import query
@@ -19,6 +20,38 @@ class Point(NamedTuple):
     n_slower: int
     share: float
     """Part of the requests that took longer, 0 to 1."""
+
+
+class Mark(NamedTuple):
+    """A quantile of the latency, to be marked on its CCDF."""
+
+    name: str
+    dur_ns: int
+    share: float
+    """Part of the requests that took longer, 0 to 1."""
+
+
+class Bound(NamedTuple):
+    """An SLO, and whether the requests shown meet it."""
+
+    text: str
+    bound_ns: int
+    share: float
+    """Part of the requests that may take longer, 0 to 1."""
+    measured_ns: int
+    n_slower: int
+    is_met: bool
+
+
+class Totals(NamedTuple):
+    """Requests in all."""
+
+    n: int
+    dur_ns: int
+    longest_ns: int
+    n_held_up: int
+    """Those with an inversion."""
+    held_up_ns: int
 
 
 class BandWait(NamedTuple):
@@ -39,6 +72,44 @@ def ccdf(store: Store, role: str, kind: str) -> list[Point]:
     # total is not in the rows: ask.
     ((n,),) = store.query("SELECT count(*) FROM digest.chosen($1, $2)", [role, kind])
     return [Point(dur, n_slower, n_slower / n) for dur, n_slower in rows]
+
+
+def totals(store: Store, role: str, kind: str) -> Totals:
+    """Return how many requests there are, and how long they were held up."""
+    (found,) = store.rows(Totals, query("overview/totals"), [role, kind])
+    return found
+
+
+_MARKED = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999))
+
+
+def marks(store: Store, role: str, kind: str) -> list[Mark]:
+    """Return the quantiles worth marking; none without requests."""
+    shares = [share for _, share in _MARKED]
+    rows = store.query(query("overview/marks"), [role, kind, shares])
+    return [
+        Mark(_MARKED[at][0], dur, slower)
+        for at, (dur, slower) in enumerate(rows)
+        if dur is not None
+    ]
+
+
+def bounds(store: Store, role: str, kind: str, slos: tuple[Slo, ...]) -> list[Bound]:
+    """Return how the requests shown meet SLOs; those of other kinds are left out."""
+    found = []
+    for slo in slos:
+        if slo.kind and kind and slo.kind != kind:
+            continue
+        of = slo.kind or kind
+        ((measured, n_slower),) = store.query(
+            query("overview/bound"), [role, of, slo.quantile, slo.bound_ns]
+        )
+        if measured is not None:
+            is_met = measured <= slo.bound_ns
+            found.append(
+                Bound(slo.text, slo.bound_ns, 1 - slo.quantile, measured, n_slower, is_met)
+            )
+    return found
 
 
 def band_waits(store: Store, role: str, kind: str) -> list[BandWait]:

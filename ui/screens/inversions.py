@@ -1,13 +1,160 @@
-"""Inversions."""
+"""Inversions: who held requests up, ranked by what the slowest requests lost to them."""
 
-from rcp.ui import web
-from rcp.ui.frame import View, show
+from collections.abc import Sequence
+
+from rcp.analyzer.doubts import confidence_word
+from rcp.analyzer.render import duration, percent
+from rcp.ui import places, web
+from rcp.ui.frame import View, offer_roles, show
+from rcp.ui.info import inversions
+from rcp.ui.info.health import health
+from rcp.ui.info.inversions import Choices, Filter, HeldUp, Pattern
+from rcp.ui.texts import label
+
+ANY = "any"
+
+_FILTERS = ("inversion", "culprit", "path", "cgroup", "from", "to")
+
+# Patterns on a page: each is a row of links and texts, of which some hundred draw in a moment.
+_SHOWN = 20
+
+_REQUESTS = {
+    "request": web.Column("request", format="%d"),
+    "at": web.Column("at s", "since the recording began", "%.3f"),
+    "name": web.Column("kind"),
+    "comm": web.Column("thread"),
+    "held": web.Column("held up ms", format="%.3f"),
+    "dur": web.Column("took ms", format="%.3f"),
+    "ahead": web.Column("ios ahead", "most ios of others ahead or in flight at once", "%d"),
+}
+
+
+def _filter(found: Choices) -> Filter:
+    first, second, third, fourth, fifth, sixth = web.columns(1, 1, 1, 1, 0.6, 0.6)
+    with first:
+        kind = web.choose("Kind of inversion", [ANY, *found.kinds], "inversion")
+    with second:
+        culprit = web.choose("Culprit", [ANY, *found.culprits], "culprit")
+    with third:
+        path = web.choose("File on the path", [ANY, *found.paths], "path")
+    with fourth:
+        cgroup = web.choose("Culprit's cgroup", [ANY, *found.cgroups], "cgroup")
+    with fifth:
+        web.ask_text("From s", "from", example="0")
+    with sixth:
+        web.ask_text("To s", "to", example="end")
+    here = web.params()
+    for name in ("from", "to"):
+        if here.get(name) and places.seconds(here, name) is None:
+            web.fail(f"{here[name]} is no time: write seconds since the recording began.")
+    return Filter(
+        from_s=places.seconds(here, "from"),
+        to_s=places.seconds(here, "to"),
+        kind=_wanted(kind),
+        culprit=_wanted(culprit),
+        path=_wanted(path),
+        cgroup=None if cgroup == ANY else int(cgroup),
+    )
+
+
+def _wanted(name: str) -> str:
+    return "" if name == ANY else name
+
+
+def _ranked(found: Sequence[Pattern], current: str) -> None:
+    widths = (6.4, 1, 1, 1, 1)
+    names = ("what happened", "p99 share", "requests", "worst", "total")
+    for place, name in zip(web.columns(*widths), names, strict=True):
+        with place:
+            web.caption(name)
+    n_shown = places.number(web.params(), "shown") or _SHOWN
+    for pattern in found[:n_shown]:
+        what, *others = web.columns(*widths)
+        text = label(inversions.sentence(pattern.pattern))
+        with what:
+            is_current = pattern.key == current
+            _link(f"**{text}**" if is_current else text, pattern="" if is_current else pattern.key)
+            web.caption(
+                f"{pattern.kind} by {pattern.culprit} ({pattern.role}), confidence "
+                f"{confidence_word(pattern.confidence)} ({pattern.confidence:.2f})"
+            )
+        texts = (
+            percent(pattern.slow_share),
+            f"{pattern.n_requests:,}",
+            duration(pattern.max_ns),
+            duration(pattern.total_ns),
+        )
+        for place, told in zip(others, texts, strict=True):
+            with place:
+                web.caption(told)
+    if len(found) > n_shown:
+        _link(f"{len(found) - n_shown} more", shown=len(found))
+
+
+def _link(text: str, **changes: object) -> None:
+    """Put a link to this screen under the same filters."""
+    here = {name: web.params().get(name) for name in (*_FILTERS, "pattern", "shown")}
+    web.link("inversions", text, is_plain=True, **{**here, **changes})
+
+
+def _request_row(found: HeldUp) -> dict[str, object]:
+    return {
+        "request": found.request_id,
+        "at": found.offset_ns / 1e9,
+        "name": found.name,
+        "comm": found.comm,
+        "held": found.held_up_ns / 1e6,
+        "dur": found.dur_ns / 1e6,
+        "ahead": found.n_ios_ahead,
+    }
+
+
+def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
+    web.heading("Requests held up")
+    web.say(inversions.sentence(of.pattern))
+    web.caption(f"{of.role} by {of.role_rule or 'no rule'}")
+    for doubt in view.recording.ask(inversions.doubts, of):
+        web.caption(f"confidence {of.confidence:.2f}: {doubt}")
+    found = view.recording.ask(inversions.held_up, view.role, view.kind, asked, of)
+    for held in found[:3]:
+        web.link(
+            "request",
+            f"request {held.request_id}: held up {duration(held.held_up_ns)} of "
+            f"{duration(held.dur_ns)}, {held.name} by {held.comm}",
+            request=held.request_id,
+        )
+    chosen = web.table(
+        [_request_row(held) for held in found],
+        _REQUESTS,
+        f"requests-{of.key}",
+        selecting=True,
+        height=260,
+    )
+    if chosen is not None:
+        web.go("request", request=found[chosen].request_id)
 
 
 def screen(view: View) -> None:
     """Put the screen."""
     web.title("Inversions")
-    web.empty("This screen is not there yet.")
+    if not view.recording.ask(health).has_foreground:
+        offer_roles(view)
+        return
+    asked = _filter(view.recording.ask(inversions.choices))
+    found = view.recording.ask(inversions.patterns, view.role, view.kind, asked)
+    if not found:
+        web.empty("Nobody held these requests up.", "Take filters away, or choose other requests.")
+        return
+    current = web.params().get("pattern", "")
+    chosen = next((pattern for pattern in found if pattern.key == current), None)
+    if chosen is not None:
+        _of_pattern(view, asked, chosen)
+        web.heading("All patterns")
+    web.caption(
+        "Ranked by p99 share: the part of the slowest 1 % of requests' time that it took. "
+        "Choose one to see its requests."
+    )
+    _ranked(found, current)
 
 
 if __name__ == "__main__":

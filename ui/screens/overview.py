@@ -1,39 +1,140 @@
-"""Overview: how slow requests were, when, and what they waited for."""
+"""Overview: how slow requests were, when, beside what, and what they waited for."""
 
-from rcp.analyzer.render import duration
+from rcp.analyzer.latencies.slo import Slo, SloError, parse
+from rcp.analyzer.render import duration, percent
 from rcp.ui import web
 from rcp.ui.charts import overview as charts
-from rcp.ui.frame import View, show
-from rcp.ui.info import overview, population
+from rcp.ui.charts import timeline as time_charts
+from rcp.ui.frame import View, offer_roles, show
+from rcp.ui.info import overview, population, timeline
+from rcp.ui.info.health import Health, health
+
+
+def _slos() -> tuple[Slo, ...]:
+    text = web.ask_text("SLO", "slo", example="p999=50ms,p99=10ms@fsync")
+    if not text:
+        return ()
+    try:
+        return parse(text)
+    except SloError as error:
+        web.fail(str(error))
+        return ()
+
+
+def _latency(view: View) -> None:
+    of = (view.role, view.kind)
+    wide, narrow = web.columns(3, 1)
+    with narrow:
+        slos = _slos()
+        bounds = view.recording.ask(overview.bounds, *of, slos)
+        for bound in bounds:
+            verdict = "met" if bound.is_met else "not met"
+            web.say(
+                f"{bound.text}: {verdict}. It is {duration(bound.measured_ns)}; "
+                f"{bound.n_slower} requests took longer than {duration(bound.bound_ns)}."
+            )
+        if slos and not bounds:
+            web.say("The SLO is of requests that are not shown.")
+        totals = view.recording.ask(overview.totals, *of)
+        web.metric("requests", f"{totals.n:,}")
+        web.metric("held up by others", f"{totals.n_held_up:,}", "requests with an inversion")
+        share = totals.held_up_ns / totals.dur_ns if totals.dur_ns else 0
+        web.metric("of their time", percent(share), "part of all requests' time in inversions")
+    with wide:
+        web.heading("Latency", "part of the requests that took longer; both axes logarithmic")
+        points = view.recording.ask(overview.ccdf, *of)
+        marks = view.recording.ask(overview.marks, *of)
+        web.chart(charts.ccdf(points, marks, bounds, web.is_dark()), "ccdf")
+
+
+def _example(view: View, example: timeline.Example) -> None:
+    web.link(
+        "request",
+        f"{duration(example.dur_ns)} · {example.name} by {example.comm} at "
+        f"{example.offset_ns / 1e9:.3f} s · request {example.request_id}",
+        request=example.request_id,
+    )
+
+
+def _over_time(view: View) -> None:
+    web.heading("Over time", "each cell is some requests: click one to see the slowest of them")
+    axis = view.recording.ask(timeline.axis)
+    cells = view.recording.ask(timeline.heat, view.role, view.kind)
+    picked = web.chart(time_charts.heat(cells, axis, web.is_dark()), "heat", selecting=True)
+    for cell in picked[:1]:
+        steps = int(cell["time_step"]), int(cell["latency_step"])
+        for example in view.recording.ask(timeline.examples, view.role, view.kind, *steps):
+            _example(view, example)
+    found = view.recording.ask(timeline.activity)
+    for name, spec in time_charts.activity(found, axis, web.is_dark()).items():
+        web.chart(spec, f"activity-{name}")
 
 
 def _bands(view: View) -> None:
-    web.heading("Where the time went", "by how slow requests were; click a bar for an example")
     waits = view.recording.ask(overview.band_waits, view.role, view.kind)
-    web.chart(charts.band_waits(waits, web.is_dark()), "bands", selecting=True)
+    web.heading("Where the time went", "what requests' own threads did, by how slow they were")
+    if waits:
+        tail = max(wait.band for wait in waits)
+        worst = next(wait for wait in waits if wait.band == tail)
+        web.say(
+            f"The {population.BAND_NAMES[tail]} spend {percent(worst.share)} of their time "
+            f"in {worst.reason}."
+        )
+    web.chart(charts.band_waits(waits, web.is_dark()), "bands")
     for band in reversed(view.recording.ask(population.bands, view.role, view.kind)):
-        name, slowest, typical = web.columns(2, 1, 1)
+        name, slowest, typical = web.columns(4, 1, 1)
         with name:
             web.say(
-                f"{population.BAND_NAMES[band.band]}: {band.n} requests of "
+                f"{population.BAND_NAMES[band.band]}: {band.n:,} requests of "
                 f"{duration(band.shortest_ns)} to {duration(band.longest_ns)}"
             )
         with slowest:
-            web.link("request", "slowest one", request=band.slowest_id)
+            web.link("request", "the slowest", request=band.slowest_id)
         with typical:
-            web.link("request", "typical one", request=band.typical_id)
+            web.link("request", "a typical one", request=band.typical_id)
+
+
+def _health(view: View, found: Health) -> None:
+    header = found.header
+    web.caption(
+        f"{header.host} · kernel {header.kernel} · {header.clock} · "
+        f"{duration(header.dur_ns)} recorded"
+    )
+    if view.recording.is_running:
+        web.warn("This recording has not ended: shown is what was written when it was read.")
+    if not found.has_foreground:
+        offer_roles(view)
+
+
+def _trust(found: Health) -> None:
+    with web.folded("The recording's health", is_open=bool(found.lost)):
+        for lost in found.lost:
+            web.say(f"{lost.probe}: {lost.n:,} events lost, {percent(lost.share)} of them")
+        if not found.lost:
+            web.say("No event was lost.")
+        for note in found.notes:
+            web.say(note)
+        if found.is_virtual:
+            web.say("Virtual time: the lab's clock counts the guest's instructions, not seconds.")
+        web.say(f"ended by {found.header.ended}")
+        if found.header.cost:
+            web.say(found.header.cost)
+        for rule in found.header.rules:
+            web.say(rule)
 
 
 def screen(view: View) -> None:
     """Put the screen."""
-    points = view.recording.ask(overview.ccdf, view.role, view.kind)
+    found = view.recording.ask(health)
     web.title(view.recording.name)
-    if not points:
+    _health(view, found)
+    if not view.recording.ask(overview.totals, view.role, view.kind).n:
         web.empty("No request of this kind finished.", "Choose other requests at the left.")
-        return
-    web.heading("Latency")
-    web.chart(charts.ccdf(points, web.is_dark()), "ccdf")
-    _bands(view)
+    else:
+        _latency(view)
+        _bands(view)
+        _over_time(view)
+    _trust(found)
 
 
 if __name__ == "__main__":

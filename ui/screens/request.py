@@ -1,13 +1,91 @@
-"""Request."""
+"""Request: who waited for whom, drawn as lanes and told as text."""
 
-from rcp.ui import web
+from rcp.analyzer.render import duration
+from rcp.analyzer.report import Request, held_up, request, request_range
+from rcp.ui import places, web
+from rcp.ui.charts import chain as charts
 from rcp.ui.frame import View, show
+from rcp.ui.info import chain
+
+
+def _choose(view: View) -> None:
+    web.heading("Slowest requests")
+    slow = view.recording.ask(chain.slowest, view.role, view.kind)
+    if not slow:
+        web.empty("No request of this kind finished.", "Choose other requests at the left.")
+    for found in slow:
+        web.link(
+            "request",
+            f"{duration(found.dur_ns)} · {found.name} by {found.comm} at "
+            f"{found.offset_ns / 1e9:.3f} s · request {found.request_id}",
+            request=found.request_id,
+        )
+
+
+def _lanes(view: View, found: Request) -> None:
+    drawn = view.recording.ask(chain.chain, found.request_id)
+    if drawn is None:
+        web.empty("This request had not ended when the recording did, so it was not judged.")
+        return
+    web.heading(
+        "Who waited for whom",
+        "pale: waits; what ended them is further down. Hover for stacks, files and sectors; "
+        "Shift and the wheel zoom, dragging moves.",
+    )
+    web.chart(charts.lanes(drawn, web.is_dark()), f"lanes-{found.request_id}")
+    if drawn.n_left_out:
+        web.caption(f"{drawn.n_left_out} shorter pieces are left out.")
+
+
+def _held_up(view: View, found: Request) -> None:
+    reasons = view.recording.ask(held_up, found.request_id)
+    if not reasons:
+        web.say("Nothing of others held this request up.")
+    for reason in reasons:
+        ahead = f", {reason.n_ios_ahead} ios ahead" if reason.n_ios_ahead else ""
+        web.say(f"{duration(reason.dur_ns)} {reason.kind} by {reason.culprit}{ahead}")
+        web.caption(reason.chain)
+
+
+def _perfetto(view: View, found: Request) -> None:
+    recording = view.recording
+    web.download(
+        "Download for Perfetto",
+        f"request-{found.request_id}.pftrace",
+        lambda: recording.ask(chain.perfetto_slice, found.request_id),
+        "application/octet-stream",
+    )
+    web.caption(
+        "Open https://ui.perfetto.dev, choose Open trace file, and take the file; it stays on your "
+        "machine."
+    )
 
 
 def screen(view: View) -> None:
     """Put the screen."""
-    web.title("Request")
-    web.empty("This screen is not there yet.")
+    here = web.params()
+    asked = places.number(here, "request")
+    if asked is None:
+        web.title("Request")
+        _choose(view)
+        return
+    found = view.recording.ask(request, asked)
+    if found is None:
+        web.title("Request")
+        first, last = view.recording.ask(request_range)
+        known = f"request ids go from {first} to {last}" if last else "it has no requests"
+        web.fail(f"{view.recording.name} has no request {asked}: {known}.")
+        _choose(view)
+        return
+    web.title(f"Request {found.request_id}: {found.name} by {found.comm}")
+    took = duration(found.dur_ns) if found.dur_ns is not None else "did not end"
+    web.say(f"{took}, {duration(found.inverted_ns)} of it held up; {found.role} thread {found.tid}")
+    _lanes(view, found)
+    _held_up(view, found)
+    if found.dur_ns is not None:
+        web.heading("As text", "to paste into a bug report")
+        web.code(view.recording.ask(chain.told, found.request_id))
+        _perfetto(view, found)
 
 
 if __name__ == "__main__":

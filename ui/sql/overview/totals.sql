@@ -1,0 +1,13 @@
+WITH held AS (
+    SELECT request_id, sum(dur)::BIGINT AS dur
+    FROM inversion
+    GROUP BY request_id
+)
+SELECT
+    count(*),
+    coalesce(sum(chosen.dur), 0)::BIGINT,
+    coalesce(max(chosen.dur), 0),
+    count(held.request_id),
+    coalesce(sum(held.dur), 0)::BIGINT
+FROM digest.chosen($1, $2) AS chosen
+LEFT JOIN held USING (request_id)

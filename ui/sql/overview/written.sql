@@ -1,0 +1,11 @@
+-- Bytes that others than the requests' threads had written, by when the ios were queued and whose
+-- work they are. $1, $2: see depth.
+SELECT
+    ((io.queued_ns - $1) // $2)::INTEGER AS step,
+    sum(io.bytes * io_blame.share)::DOUBLE AS bytes
+FROM io
+JOIN io_blame USING (io_id)
+WHERE io.op = 'write'
+  AND io_blame.role <> 'foreground'
+GROUP BY step
+ORDER BY step

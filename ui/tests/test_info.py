@@ -1,0 +1,284 @@
+"""Synthetic recording in, what a screen shows out; every figure can be worked out by hand."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rcp.analyzer.latencies.slo import parse
+from rcp.analyzer.store import Store
+from rcp.fixtures.explored import durations, journal, one_request
+from rcp.fixtures.synth import Synth
+from rcp.ui.info import chain, inversions, overview, population, timeline
+from rcp.ui.info.health import health
+
+Load = Callable[[Synth], Store]
+OF = ("foreground", "")
+
+
+def test_the_ccdf_counts_slower_requests(load: Load) -> None:
+    points = overview.ccdf(load(durations(100, 100, 200, 800)), *OF)
+    assert [(p.dur_ns, p.n_slower, p.share) for p in points] == [
+        (100, 2, 0.5),
+        (200, 1, 0.25),
+        (800, 0, 0.0),
+    ]
+
+
+def test_the_ccdf_is_thinned_out_to_latencies_that_occurred(load: Load) -> None:
+    points = overview.ccdf(load(durations(1000, 1001, 1002, 2000)), *OF)
+    # 1000 to 1002 are less than 3 % apart: one point, the longest of them.
+    assert [(p.dur_ns, p.n_slower) for p in points] == [(1002, 1), (2000, 0)]
+
+
+def test_bands_end_at_latencies_that_occurred(load: Load) -> None:
+    store = load(durations(100, 100, 200, 800))
+    assert population.limits(store, *OF) == [100, 800, 800, 800]
+    assert population.bands(store, *OF) == [
+        population.Band(0, 2, 100, 100, 1, 1),
+        population.Band(1, 2, 200, 800, 4, 3),
+    ]
+
+
+def test_marks_say_how_many_are_slower(load: Load) -> None:
+    store = load(durations(100, 100, 200, 800))
+    assert overview.marks(store, *OF)[0] == overview.Mark("p50", 100, 0.5)
+    assert overview.marks(store, *OF)[3] == overview.Mark("p99.9", 800, 0.0)
+
+
+def test_an_slo_is_measured_on_the_requests_shown(load: Load) -> None:
+    store = load(durations(100, 100, 200, 800))
+    bounds = overview.bounds(store, *OF, parse("p50=100ns,p99=500ns,p99=1ns@write"))
+    assert [(b.text, b.measured_ns, b.n_slower, b.is_met) for b in bounds] == [
+        ("p50=100ns", 100, 2, True),
+        ("p99=500ns", 800, 1, False),
+    ]
+
+
+def test_time_by_reason_is_split_by_how_slow_requests_were(load: Load) -> None:
+    synth = one_request()
+    writer = synth.task("writer", tid=10, target=True)
+    synth.request(writer, 5000, 5100)
+    found = overview.band_waits(load(synth), *OF)
+    assert found == [
+        overview.BandWait(0, "cpu", 100, 1, 1.0),
+        overview.BandWait(1, "lock", 800, 1, 0.8),
+        overview.BandWait(1, "cpu", 200, 1, 0.2),
+    ]
+
+
+def test_totals_count_requests_held_up(load: Load) -> None:
+    synth = one_request()
+    synth.request(10, 5000, 5100)
+    assert overview.totals(load(synth), *OF) == overview.Totals(2, 1100, 1000, 1, 800)
+
+
+def test_the_heatmap_has_a_cell_for_requests_alike(load: Load) -> None:
+    store = load(durations(100, 110, 800))
+    assert timeline.axis(store) == timeline.Axis(0, 100, 96)
+    # half doublings: 100 is in [2^6.5, 2^7), 110 too; 800 in [2^9.5, 2^10)
+    assert timeline.heat(store, *OF) == [
+        timeline.Cell(0, 13, 1, 100),
+        timeline.Cell(10, 13, 1, 110),
+        timeline.Cell(20, 19, 1, 800),
+    ]
+    (example,) = timeline.examples(store, *OF, 20, 19)
+    assert example == timeline.Example(3, 2000, 800, "fsync", "writer")
+
+
+def test_depth_is_the_mean_of_each_step(load: Load) -> None:
+    synth = durations(100)
+    idler = synth.task("idler", tid=30)
+    synth.io(idler, 150, 450, issued=200)
+    depths = timeline.activity(load(synth)).depths
+    assert [(d.n_waiting, d.n_at_device) for d in depths[:6]] == [
+        (0.0, 0.0),
+        (0.5, 0.0),  # queued for half of [100, 200)
+        (0.0, 1.0),
+        (0.0, 1.0),
+        (0.0, 0.5),
+        (0.0, 0.0),
+    ]
+    assert len(depths) == 96
+
+
+def test_commits_and_background_requests_are_parts_of_steps(load: Load) -> None:
+    synth = Synth([("background", "comm:checkpointer")])
+    writer = synth.task("writer", tid=10, target=True)
+    jbd2 = synth.task("jbd2/nvme0n1-8", tid=5, kthread=True)
+    checkpointer = synth.task("checkpointer", tid=20, target=True)
+    synth.sleep(writer, 0, 9600)
+    synth.commit(jbd2, 150, 320)
+    synth.request(checkpointer, 150, 220)
+    synth.io(checkpointer, 250, 260, size=8192)
+    synth.io(writer, 250, 260, size=4096)
+    found = timeline.activity(load(synth))
+    assert found.commits == [(1, 0.5), (2, 1.0), (3, 0.2)]
+    assert found.background == [(1, 0.5), (2, 0.2)]
+    assert found.written == [(2, 8192.0)]
+
+
+def test_dirty_pages_are_told_with_their_limit(load: Load) -> None:
+    synth = durations(100)
+    synth.throttle(10, 120, limit=1000, dirty=900)
+    synth.throttle(10, 130, limit=1000, dirty=950)
+    assert timeline.activity(load(synth)).dirty == [(1, 950.0, 1000.0)]
+
+
+def test_patterns_are_ranked_by_what_the_slowest_lost(load: Load) -> None:
+    (found,) = inversions.patterns(load(journal(3)), *OF, inversions.Filter())
+    assert (found.kind, found.culprit, found.role) == ("condition", "checkpointer", "background")
+    assert (found.n_requests, found.max_ns) == (3, 740)
+    assert found.total_ns == found.slow_ns == 3 * 740  # all are as slow as the slowest
+    assert found.slow_share == pytest.approx(0.74)
+
+
+@pytest.mark.parametrize(
+    ("asked", "n_requests"),
+    [
+        (inversions.Filter(from_s=0.001), 2),
+        (inversions.Filter(to_s=0.001), 1),
+        (inversions.Filter(from_s=0.001, to_s=0.002), 1),
+        (inversions.Filter(kind="condition"), 3),
+        (inversions.Filter(kind="lock"), 0),
+        (inversions.Filter(culprit="checkpointer"), 3),
+        (inversions.Filter(culprit="nobody"), 0),
+        (inversions.Filter(path="base/table"), 3),
+        (inversions.Filter(path="other"), 0),
+        (inversions.Filter(cgroup=1), 3),
+        (inversions.Filter(cgroup=2), 0),
+    ],
+)
+def test_filters_leave_out(load: Load, asked: inversions.Filter, n_requests: int) -> None:
+    found = inversions.patterns(load(journal(3)), *OF, asked)
+    assert sum(pattern.n_requests for pattern in found) == n_requests
+
+
+def test_filters_offer_what_there_is(load: Load) -> None:
+    assert inversions.choices(load(journal())) == inversions.Choices(
+        ["condition"], ["checkpointer"], ["1"], ["base/table"]
+    )
+
+
+def test_a_pattern_leads_to_its_requests(load: Load) -> None:
+    store = load(journal(2))
+    (pattern,) = inversions.patterns(store, *OF, inversions.Filter())
+    found = inversions.held_up(store, *OF, inversions.Filter(), pattern)
+    assert [(held.request_id, held.offset_ns, held.held_up_ns) for held in found] == [
+        (1, 0, 740),
+        (2, 1_000_000, 740),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        (
+            "fsync → journal_commit (jbd2) → journal_handle (cp) → admission_slot → io by cp",
+            "fsync waits for jbd2 (journal_commit), which waits for cp (journal_handle), which "
+            "waits (admission_slot) for an io by cp",
+        ),
+        (
+            "fsync → runqueue behind cp",
+            "fsync waits for a CPU while cp runs (runqueue)",
+        ),
+        (
+            "fsync → buffer_lock → io by jbd2 → device shared with cp",
+            "fsync waits (buffer_lock) for an io by jbd2, which shares the device with cp",
+        ),
+        (
+            "fsync → journal_commit (jbd2) for cp",
+            "fsync waits for jbd2 (journal_commit), which works for cp",
+        ),
+    ],
+)
+def test_a_chain_is_told_as_a_sentence(pattern: str, sentence: str) -> None:
+    assert inversions.sentence(pattern) == sentence
+
+
+def test_a_chain_has_a_lane_for_each_task_and_io(load: Load) -> None:
+    found = chain.chain(load(journal()), 1)
+    assert found is not None
+    assert found.dur_ns == 1000
+    assert [(lane.depth, lane.name) for lane in found.lanes] == [
+        (0, "writer 10"),
+        (1, "jbd2/nvme0n1-8 5"),
+        (2, "checkpointer 20"),
+        (3, "write 8 KiB by checkpointer"),
+    ]
+    waits = [(p.lane, p.begin_ns, p.end_ns, p.reason) for p in found.pieces if p.is_wait]
+    assert waits == [
+        (0, 100, 900, "journal_commit"),
+        (1, 120, 860, "journal_handle"),
+        (2, 150, 800, "page_writeback"),
+    ]
+    assert [(a.from_lane, a.to_lane, a.at_ns) for a in found.arrows] == [
+        (1, 0, 900),
+        (2, 1, 860),
+        (3, 2, 800),
+    ]
+    own = [p for p in found.pieces if not p.is_wait]
+    assert sum(p.end_ns - p.begin_ns for p in own) == 1000
+
+
+def test_a_piece_tells_file_sector_and_stack(load: Load) -> None:
+    found = chain.chain(load(journal()), 1)
+    assert found is not None
+    (device,) = [p for p in found.pieces if p.reason == "device"]
+    assert device.details["sector"] == "4096"
+    assert device.details["file"] == "base/table"
+    (commit,) = [p for p in found.pieces if p.reason == "journal_commit"]
+    assert commit.details["stack"] == "jbd2_log_wait_commit ← ext4_sync_file"
+
+
+def test_other_ios_at_the_device_are_told(load: Load) -> None:
+    synth = journal()
+    rsync = synth.task("rsync", tid=40)
+    for _ in range(2):
+        synth.io(rsync, 1250, 1500, size=65536)
+    synth.io(rsync, 5000, 6000)  # later
+    found = chain.chain(load(synth), 1)
+    assert found is not None
+    (device,) = [p for p in found.pieces if p.reason == "device"]
+    assert device.details["other ios meanwhile"] == "2 of 128 KiB, mostly by rsync"
+
+
+def test_ios_share_lanes_where_there_are_many(load: Load) -> None:
+    synth = Synth([("background", "comm:nobody")])
+    writer = synth.task("writer", tid=10, target=True)
+    synth.request(writer, 0, 20_000)
+    for at in range(13):
+        io = synth.io(writer, at * 1000 + 100, at * 1000 + 900)
+        synth.sleep(writer, at * 1000 + 50, at * 1000 + 900, io=io)
+    found = chain.chain(load(synth), 1)
+    assert found is not None
+    assert [lane.name for lane in found.lanes] == ["writer 10", "ios by writer"]
+
+
+def test_an_unfinished_request_has_no_chain(load: Load) -> None:
+    synth = one_request()
+    synth.request(10, 5000, 0)
+    assert chain.chain(load(synth), 2) is None
+
+
+def test_the_text_says_where_it_was_recorded(load: Load) -> None:
+    lines = chain.told(load(journal()), 1).splitlines()
+    assert lines[0] == "synth, kernel 6.12.0, hardware clock"
+    assert lines[1].startswith("request 1: fsync by writer (tid 10, foreground) took 1.00 µs")
+
+
+def test_a_slice_for_perfetto_is_a_trace(load: Load) -> None:
+    assert b"checkpointer" in chain.perfetto_slice(load(journal()), 1)
+
+
+def test_health_tells_losses_and_who_could_be_foreground(load: Load) -> None:
+    synth = one_request()
+    synth.lose("sleep", lost=2)
+    found = health(load(synth))
+    assert [(lost.probe, lost.n, lost.share) for lost in found.lost] == [("sleep", 2, 0.5)]
+    assert found.has_foreground
+    lonely = Synth([("foreground", "comm:nobody")])
+    stranger = lonely.task("stranger", tid=9, target=True)
+    lonely.request(stranger, 0, 100)
+    found = health(load(lonely))
+    assert not found.has_foreground
+    assert found.candidates == [("stranger", 1)]
