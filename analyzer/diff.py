@@ -101,8 +101,8 @@ class Diff(NamedTuple):
     only_in_b: list[str]
 
 
-class _Found(NamedTuple):
-    """Counts and ns of one cause in one recording."""
+class Found(NamedTuple):
+    """Counts and ns of one cause on one side."""
 
     n: int
     dur_ns: int
@@ -158,10 +158,10 @@ class _Recording:
             self.behind.setdefault((request, role), {})[culprit_role] = dur
 
 
-def _by_kind(store: Store, sql: str) -> dict[_Key, dict[str, _Found]]:
-    found: dict[_Key, dict[str, _Found]] = {}
+def _by_kind(store: Store, sql: str) -> dict[_Key, dict[str, Found]]:
+    found: dict[_Key, dict[str, Found]] = {}
     for name, role, what, n, dur in store.query(sql):
-        found.setdefault((name, role), {})[what] = _Found(n, dur)
+        found.setdefault((name, role), {})[what] = Found(n, dur)
     return found
 
 
@@ -177,7 +177,7 @@ def _quantiles(a: _Recording, b: _Recording, key: _Key) -> list[Quantile]:
     return found
 
 
-def _status(a: _Found, b: _Found, delta_ns: float) -> str:
+def _status(a: Found, b: Found, delta_ns: float) -> str:
     if not a.n or not b.n:
         return "gone" if a.n else "new"
     if delta_ns == 0:
@@ -185,11 +185,11 @@ def _status(a: _Found, b: _Found, delta_ns: float) -> str:
     return "more" if delta_ns > 0 else "less"
 
 
-_NOTHING = _Found(0, 0)
+_NOTHING = Found(0, 0)
 
 
-def _changes(
-    a: Mapping[str, _Found], b: Mapping[str, _Found], loads: tuple[Load, Load]
+def changes(
+    a: Mapping[str, Found], b: Mapping[str, Found], loads: tuple[Load, Load]
 ) -> list[Change]:
     """Return what is in either, the greatest change of time per request first."""
     a_load, b_load = loads
@@ -232,9 +232,9 @@ def _kind(a: _Recording, b: _Recording, key: _Key) -> Kind:
         behind="background" if only_background else "other work",
         a_behind=share(of_a, loads[0]),
         b_behind=share(of_b, loads[1]),
-        reasons=_changes(a.reasons.get(key, {}), b.reasons.get(key, {}), loads),
-        culprits=_changes(a.culprits.get(key, {}), b.culprits.get(key, {}), loads),
-        patterns=_changes(a.patterns.get(key, {}), b.patterns.get(key, {}), loads),
+        reasons=changes(a.reasons.get(key, {}), b.reasons.get(key, {}), loads),
+        culprits=changes(a.culprits.get(key, {}), b.culprits.get(key, {}), loads),
+        patterns=changes(a.patterns.get(key, {}), b.patterns.get(key, {}), loads),
     )
 
 

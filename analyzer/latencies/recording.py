@@ -24,8 +24,8 @@ _MAGIC_OFFSET = 8  # behind a checksum
 
 # As the report counts them (analyzer/answer.py): a sync inside a transaction is the transaction's,
 # unless that never finished; one inside another of its own kind is another client's.
-_REQUESTS = """
-    SELECT request.name, request.ts, request.dur,
+REQUESTS = """
+    SELECT request.request_id, request.name, request.ts, request.dur,
         parent.dur IS NULL OR parent.name = request.name AS is_outermost
     FROM request
     JOIN task USING (utid)
@@ -34,7 +34,7 @@ _REQUESTS = """
 """
 _NAMES = "SELECT DISTINCT name FROM request ORDER BY 1"
 _COLUMNS = f"""
-    SELECT list_position(?, name) AS kind, ts, dur, is_outermost FROM ({_REQUESTS}) ORDER BY ts, dur
+    SELECT list_position(?, name) AS kind, ts, dur, is_outermost FROM ({REQUESTS}) ORDER BY ts, dur
 """
 _UNFINISHED = """
     SELECT count(*) FROM request JOIN task USING (utid) WHERE role = 'foreground' AND dur IS NULL
@@ -69,12 +69,13 @@ def read(path: Path) -> Latencies:
         from rcp.analyzer.store import StoreError
     try:
         with open_recording(path) as store:
-            return _read(store, path)
+            return of_store(store, path)
     except StoreError as error:
         raise LatencyError(str(error)) from error
 
 
-def _read(store: Store, path: Path) -> Latencies:
+def of_store(store: Store, path: Path) -> Latencies:
+    """Return the foreground requests of an open recording; raise LatencyError."""
     names = [name for (name,) in store.query(_NAMES)]
     rows = store.arrays(_COLUMNS, [names])
     if not len(rows["dur"]):
