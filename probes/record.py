@@ -93,6 +93,17 @@ def _told_argv(plan: Plan) -> list[str]:
     return [*redacted(own), *told(plan.command, plan.cmdline)]
 
 
+def _queues() -> dict[str, str]:
+    """Return how each disk was scheduled: what two recordings must share to be comparable."""
+    found = {}
+    for scheduler in sorted(Path("/sys/block").glob("*/queue/scheduler")):
+        chosen = scheduler.read_text().partition("[")[2].partition("]")[0]
+        disk = scheduler.parents[1].name
+        if chosen and not disk.startswith(("loop", "ram", "zram")):
+            found[f"{disk}.scheduler"] = chosen
+    return found
+
+
 def describe(plan: Plan) -> dict[str, Any]:
     """Return the spool's ``meta``: where, when, how and of whom the recording is made."""
     shift = os.environ.get("RCP_LAB_ICOUNT_SHIFT", "")
@@ -121,6 +132,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "request_syscalls": {str(number): name for number, name in requests.syscalls.items()},
         "request_points": {str(number): name for number, name in requests.point_names.items()},
         "devices": _devices(),
+        "queues": _queues(),
         "missing_functions": list(plan.features.missing_functions),
         "missing_modules": list(plan.features.missing_modules),
         "missing_probes": [probe.name for probe in missing_probes(plan.features)],
