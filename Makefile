@@ -11,7 +11,7 @@ LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo explore planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
-	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench docs fixtures clean
+	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench gate-bench docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -105,6 +105,13 @@ searches: setup ## the tuner's searches side by side on a table of trials, as do
 	@$(BIN)/python -m rcp.tuner.bench > build/searches.md
 	@mv build/searches.md docs/results/searches.md
 	@head -n 40 docs/results/searches.md
+
+gate-bench: setup ## how often the gate and its peers are wrong: docs/results/gate.md
+	@echo "==> simulating runs, usually 5-10 minutes"
+	@mkdir -p build docs/results
+	@$(BIN)/python -m rcp.analyzer.gate.bench $(if $(OTAVA),--otava $(OTAVA)) > build/gate.md
+	@mv build/gate.md docs/results/gate.md
+	@head -n 30 docs/results/gate.md
 
 rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
 	@echo "==> fio on rcpdisk in the lab, usually 2-3 minutes"

@@ -13,6 +13,7 @@ import click
 
 from rcp.analyzer.diff_command import diff
 from rcp.analyzer.export.command import export
+from rcp.analyzer.gate.command import gate
 from rcp.analyzer.roles_command import roles
 from rcp.probes.cli import doctor, live_command_of, record_command
 from rcp.probes.live_cli import Analysis
@@ -255,5 +256,6 @@ main.add_command(live_command_of(_record, Analysis(_analyse, _live_text)))
 main.add_command(doctor)
 main.add_command(export)
 main.add_command(diff)
+main.add_command(gate)
 main.add_command(roles)
 main.add_command(explore)

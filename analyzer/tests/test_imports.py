@@ -56,6 +56,7 @@ DOORS = {
     "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
     "pyarrow": ["rcp.analyzer.store"],
+    "ruptures": ["rcp.analyzer.gate.history"],
     "skopt": ["rcp.tuner.search.gp"],
     "pandas": ["rcp.ui.web"],
     "streamlit": ["rcp.ui.web"],

@@ -1,0 +1,123 @@
+"""How a quantile went over the saves of a baseline, and where it changed for good.
+
+Change points are ruptures' PELT on log-quantiles, with the cost of absolute deviations: a step up
+or down that stays. A single bad save, however bad, is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from xml.etree.ElementTree import SubElement, tostring
+
+import numpy as np
+import ruptures
+
+from rcp.analyzer.gate import ccdf
+from rcp.analyzer.gate.judge import figure
+from rcp.analyzer.gate.saved import load, saves
+from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.slo import Slo, measure
+from rcp.analyzer.render import duration
+
+LEAST = 6
+"""Saves: with fewer, a change of the last ones is no trend yet."""
+
+_STAYS = 3
+"""Saves that a change must last; two may be one bad day."""
+
+_PENALTY = 1.8
+"""Times the noise between neighbours times ln(saves): of 200 histories of 40 saves with no change,
+fewer than 10 get one (a test)."""
+
+_CHANGE_MIN = math.log(1.02)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One save."""
+
+    name: str
+    label: str
+    saved: str
+    value_ns: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A change that stayed: *ratio* of the level from this save on to the level before."""
+
+    point: Point
+    ratio: float
+
+
+@dataclass(frozen=True)
+class History:
+    """All saves, the oldest first, and their changes."""
+
+    folder: Path
+    quantile: str
+    points: Sequence[Point]
+    drifts: Sequence[Drift]
+
+
+def read(folder: Path, asked: Slo, quantile: str) -> History:
+    """Return the history of a quantile; raise LatencyError."""
+    every = saves(folder) if folder.is_dir() else []
+    if not every:
+        raise LatencyError(
+            f"{folder} holds no baseline: save one with `rcp-trace gate save RUN… -o {folder}`."
+        )
+    points = []
+    for one in every:
+        measured = [measure(asked, run.latencies) for run in load(one.folder)]
+        points.append(Point(one.folder.name, one.label, one.saved, figure(measured).value_ns))
+    return History(folder, quantile, points, drifts(points))
+
+
+def drifts(points: Sequence[Point]) -> list[Drift]:
+    """Return where the level changed; nothing of too few saves."""
+    if len(points) < LEAST:
+        return []
+    logs = np.log([max(point.value_ns, 0.5) for point in points])
+    # Neighbours differ by noise alone, but for the few that a change lies between.
+    noise = float(np.median(np.abs(np.diff(logs)))) / (math.sqrt(2) * 0.6745)
+    penalty = _PENALTY * max(noise, 1e-3) * math.log(len(points))
+    ends = ruptures.Pelt(model="l1", min_size=_STAYS, jump=1).fit(logs).predict(pen=penalty)
+    found = []
+    for before, at, after in zip([0, *ends], ends, ends[1:], strict=False):
+        change = float(logs[at:after].mean() - logs[before:at].mean())
+        if abs(change) >= _CHANGE_MIN:
+            found.append(Drift(points[at], math.exp(change)))
+    return found
+
+
+def svg(history: History) -> str:
+    """Return the history as a picture; red marks are changes."""
+    root = ccdf.canvas(f"{history.quantile} of {history.folder}")
+    values = [max(point.value_ns, 1.0) for point in history.points]
+    low, high = min(values), max(values)
+    span = max(high - low, high * 0.05)
+    changed = {drift.point for drift in history.drifts}
+    places = []
+    for at, (point, value) in enumerate(zip(history.points, values, strict=True)):
+        x, y = ccdf.place(at / max(len(values) - 1, 1), (high - value) / span)
+        places.append(f"{x:.1f},{y:.1f}")
+        colour = "#cf222e" if point in changed else "#0969da"
+        dot = SubElement(root, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "3"})
+        dot.set("fill", colour)
+        SubElement(dot, "title").text = f"{point.label} {point.saved} {duration(value)}"
+    line = {"points": " ".join(places), "fill": "none", "stroke": "#0969da"}
+    SubElement(root, "polyline", line)
+    for share, value in ((0.0, high), (1.0, high - span)):
+        x, y = ccdf.place(0, share)
+        ccdf.label(root, duration(value), x - 4, y + 4, "end")
+    return tostring(root, "unicode") + "\n"
+
+
+def day(point: Point) -> str:
+    """Return the day of a save."""
+    return datetime.fromisoformat(point.saved).date().isoformat()

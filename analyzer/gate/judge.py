@@ -1,0 +1,288 @@
+"""From the runs of two sides to a judgement.
+
+Every run gives one log-quantile. Sides are compared by the means of these: their ratio must be
+beyond the limit *and* significant, over all quantiles and kinds together (Holm). What too few
+requests or runs tell is inconclusive. Virtual time has no noise: there, a ratio is what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from rcp.analyzer.gate import host, sufficiency
+from rcp.analyzer.gate.causes import Grown, grown, together
+from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
+from rcp.analyzer.gate.limits import Limit
+from rcp.analyzer.gate.side import Run
+from rcp.analyzer.gate.statistics import Floats, holm, interval, p_greater, runs_needed, seen
+from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.slo import BEYOND_MIN, Measured, Slo, measure
+
+ALPHA = 0.05
+"""Of a verdict without confirmation: one in twenty unchanged trees may be called worse by luck."""
+
+MAX_LOSS_PPM = 100.0
+"""Requests lost in a million: of those beyond a p99.9, one in ten could be missing."""
+
+BLIND = 5
+"""A gate that only sees five times what is allowed to grow, says so instead of passing."""
+
+_UNIT_STEPS = (1e3, 1e6, 1e9)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is asked of the gate."""
+
+    limits: Sequence[Limit]
+    slos: Sequence[Slo] = ()
+    by_kind: bool = False
+    alpha: float = ALPHA
+    max_loss_ppm: float = MAX_LOSS_PPM
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A quantile of both sides, by run."""
+
+    kind: str
+    limit: Limit
+    base: Sequence[Measured]
+    candidate: Sequence[Measured]
+
+    @property
+    def logs(self) -> tuple[Floats, Floats]:
+        return _logs(self.base), _logs(self.candidate)
+
+    @property
+    def ratio(self) -> float:
+        a, b = self.logs
+        return math.exp(float(b.mean() - a.mean()))
+
+
+def _logs(measured: Sequence[Measured]) -> Floats:
+    # A latency of 0 is one below the clock's step; sufficiency.py refuses to judge it.
+    return np.log(np.maximum([one.value_ns for one in measured], 0.5))
+
+
+def figure(measured: Sequence[Measured]) -> Figure:
+    """Return what the runs of a side have together."""
+    return Figure(
+        math.exp(float(_logs(measured).mean())),
+        len(measured),
+        sum(one.n for one in measured),
+        sum(one.n_beyond for one in measured),
+    )
+
+
+def _measure(runs: Sequence[Run], kind: str, name: str, share: float) -> list[Measured]:
+    asked = Slo(share, 1, kind, f"{name}@{kind}" if kind else name)
+    return [measure(asked, run.latencies) for run in runs]
+
+
+def kinds_of(base: Sequence[Run], candidate: Sequence[Run], by_kind: bool) -> list[str]:
+    """Return the kinds to judge, "" for all together; raise LatencyError where sides differ."""
+    in_base, in_candidate = (
+        set.intersection(*(set(run.latencies.kinds) for run in runs)) for runs in (base, candidate)
+    )
+    both = sorted(in_base & in_candidate)
+    if not both:
+        raise LatencyError(
+            f"no kind of request is in all runs: the baseline has {_told(in_base)}, the candidate "
+            f"{_told(in_candidate)}: let both run the same workload."
+        )
+    every = {kind for run in (*base, *candidate) for kind in run.latencies.kinds}
+    if by_kind:
+        return both
+    if every != set(both):
+        raise LatencyError(
+            f"the runs have unequal kinds of requests, {_told(every - set(both))} not in all: "
+            "judge what they share with --by request-kind."
+        )
+    return [""]
+
+
+def _told(kinds: set[str]) -> str:
+    return ", ".join(sorted(kinds)) or "none"
+
+
+def _pairs(base: Sequence[Run], candidate: Sequence[Run], rules: Rules) -> Iterator[_Pair]:
+    judged = kinds_of(base, candidate, rules.by_kind)
+    for limit, kind in product(rules.limits, judged):
+        if limit.kind and kind != judged[0]:
+            continue  # a limit of one kind is judged once
+        of = limit.kind or kind
+        yield _Pair(
+            of,
+            limit,
+            _measure(base, of, limit.name, limit.share),
+            _measure(candidate, of, limit.name, limit.share),
+        )
+
+
+def _untested(pair: _Pair, why: str) -> Tested:
+    sides = figure(pair.base), figure(pair.candidate)
+    return Tested(pair.kind, pair.limit, *sides, Verdict.INCONCLUSIVE, why, pair.ratio)
+
+
+def _percent(growth: float) -> str:
+    return f"{growth * 100:+.1f} %"
+
+
+def _exactly(pair: _Pair) -> Tested:
+    limit, ratio = pair.limit, pair.ratio
+    verdict, why = Verdict.PASS, f"{_percent(ratio - 1)}, within {limit.growth * 100:g} %"
+    if ratio == 1:
+        why = "the same to the nanosecond"
+    elif ratio >= 1 + limit.growth:
+        verdict, why = (
+            Verdict.REGRESSION,
+            f"{_percent(ratio - 1)}, more than {limit.growth * 100:g} %",
+        )
+    elif ratio <= 1 / (1 + limit.growth):
+        verdict, why = Verdict.IMPROVEMENT, _percent(ratio - 1)
+    sides = figure(pair.base), figure(pair.candidate)
+    return Tested(pair.kind, limit, *sides, verdict, why, ratio)
+
+
+def _statistically(pairs: Sequence[_Pair], alpha: float) -> Iterator[Tested]:
+    worse = holm(np.array([float(p_greater(*pair.logs)) for pair in pairs]))
+    better = holm(np.array([float(p_greater(*pair.logs[::-1])) for pair in pairs]))
+    for place, pair in enumerate(pairs):
+        a, b = pair.logs
+        low, high = (math.exp(float(end)) for end in interval(a, b))
+        found = math.exp(float(seen(a, b, alpha / len(pairs)))) - 1
+        p_worse, p_better = float(worse[place]), float(better[place])
+        verdict, why = _verdict(pair, (p_worse, p_better), found, alpha)
+        yield Tested(
+            pair.kind,
+            pair.limit,
+            figure(pair.base),
+            figure(pair.candidate),
+            verdict,
+            why,
+            pair.ratio,
+            (low, high),
+            min(p_worse, p_better),
+            found,
+        )
+
+
+def _verdict(
+    pair: _Pair, p: tuple[float, float], found: float, alpha: float
+) -> tuple[Verdict, str]:
+    ratio, limit = pair.ratio, pair.limit
+    grown_by, allowed = _percent(ratio - 1), f"{limit.growth * 100:g} %"
+    if ratio >= 1 + limit.growth:
+        if p[0] <= alpha:
+            return Verdict.REGRESSION, f"{grown_by}, more than {allowed} and than alike runs differ"
+        needed = runs_needed(*pair.logs, alpha, math.log(ratio))
+        more = max(needed, len(pair.base) + 1)
+        return (
+            Verdict.INCONCLUSIVE,
+            f"{grown_by}, but alike runs differ as much: {more} runs a side would tell",
+        )
+    if ratio <= 1 / (1 + limit.growth) and p[1] <= alpha:
+        return Verdict.IMPROVEMENT, grown_by
+    if found > BLIND * limit.growth:
+        needed = runs_needed(*pair.logs, alpha, math.log1p(BLIND * limit.growth))
+        return (
+            Verdict.INCONCLUSIVE,
+            f"runs differ so much that only {_percent(found)} would be seen: "
+            f"{max(needed, len(pair.base) + 1)} runs a side would see "
+            f"{_percent(BLIND * limit.growth)}",
+        )
+    return Verdict.PASS, f"{grown_by}; {_percent(found)} would have been seen"
+
+
+def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
+    measured = [measure(slo, run.latencies) for run in runs]
+    found = figure(measured)
+    met = sum(one.value_ns <= slo.bound_ns for one in measured)
+    if found.n_beyond < BEYOND_MIN and slo.quantile < 1:
+        why = f"of {found.n} requests, {slo.n_needed} are needed"
+        return Bounded(slo, found, met, Verdict.INCONCLUSIVE, why)
+    told = f"met in {met} of {len(runs)} runs"
+    verdict = Verdict.PASS if found.value_ns <= slo.bound_ns else Verdict.MISSED
+    return Bounded(slo, found, met, verdict, told)
+
+
+def _causes(tested: Tested, base: Sequence[Run], candidate: Sequence[Run]) -> Tested:
+    if tested.verdict != Verdict.REGRESSION:
+        return tested
+    found: list[Grown] = []
+    windows = [
+        [run.causes(tested.kind, tested.limit.share) for run in runs] for runs in (base, candidate)
+    ]
+    a, b = ([one for one in side if one is not None] for side in windows)
+    if a and b:
+        found = grown(together(a), together(b))
+    return replace(tested, causes=found)
+
+
+def warnings_of(
+    base: Sequence[Run], candidate: Sequence[Run], tested: Sequence[Tested]
+) -> list[str]:
+    """Return what a reader of the verdict should know."""
+    runs = (*base, *candidate)
+    found = list(dict.fromkeys(text for run in runs for text in run.latencies.warnings))
+    if any(run.latencies.open_loop is False for run in runs):
+        found.append(
+            "the load was closed-loop: while a request stalls, those that would have waited are "
+            "not made, so the tail is longer than this (--interval corrects it)"
+        )
+    elif any(run.latencies.open_loop is None for run in runs):
+        found.append(
+            "the files do not say whether the load was open-loop: if a stall delayed the next "
+            "requests, the tail is longer than this (--interval corrects it)"
+        )
+    if not all(run.host for run in runs):
+        found.append("not every run says where it was measured: the hosts were not compared")
+    for one in tested:
+        if any(0.98 < max(one.ratio, 1 / one.ratio) / step < 1.02 for step in _UNIT_STEPS):
+            found.append(
+                f"{one.name} differs {max(one.ratio, 1 / one.ratio):.0f} times: "
+                "are the units the same? (--unit)"
+            )
+    return found
+
+
+def judge(base: Sequence[Run], candidate: Sequence[Run], rules: Rules) -> Judgement:
+    """Return the judgement on *candidate*; without a *base* only its SLOs. Raises LatencyError."""
+    exact = host.is_exact([[run.host for run in side] for side in (base, candidate)])
+    pairs = list(_pairs(base, candidate, rules)) if base else []
+    short = [
+        sufficiency.shortage(
+            pair.limit, pair.base, pair.candidate, exact=exact, alpha=rules.alpha / len(pairs)
+        )
+        for pair in pairs
+    ]
+    enough = [pair for pair, why in zip(pairs, short, strict=True) if not why]
+    judged = iter(
+        [_exactly(pair) for pair in enough]
+        if exact
+        else list(_statistically(enough, rules.alpha))
+        if enough
+        else []
+    )
+    tested = [
+        _untested(pair, why) if why else next(judged)
+        for pair, why in zip(pairs, short, strict=True)
+    ]
+    runs = (*base, *candidate)
+    refused = sufficiency.too_lossy(runs, rules.max_loss_ppm) or sufficiency.all_alike(runs)
+    if not refused:
+        tested = [_causes(one, base, candidate) for one in tested]
+    return Judgement(
+        tested,
+        [_bounded(slo, candidate) for slo in rules.slos],
+        exact,
+        warnings_of(base, candidate, tested),
+        refused,
+        alpha=rules.alpha,
+    )

@@ -1,0 +1,146 @@
+"""A pytest fixture, ``rcp_gate``: a test that fails when latencies got worse.
+
+    def test_the_tail_of_put(rcp_gate, store):
+        rcp_gate("put", lambda: [store.timed_put(n) for n in range(20_000)], unit="s")
+
+``pytest --rcp-gate-save`` saves what it measures as the baseline; without it, the baseline in
+``--rcp-gate-baseline`` is what the test is judged by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from rcp.analyzer.gate.judge import Rules
+    from rcp.analyzer.gate.judgement import Judgement
+    from rcp.analyzer.gate.side import Run
+
+Values = Sequence[float]
+Measure = Callable[[], "Values | Mapping[str, Values]"]
+"""Makes one run and returns its latencies, or those of each kind of request."""
+
+RUNS = 8
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the fixture."""
+    group = parser.getgroup("rcp_gate", "latency regression gate")
+    group.addoption(
+        "--rcp-gate-baseline",
+        type=Path,
+        default=Path("rcp-gate"),
+        metavar="DIR",
+        help="folder of the baselines of rcp_gate, one by name (default: rcp-gate)",
+    )
+    group.addoption(
+        "--rcp-gate-save", action="store_true", help="save what rcp_gate measures as the baseline"
+    )
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What the fixture returns; call it."""
+
+    baselines: Path
+    saving: bool
+
+    def __call__(
+        self,
+        name: str,
+        measure: Measure,
+        *,
+        unit: str,
+        runs: int = RUNS,
+        max_regression: str = "p99=5%",
+        slo: str | None = None,
+        max_attempts: int = 2,
+    ) -> Judgement | None:
+        """Make runs, compare them with the baseline *name*, fail the test when they are worse.
+
+        *unit* is that of the latencies: ns, us, ms or s. A regression is confirmed by as many
+        fresh runs (*max_attempts*: 1 for none). Returns the judgement; None when saving.
+        """
+        from rcp.analyzer.gate import limits
+        from rcp.analyzer.gate.judge import Rules, judge
+        from rcp.analyzer.gate.render import text
+        from rcp.analyzer.gate.saving import save_runs
+        from rcp.analyzer.latencies.slo import parse
+
+        made = _made(name, measure, unit, runs)
+        folder = self.baselines / name
+        if self.saving:
+            save_runs(made, folder)
+            return None
+        base = _baseline(folder)
+        rules = Rules(limits.parse(max_regression), parse(slo) if slo is not None else ())
+        judgement = judge(base, made, rules)
+        if max_attempts > 1:
+            judgement = _confirmed(judgement, base, made, measure, unit, rules)
+        if judgement.verdict not in ("pass", "improvement"):
+            pytest.fail(text(judgement), pytrace=False)
+        return judgement
+
+
+def _baseline(folder: Path) -> list[Run]:
+    from rcp.analyzer.gate.side import Reading, read_side
+
+    if not folder.exists():
+        pytest.fail(
+            f"there is no baseline {folder}: save the first one with `pytest --rcp-gate-save`.",
+            pytrace=False,
+        )
+    return read_side([str(folder)], Reading())
+
+
+def _confirmed(
+    judgement: Judgement,
+    base: Sequence[Run],
+    made: Sequence[Run],
+    measure: Measure,
+    unit: str,
+    rules: Rules,
+) -> Judgement:
+    from rcp.analyzer.gate.confirm import CONFIRMED_ALPHA, worth_confirming
+    from rcp.analyzer.gate.judge import judge
+
+    if not worth_confirming(judgement):
+        return judgement
+    fresh = _made("again", measure, unit, len(made))
+    stricter = replace(rules, alpha=min(CONFIRMED_ALPHA, rules.alpha))
+    return replace(judge(base, [*made, *fresh], stricter), confirmed=True)
+
+
+def _made(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:
+    """Make runs; raise LatencyError where their latencies are none."""
+    import numpy as np
+
+    from rcp.analyzer.gate import host
+    from rcp.analyzer.gate.side import Run
+    from rcp.analyzer.latencies.latency import Latencies, to_ns, unit_ns
+    from rcp.analyzer.latencies.lines import NO_KIND
+
+    scale, found = unit_ns(unit, name), []
+    for number in range(1, runs + 1):
+        told = measure()
+        by_kind = told if isinstance(told, Mapping) else {NO_KIND: told}
+        source = f"{name}, run {number}"
+        times = {
+            kind: to_ns(np.asarray(values, np.float64), scale, source)
+            for kind, values in by_kind.items()
+            if len(values)
+        }
+        found.append(Run(source, Latencies(source, times), host.here()))
+    return found
+
+
+@pytest.fixture
+def rcp_gate(request: pytest.FixtureRequest) -> Gate:
+    """Fail the test when latencies are worse than the saved baseline."""
+    config = request.config
+    return Gate(config.getoption("--rcp-gate-baseline"), config.getoption("--rcp-gate-save"))

@@ -1,0 +1,112 @@
+"""Running two commands in turn, A B B A, so that what drifts meanwhile drifts for both.
+
+On this machine, or each run in a guest of the lab in virtual time, where one run says it all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rcp.analyzer.gate import host
+from rcp.analyzer.gate.side import Reading, Run, read_run
+from rcp.analyzer.latencies.latency import LatencyError
+
+OUT = "RCP_GATE_OUT"
+"""The environment variable with the folder that a run may write to."""
+
+_STDOUT = "stdout.txt"
+_LAB_FAULT = "rcp-lab: error: "
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run, and where its latencies are: a file below its folder, or its stdout."""
+
+    commands: Mapping[str, str]
+    """``A`` (the baseline) and ``B`` (the candidate)."""
+    folder: Path
+    latencies: str = ""
+    reading: Reading = field(default_factory=Reading)
+    in_lab: bool = False
+    timeout_s: float | None = None
+
+
+def turns(runs: int) -> Iterator[str]:
+    """Yield whose turn it is: A B B A A B B A …"""
+    for pair in range(runs):
+        yield from ("AB", "BA")[pair % 2]
+
+
+def make_runs(plan: Plan, runs: int, say: Say, first: int = 1) -> tuple[list[Run], list[Run]]:
+    """Make *runs* of each command; return those of A and of B. Raises LatencyError."""
+    made: dict[str, list[Run]] = {"A": [], "B": []}
+    for side in turns(runs):
+        number = first + len(made[side])
+        say(f"{side}, run {number}")
+        made[side].append(_run(plan, side, number))
+    return made["A"], made["B"]
+
+
+def _run(plan: Plan, side: str, number: int) -> Run:
+    folder = plan.folder / f"{side}{number}"
+    folder.mkdir(parents=True, exist_ok=True)
+    named = f"{side}, run {number}"
+    command, environment = plan.commands[side], {**os.environ, OUT: str(folder)}
+    if plan.in_lab:
+        words = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing", "--out", str(folder)]
+        _call([*words, "--", command], named, folder, environment, plan.timeout_s)
+    else:
+        _call(["sh", "-c", command], named, folder, environment, plan.timeout_s)
+    path = str(folder / (plan.latencies or _STDOUT))
+    found = read_run(path, plan.reading)
+    where = _lab_facts(folder) if plan.in_lab else host.here()
+    return replace(found, name=named, host=found.host or where)
+
+
+def _call(
+    words: list[str],
+    named: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_s: float | None,
+) -> None:
+    output = folder / _STDOUT
+    with output.open("wb") as stdout, (folder / "stderr.txt").open("wb+") as stderr:
+        # A group of its own, so that a run which takes too long ends with its children.
+        process = subprocess.Popen(
+            words, stdout=stdout, stderr=stderr, env=dict(environment), start_new_session=True
+        )
+        try:
+            status = process.wait(timeout_s)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise LatencyError(
+                    f"{named} took longer than {timeout_s:g} s: give it longer with --timeout."
+                ) from error
+            raise
+        stderr.seek(0)
+        lines = stderr.read().decode(errors="replace").strip().splitlines()
+    if status != 0:
+        last = lines[-1].removeprefix(_LAB_FAULT) if lines else "it said nothing"
+        raise LatencyError(f"{named} failed (exit status {status}): {last}")
+
+
+def _lab_facts(folder: Path) -> dict[str, str]:
+    told = json.loads((folder / "result.json").read_text())
+    return {
+        "name": "rcp-lab",
+        "kernel": str(told["kernel"]),
+        "cpus": str(told["cpus"]),
+        host.CLOCK: host.VIRTUAL if told["virtual_time"] else "hardware",
+    }

@@ -1,0 +1,46 @@
+"""From runs to a save: what a baseline keeps of them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rcp.analyzer.gate import causes
+from rcp.analyzer.gate.saved import Saved, forget, save
+from rcp.analyzer.gate.side import Run
+from rcp.analyzer.latencies.slo import SHARES
+
+
+def _commit() -> str:
+    """Return the commit that is checked out here, "" outside of a repository."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _windows(run: Run) -> dict[tuple[str, float], causes.Window]:
+    """Return the causes at each quantile of each kind, where a run was recorded."""
+    found = {}
+    for kind in ("", *run.latencies.kinds):
+        for share in sorted(set(SHARES.values())):
+            window = run.causes(kind, share)
+            if window is None:
+                return {}
+            found[kind, share] = window
+    return found
+
+
+def save_runs(
+    runs: Sequence[Run], folder: Path, label: str = "", keep: int | None = None
+) -> tuple[Path, list[Path]]:
+    """Add a save to a baseline; return its folder and what was removed. Raises LatencyError."""
+    kept = [Saved(run.latencies, run.host, run.lost_ppm, _windows(run)) for run in runs]
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    target = save(folder, kept, saved=when, label=label or _commit())
+    return target, forget(folder, keep) if keep else []

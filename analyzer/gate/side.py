@@ -1,0 +1,107 @@
+"""The runs of a side: latencies, where they were measured, what was lost, what they waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rcp.analyzer.gate import causes, host
+from rcp.analyzer.gate.correction import corrected
+from rcp.analyzer.gate.saved import Saved, is_saved, load
+from rcp.analyzer.latencies import recording
+from rcp.analyzer.latencies.files import AUTO, open_latencies
+from rcp.analyzer.latencies.latency import Latencies, LatencyError
+from rcp.analyzer.opening import open_recording
+from rcp.analyzer.report import facts
+from rcp.analyzer.store import Store, StoreError
+
+_HEAD_BYTES = 4096
+
+_LOST = """
+    SELECT coalesce(sum(lost), 0)::BIGINT, coalesce(sum(lost + written), 0)::BIGINT
+    FROM loss WHERE probe = 'request'
+"""
+
+
+def _unknown(kind: str, share: float) -> causes.Window | None:
+    """Return the causes of what was not recorded."""
+    return None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the software under test; its requests depend on each other, runs do not."""
+
+    name: str
+    latencies: Latencies
+    host: host.Facts
+    lost_ppm: float = 0.0
+    """Requests lost by the recorder, in a million."""
+    causes: causes.Windows = _unknown
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read."""
+
+    format: str = AUTO
+    unit: str | None = None
+    here: bool = False
+    """Whether files without a fingerprint were measured on this machine."""
+    interval_ns: int = 0
+    """Between requests of a closed loop, for the correction; 0: none."""
+
+
+def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
+    """Return the runs of a side: one a path, several from a baseline; raise LatencyError."""
+    found: list[Run] = []
+    for path in paths:
+        if is_saved(Path(path)):
+            found += [_of_saved(run) for run in load(Path(path))]
+        else:
+            found.append(read_run(path, how))
+    if how.interval_ns:
+        found = [replace(run, latencies=corrected(run.latencies, how.interval_ns)) for run in found]
+    return found
+
+
+def _of_saved(run: Saved) -> Run:
+    def window(kind: str, share: float) -> causes.Window | None:
+        return run.windows.get((kind, share))
+
+    return Run(run.latencies.source, run.latencies, run.host, run.lost_ppm, window)
+
+
+def read_run(path: str, how: Reading) -> Run:
+    """Return one run; raise LatencyError."""
+    if _is_recording(Path(path)):
+        try:
+            with open_recording(Path(path)) as store:
+                return _of_store(store, Path(path))
+        except StoreError as error:
+            raise LatencyError(str(error)) from error
+    latencies = open_latencies(path, how.format, how.unit)
+    return Run(path, latencies, host.here() if how.here else {})
+
+
+def _is_recording(path: Path) -> bool:
+    if not path.exists():
+        return False
+    head = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    return recording.is_recording(path, head)
+
+
+def _of_store(store: Store, path: Path) -> Run:
+    ((lost, n),) = store.query(_LOST)
+
+    def window(kind: str, share: float) -> causes.Window | None:
+        with open_recording(path) as again:
+            return causes.window(again, kind, share)
+
+    latencies = recording.of_store(store, path)
+    where = host.of_recording(facts(store))
+    return Run(str(path), latencies, where, lost / n * 1e6 if n else 0.0, window)

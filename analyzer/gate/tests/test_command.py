@@ -1,0 +1,192 @@
+"""``rcp-trace gate`` on files: verdicts, exit statuses, formats, and what bad input says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import xmlschema
+
+from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
+
+SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
+
+
+def test_unchanged_passes_and_worse_fails(make_runs: MakeRuns, gate: Gate) -> None:
+    base = make_runs("base")
+    passed = gate(*make_runs("same"), "--baseline", *base)
+    assert (passed.exit_code, passed.stdout.split(":")[0]) == (0, "pass")
+    failed = gate(*make_runs("worse", factor=1.3), "--baseline", *base)
+    assert failed.exit_code == 1
+    assert failed.stdout.startswith("regression: p99 ")
+    assert "more than 5 % and than alike runs differ" in failed.stdout
+
+
+def test_exit_statuses_are_configurable(make_runs: MakeRuns, gate: Gate) -> None:
+    base, worse = make_runs("base"), make_runs("worse", factor=1.3)
+    assert gate(*worse, "-b", *base, "--regression-exit", 0).exit_code == 0
+    assert gate(worse[0], "-b", base[0]).exit_code == 2
+    assert gate(worse[0], "-b", base[0], "--inconclusive-exit", 0).exit_code == 0
+
+
+def test_json_has_the_figures(make_runs: MakeRuns, gate: Gate) -> None:
+    result = gate(
+        *make_runs("worse", factor=1.3),
+        *("-b", *make_runs("base")),
+        *("--format", "json", "--slo", "p50=1s", "--max-regression", "p50=5%,p99=5%"),
+    )
+    told = json.loads(result.stdout)
+    assert told["verdict"] == "regression"
+    assert [one["quantile"] for one in told["quantiles"]] == ["p50", "p99"]
+    low, high = told["quantiles"][1]["interval"]
+    assert low < 1.3 < high
+    assert told["quantiles"][1]["baseline"]["requests"] == 6 * 12_000
+    assert told["slos"][0]["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("factor", "n", "counts"), [(1.0, 6, ("0", "0")), (1.3, 6, ("1", "0")), (1.3, 2, ("0", "1"))]
+)
+def test_junit_keeps_the_schema(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path, factor: float, n: int, counts: tuple[str, str]
+) -> None:
+    output = tmp_path / "gate.xml"
+    words = [*make_runs("b", n, factor), "-b", *make_runs("a", n), "--slo", "p50=1s"]
+    result = gate(*words, "--format", "junit", "-o", output)
+    SCHEMA.validate(output)
+    suite = ElementTree.parse(output).getroot()[0]
+    assert (suite.get("failures"), suite.get("errors")) == counts
+    assert suite.get("tests") == "2"
+    assert result.stdout.startswith(("pass", "regression", "inconclusive"))
+
+
+def test_github_gets_annotations_a_summary_and_a_chart(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    result = gate(
+        *make_runs("b", factor=1.3), "-b", *make_runs("a"), "--format", "github", "--slo", "p99=1ms"
+    )
+    first = result.stdout.splitlines()[0]
+    assert first.startswith("::error title=Latency regression::regression: p99 ")
+    assert "%25" in first
+    text = summary.read_text()
+    assert text.startswith("before\n### ❌ Latency gate: regression: p99 ")
+    assert "| p99 | " in text
+    assert "| p99=1ms | " in text
+    assert "```mermaid\nxychart-beta\n" in text
+    assert "x-axis [p50, p90, p95, p99, p99.9]" in text
+
+
+def test_the_picture_is_an_svg_of_both_sides(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path
+) -> None:
+    picture = tmp_path / "tail.svg"
+    gate(*make_runs("b"), "-b", *make_runs("a"), "--picture", picture)
+    root = ElementTree.parse(picture).getroot()
+    lines = root.findall("{http://www.w3.org/2000/svg}polyline")
+    assert len(lines) == 2
+    assert all(len((line.get("points") or "").split()) > 8 for line in lines)
+
+
+def test_a_missing_baseline_says_how_to_save_one(
+    make_runs: MakeRuns, gate_error: GateError
+) -> None:
+    runs = make_runs("run", 2, requests=10)
+    assert gate_error(*runs, "--baseline", "ci/baseline") == (
+        "there is no baseline ci/baseline: save the first one with "
+        f"`rcp-trace gate save {runs[0]} {runs[1]} -o ci/baseline`."
+    )
+
+
+def test_nothing_to_compare_with_is_told(make_runs: MakeRuns, gate_error: GateError) -> None:
+    assert gate_error(*make_runs("run", 1, requests=10)) == (
+        "there is nothing to compare with: give --baseline, or bounds with --slo."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.txt", "", "{path} is empty: the program wrote no latencies."),
+        (
+            "x.txt",
+            "1ms\nnan\n",
+            "{path} line 2 is no number, 'nan': leave out what was not measured.",
+        ),
+        (
+            "x.txt",
+            "1ms\n-2ms\n",
+            "{path} line 2 is negative, '-2ms': time with a clock that only goes forward.",
+        ),
+        (
+            "x.txt",
+            "1ms\n2\n",
+            "{path} line 2 has no unit, earlier lines have one, '2': print it on every line.",
+        ),
+        (
+            "x.log",
+            "0, 100, 0, 4096, 0\n1, 10",
+            "{path} ends in the middle of line 2: the program was killed or still writes; "
+            "take a finished file, or cut the line off.",
+        ),
+        (
+            "x.csv",
+            "latency_us\n1\nnan\n",
+            "{path} has NaN as latency 2: leave out requests that were not timed.",
+        ),
+        (
+            "x.json",
+            '{"fio version" : "fio-3.39", "jobs" : [',
+            "{path} is no whole result of fio: it was killed or still writes; run it again.",
+        ),
+    ],
+)
+def test_bad_files_are_named_with_fault_and_remedy(
+    tmp_path: Path, gate_error: GateError, name: str, text: str, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert gate_error(path, "-b", path) == message.format(path=path)
+
+
+def test_one_latency_is_not_enough(tmp_path: Path, gate: Gate) -> None:
+    path = tmp_path / "one.txt"
+    path.write_text("1ms\n")
+    result = gate(path, "-b", path, "--format", "json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["refused"].startswith("all 1 latencies of ")
+
+
+def test_a_closed_loop_can_be_corrected(tmp_path: Path, gate: Gate) -> None:
+    path = tmp_path / "stall.txt"
+    path.write_text("1ms\n" * 9999 + "2s\n")
+    told = json.loads(gate(path, "--slo", "p99=10ms", "--format", "json").stdout)
+    assert told["slos"][0]["verdict"] == "pass"
+    result = gate(path, "--slo", "p99=10ms", "--interval", "1ms", "--format", "json")
+    (slo,) = json.loads(result.stdout)["slos"]
+    # 1999 requests more, from 1.999 s down to 1 ms: the 120th longest of 11,999
+    assert slo["candidate"]["value_ns"] == 1_881_000_000
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--interval", "soon"), "--interval 'soon' is no time: write one such as 1ms."),
+        (
+            ("--max-regression", "p99=5"),
+            "'p99=5' has no percentage above 0: write one such as p99=5%@fsync.",
+        ),
+        (("--slo", "p99"), "'p99' is no SLO: write one such as p99=10ms@fsync."),
+    ],
+)
+def test_bad_options_are_told(
+    make_runs: MakeRuns, gate_error: GateError, words: tuple[str, ...], message: str
+) -> None:
+    (path,) = make_runs("x", 1, requests=10)
+    assert gate_error(path, "-b", path, *words) == message

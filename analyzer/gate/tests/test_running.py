@@ -1,0 +1,89 @@
+"""``rcp-trace gate run``: real commands, in turn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rcp.analyzer.gate.running import turns
+from rcp.analyzer.gate.tests.conftest import Gate
+
+PROGRAM = """
+import os, random, sys, time
+factor, at = float(sys.argv[1]), sys.argv[2]
+with open(at, "a") as log:
+    log.write(sys.argv[3])
+    log.flush()
+    seed = os.path.getsize(at)
+generator = random.Random(seed)
+effect = generator.lognormvariate(0, 0.02)
+for _ in range(3000):
+    print(f"{generator.lognormvariate(0, 0.5) * factor * effect:.6f}ms")
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> str:
+    program = tmp_path / "load.py"
+    program.write_text(PROGRAM)
+    return f"{sys.executable} {program} {{}} {tmp_path}/order {{}}"
+
+
+def test_turns_alternate_so_that_drift_is_shared() -> None:
+    assert "".join(turns(4)) == "ABBAABBA"
+
+
+def test_an_unchanged_command_passes_and_runs_in_turn(
+    command: str, gate: Gate, tmp_path: Path
+) -> None:
+    a, b = command.format(1, "A"), command.format(1, "B")
+    result = gate("run", "--a", a, "--b", b, "--runs", 6, "--max-regression", "p99=20%")
+    assert result.exit_code == 0, result.output
+    order = (tmp_path / "order").read_text()
+    assert order.startswith("ABBAABBAABBA")
+
+
+def test_a_regression_is_confirmed_by_fresh_runs(command: str, gate: Gate, tmp_path: Path) -> None:
+    a, b = command.format(1, "A"), command.format(1.4, "B")
+    words = ("run", "--a", a, "--b", b, "--runs", 5, "--format", "json", "--keep", tmp_path / "k")
+    result = gate(*words)
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["verdict"], told["confirmed"]) == (1, "regression", True)
+    assert told["quantiles"][0]["candidate"]["runs"] == 10
+    assert told["alpha"] == 0.01
+    assert "fresh runs to confirm it" in result.stderr
+    assert len(list((tmp_path / "k").glob("B*/stdout.txt"))) == 10
+
+
+def test_a_run_may_write_a_file(command: str, gate: Gate) -> None:
+    a = command.format(1, "A") + " > $RCP_GATE_OUT/out.txt"
+    words = ("run", "--a", a, "--b", a, "--runs", 5, "--latencies", "out.txt", "--no-confirm")
+    result = gate(*words, "--max-regression", "p99=30%")
+    assert result.exit_code == 0, result.output
+
+
+def error_of(gate: Gate, command: str, *words: object) -> str:
+    result = gate("run", "--a", command, "--b", "true", "--runs", 1, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    progress, error = result.stderr.splitlines()
+    assert progress == "rcp-trace: A, run 1"
+    return error.removeprefix("rcp-trace: error: ")
+
+
+def test_a_run_that_fails_is_named(gate: Gate) -> None:
+    told = error_of(gate, "echo no disk >&2; exit 7")
+    assert told == "A, run 1 failed (exit status 7): no disk"
+
+
+def test_a_run_that_takes_too_long_is_ended(gate: Gate) -> None:
+    assert error_of(gate, "sleep 60 & sleep 60", "--timeout", 1) == (
+        "A, run 1 took longer than 1 s: give it longer with --timeout."
+    )
+
+
+def test_a_run_without_latencies_is_told(gate: Gate, tmp_path: Path) -> None:
+    told = error_of(gate, "true", "--keep", tmp_path)
+    assert told == f"{tmp_path}/A1/stdout.txt is empty: the program wrote no latencies."

@@ -1,0 +1,120 @@
+"""Baselines in a folder, and their history."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rcp.analyzer.gate.history import Point, drifts
+from rcp.analyzer.gate.saved import Saved, forget, load, save, saves
+from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
+from rcp.analyzer.latencies.latency import Latencies
+from rcp.analyzer.latencies.slo import measure, parse
+
+
+def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
+    told = Latencies(
+        "x.log",
+        {"read": np.array([5, 3, 3]), "write": np.array([9])},
+        open_loop=True,
+        outermost=np.array([3, 9]),
+    )
+    save(tmp_path / "b", [Saved(told, {"kernel": "6.1"}, 7.0)], saved="2026-01-01", label="abc")
+    (run,) = load(tmp_path / "b")
+    assert (run.host, run.lost_ppm) == ({"kernel": "6.1"}, 7.0)
+    assert run.latencies.open_loop is True
+    assert run.latencies.outermost is not None
+    assert run.latencies.outermost.tolist() == [3, 9]
+    for text in ("p50=1ms@read", "max=1ms@read", "max=1ms@write", "p50=1ms"):
+        (slo,) = parse(text)
+        assert measure(slo, run.latencies) == measure(slo, told)
+
+
+def test_saves_are_added_and_old_ones_forgotten(tmp_path: Path) -> None:
+    one = [Saved(Latencies("x", {"read": np.array([1])}), {}, 0.0)]
+    for number in range(4):
+        save(tmp_path, one, saved=f"2026-01-0{number + 1}", label="")
+    removed = forget(tmp_path, 2)
+    assert [path.name for path in removed] == ["000001", "000002"]
+    assert [kept.saved for kept in saves(tmp_path)] == ["2026-01-03", "2026-01-04"]
+    save(tmp_path, one, saved="2026-01-05", label="")
+    assert saves(tmp_path)[-1].folder.name == "000005"
+
+
+def test_the_gate_compares_with_the_last_save(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path
+) -> None:
+    base = tmp_path / "ci/baseline"
+    saved = gate("save", *make_runs("old", factor=2.0), "-o", base)
+    assert saved.stdout == f"{base}/000001 written: 6 runs.\n"
+    gate("save", *make_runs("new"), "-o", base, "--label", "v2")
+    assert gate(*make_runs("run"), "--baseline", base).exit_code == 0
+    assert gate(*make_runs("run"), "--baseline", base / "000001").stdout.startswith("improvement")
+    again = gate("save", *make_runs("new"), "-o", base, "--keep", 1)
+    assert again.stdout == f"{base}/000003 written: 6 runs, 2 older removed.\n"
+
+
+def test_a_damaged_save_is_told(
+    make_runs: MakeRuns, gate: Gate, gate_error: GateError, tmp_path: Path
+) -> None:
+    runs = make_runs("x", 1, requests=10)
+    gate("save", *runs, "-o", tmp_path / "b")
+    table = tmp_path / "b/000001/save.json"
+    table.write_text(table.read_text()[:30])
+    assert gate_error(*runs, "-b", tmp_path / "b") == (
+        f"{table} is damaged (JSONDecodeError): remove its folder, or restore it."
+    )
+    table.write_text('{"version": 99}')
+    assert gate_error(*runs, "-b", tmp_path / "b") == (
+        f"{table} is of version 99, not 1: save it again."
+    )
+
+
+def _points(values: list[float]) -> list[Point]:
+    return [
+        Point(f"{place:06}", "", "2026-01-01", value * 1e6) for place, value in enumerate(values)
+    ]
+
+
+def test_a_step_that_stays_is_found_and_one_bad_save_is_not() -> None:
+    generator = np.random.default_rng(2)
+    noise = np.exp(generator.normal(0, 0.03, 40))
+    step = noise * np.where(np.arange(40) >= 25, 1.15, 1.0)
+    (found,) = drifts(_points(step.tolist()))
+    assert abs(int(found.point.name) - 25) <= 1
+    assert found.ratio == pytest.approx(1.15, abs=0.04)
+    spike = noise.copy()
+    spike[20] *= 1.3
+    assert drifts(_points(spike.tolist())) == []
+    assert drifts(_points([1, 1, 1, 2, 2])) == []
+
+
+def test_a_history_without_change_is_rarely_called_one() -> None:
+    generator = np.random.default_rng(4)
+    alarms = [
+        bool(drifts(_points(np.exp(generator.normal(0, 0.05, 40)).tolist()))) for _ in range(200)
+    ]
+    assert sum(alarms) <= 10
+
+
+def test_history_lists_saves_and_draws_them(
+    make_runs: MakeRuns, gate: Gate, gate_error: GateError, tmp_path: Path
+) -> None:
+    base, plot = tmp_path / "b", tmp_path / "p.svg"
+    assert gate_error("history", base) == (
+        f"{base} holds no baseline: save one with `rcp-trace gate save RUN… -o {base}`."
+    )
+    for number, factor in enumerate((1, 1.01, 1, 1.5, 1.5, 1.51)):
+        gate(
+            *("save", *make_runs(f"s{number}", 3, factor, 2000), "-o", base),
+            *("--label", f"v{number}"),
+        )
+    text = gate("history", base, "--plot", plot).stdout
+    assert "v3" in text
+    assert text.count("from here on") == 1
+    assert plot.read_text().count("<circle") == 6
+    told = json.loads(gate("history", base, "--format", "json", "--quantile", "p50").stdout)
+    assert [drift["point"]["label"] for drift in told["drifts"]] == ["v3"]
