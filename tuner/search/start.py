@@ -39,9 +39,9 @@ class _Advice:
     rest: Mapping[str, Value] = field(default_factory=dict)
 
 
-def _profile(name: str, **iosched: int) -> dict[str, Value]:
-    """What a profile of the patched kernel sets, as the kernel's documentation has it."""
-    shared: dict[str, Value] = {"rcp.profile": name, "rcp.enable": 1, "rcp.dirty.enable": 1}
+def _profile(name: str, *, dirty: int, **iosched: int) -> dict[str, Value]:
+    """What a profile of the patched kernel sets; *dirty*: whether it limits dirty memory."""
+    shared: dict[str, Value] = {"rcp.profile": name, "rcp.enable": 1, "rcp.dirty.enable": dirty}
     return shared | {f"iosched.{knob}": value for knob, value in iosched.items()}
 
 
@@ -51,13 +51,13 @@ _ADVICE = (
         "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17)",
         (*_QUEUE, *_SLOTS, *_DIRTY, "flush"),
         {"disk.scheduler": "rcp"},
-        _profile("rcp", tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
+        _profile("rcp", dirty=1, tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
     ),
     _Advice(
         "profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22)",
         (*_QUEUE, *_SLOTS, *_DIRTY, "flush"),
         {"disk.scheduler": "rcp"},
-        _profile("ld", tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
+        _profile("ld", dirty=0, tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
     ),
     _Advice(
         "mq-deadline with the foreground in class RT, and fast ageing of the others",
