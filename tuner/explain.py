@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -97,14 +98,19 @@ class _Told:
     def bought(self) -> Iterator[str]:
         found: list[Mapping[str, Any]] = self.verdict.get("ablation", [])
         if found:
-            yield "what each knob bought (a trial each, with that knob put back):"
+            yield "what each knob bought (a trial each: these settings with that knob put back):"
         for part in found:
-            yield (
-                f"  without {part['knob']} = {part['won']}: latency {part['latency']:.2f} times, "
-                f"{self.objective} {1 / part['objective'] if part['objective'] else 0:.2f} times"
-            )
+            yield f"  without {part['knob']} = {part['won']}: {self._without(part)}"
         if text := self.verdict.get("together"):
             yield f"  {text}"
+
+    def _without(self, part: Mapping[str, Any]) -> str:
+        if not part["objective"]:
+            return "the trial failed"
+        latency = f"{part['latency']:.2f} times the latency"
+        if not math.isfinite(part["objective"]):
+            return latency  # there was nothing of the objective, with or without
+        return f"{latency}, {1 / part['objective']:.2f} times the {self.objective}"
 
     def tradeoff(self) -> Iterator[str]:
         tried = [row for row in self.rows.values() if not row.failed]

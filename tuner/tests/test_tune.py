@@ -26,6 +26,20 @@ def test_a_winner_has_been_confirmed_by_runs_that_did_not_choose_it(tmp_path: Pa
         assert verdict["objective"] == best
 
 
+def test_what_each_knob_bought_is_told_as_factors_or_as_a_failure(tmp_path: Path) -> None:
+    with tune(tmp_path / "s.duckdb", ToyMachine(), "p99=9ms") as study:
+        tokens = study.verdict()["verdict"]["settings"]["iosched.tokens"]
+        text = explanation(study)["text"]
+        ablated = [row.seed for row in study.trials() if row.phase == "ablation"]
+    for knob, without in (("disk.scheduler = rcp", 40), (f"iosched.tokens = {tokens}", 1)):
+        times = f"{without / tokens:.2f} times the"
+        assert f"  without {knob}: {times} latency, {times} background" in text.splitlines()
+    failing = ToyMachine(fail=tuple(ablated))
+    with tune(tmp_path / "failing.duckdb", failing, "p99=9ms") as study:
+        text = explanation(study)["text"]
+    assert f"  without iosched.tokens = {tokens}: the trial failed" in text.splitlines()
+
+
 def test_what_is_met_already_is_left_alone(tmp_path: Path) -> None:
     machine = ToyMachine()
     with tune(tmp_path / "s.duckdb", machine, "p99=1s") as study:
