@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rcp.analyzer.opening import open_recording
-from rcp.analyzer.report import report
+from rcp.analyzer.report import Pattern, report
 from rcp.analyzer.store import StoreError
 from rcp.tuner.errors import TuneError
 from rcp.tuner.study import Cause
@@ -21,7 +21,13 @@ def causes_of(recording: Path) -> list[Cause]:
     except StoreError as error:
         raise TuneError(str(error).rstrip(".")) from error
     found = [
-        Cause(pattern.kind, pattern.culprit, pattern.chain, pattern.slow_share or 0.0)
+        Cause(pattern.kind, _who(pattern), pattern.chain, pattern.slow_share or 0.0)
         for pattern in patterns
     ]
     return sorted(found, key=lambda cause: -cause.slow_share)[:_MOST]
+
+
+def _who(pattern: Pattern) -> str:
+    """The culprit with its role: all processes of a server may have the same name."""
+    known = pattern.role in ("foreground", "background")
+    return f"{pattern.culprit} ({pattern.role})" if known else pattern.culprit

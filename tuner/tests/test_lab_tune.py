@@ -51,7 +51,7 @@ def test_a_trial_is_made_on_a_machine_that_was_set_for_it(tmp_path: Path) -> Non
 def test_causes_are_told_and_what_is_tried_helps(tmp_path: Path) -> None:
     study = tmp_path / "study.duckdb"
     told = _tuned(study, "-e", "REQUESTS=300", "--trials", "3")
-    assert any(cause["culprit"] == "fio" for cause in told["causes"]), told["text"]
+    assert any(cause["culprit"] == "fio (background)" for cause in told["causes"]), told["text"]
     rows = _trials(study)
     assert [row["phase"] for row in rows[:4]] == ["baseline", "search", "search", "search"]
     # The baseline misses by much; something that was tried changes it.
