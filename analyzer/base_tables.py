@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.arrow import Coded
 from rcp.analyzer.columns import Columns, null_if, texts
 from rcp.analyzer.roles import ROLES, RoleRule
-from rcp.analyzer.store import Coded
 from rcp.analyzer.tasks import Tasks
 from rcp.probes.events import TaskFlag
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.store import Coded, Column
+from rcp.analyzer.arrow import Coded, Column
 
 Columns = dict[str, Column]
 Array = npt.NDArray[Any]

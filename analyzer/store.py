@@ -1,4 +1,4 @@
-"""The store: one DuckDB file per recording. The only module that imports duckdb and pyarrow.
+"""The store: one DuckDB file per recording. The only module that imports duckdb.
 
 A store is written once, by loading a spool, and afterwards opened read-only.
 """
@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from rcp.analyzer.arrow import Column, as_arrow
 from rcp.analyzer.modules import read_modules
 
 STORE_VERSION = 4
@@ -40,38 +40,13 @@ class StoreError(Exception):
 
 
 @dataclass(frozen=True)
-class Coded:
-    """A text column with few values: ``labels[codes]``, NULL where the code is negative."""
-
-    codes: npt.NDArray[np.integer]
-    labels: Sequence[str]
-
-
-Column = npt.NDArray[Any] | np.ma.MaskedArray[Any, Any] | Coded | Sequence[Any]
-"""A column to insert; a masked array's masked values become NULL."""
-
-
-@dataclass(frozen=True)
 class Result:
     """Rows of a query with the names of their columns."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
-
-
-def _arrow(column: Column) -> pa.Array:
-    if isinstance(column, Coded):
-        codes = np.ascontiguousarray(column.codes, np.int32)
-        missing = codes < 0
-        indices = pa.array(codes, mask=missing if missing.any() else None)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(column.labels, pa.string()))
-    if isinstance(column, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(column)
-        data = np.ascontiguousarray(column.data)
-        return pa.array(data, mask=mask if mask.any() else None)
-    if isinstance(column, np.ndarray):
-        return pa.array(np.ascontiguousarray(column))
-    return pa.array(column)
+    is_cut: bool = False
+    """There are more rows, which were not read."""
 
 
 def _one_line(error: Exception) -> str:
@@ -86,7 +61,7 @@ class Store:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Wrap a connection; use ``create`` or ``open_store``."""
-        self._connection = connection
+        self._connection = self._asking = connection
         self.name = name
 
     @classmethod
@@ -140,13 +115,12 @@ class Store:
             return sum(pool.map(self._insert, tables.keys(), tables.values()))
 
     def _insert(self, table: str, columns: Mapping[str, Column]) -> int:
-        incoming = pa.table({name: _arrow(column) for name, column in columns.items()})
+        incoming = as_arrow(columns, BATCH_ROWS)
         if incoming.num_rows == 0:
             return 0
-        batches = incoming.to_batches(max_chunksize=BATCH_ROWS)
         names = ", ".join(f'"{name}"' for name in columns)
         cursor = self._connection.cursor()  # a connection serves one thread
-        cursor.register("_incoming", pa.Table.from_batches(batches))
+        cursor.register("_incoming", incoming)
         try:
             cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM _incoming")
         except duckdb.Error as error:
@@ -210,8 +184,7 @@ class Store:
             temporary.unlink(missing_ok=True)
         return int(n_rows)
 
-    def ask(self, sql: str) -> Result:
-        """Run a user's query: one statement that only reads, of this store and no file."""
+    def _check_reading(self, sql: str) -> None:
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
@@ -224,17 +197,32 @@ class Store:
                 f"a recording is only read, {kind} would change it: "
                 "copy the file and use the duckdb shell to change the copy."
             )
+
+    def ask(self, sql: str, rows_max: int | None = None) -> Result:
+        """Run a user's query: one statement that only reads, of this store and no file."""
+        self._check_reading(sql)
         try:
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         except duckdb.InvalidInputException:
             pass  # locked by an earlier question
-        try:
-            cursor = self._connection.execute(sql)
-            names = [column[0] for column in cursor.description or ()]
-            return Result(names, cursor.fetchall())
-        except duckdb.Error as error:
-            raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+        # EXPLAIN ANALYZE runs what it explains, whatever that is; and not to read all rows of a
+        # result needs a connection of its own.
+        with self._connection.cursor() as cursor:
+            self._asking = cursor
+            try:
+                cursor.execute("BEGIN TRANSACTION READ ONLY")
+                found = cursor.execute(sql)
+                names = [column[0] for column in found.description or ()]
+                rows = found.fetchall() if rows_max is None else found.fetchmany(rows_max + 1)
+            except duckdb.Error as error:
+                raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+        is_cut = rows_max is not None and len(rows) > rows_max
+        return Result(names, rows[:rows_max], is_cut)
+
+    def interrupt(self) -> None:
+        """Stop the query another thread asks of this store; it then raises StoreError."""
+        self._asking.interrupt()
 
 
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:

@@ -8,9 +8,9 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrow import Coded
 from rcp.analyzer.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
 from rcp.analyzer.reasons import REASONS
-from rcp.analyzer.store import Coded
 from rcp.analyzer.trace import CONTEXTS, Trace
 from rcp.probes.events import (
     FILE,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.arrow import Coded
 from rcp.analyzer.causes import CAUSE_KINDS, Causes
 from rcp.analyzer.chains import generic_name, syscall_name
 from rcp.analyzer.columns import Array, Columns, given, index_or_none, keys, missing, null_if, texts
@@ -18,7 +19,6 @@ from rcp.analyzer.nesting import enclosing
 from rcp.analyzer.paths import Paths
 from rcp.analyzer.reasons import REASONS
 from rcp.analyzer.roles import ROLES
-from rcp.analyzer.store import Coded
 from rcp.analyzer.trace import Trace
 from rcp.probes.events import IO, REQUEST
 

@@ -145,6 +145,16 @@ class Recording:
                 self._answers.popitem(last=False)
         return answer
 
+    def ask_anew(
+        self,
+        question: Callable[Concatenate[Store, Asked], Found],
+        *arguments: Asked.args,
+        **named: Asked.kwargs,
+    ) -> Found:
+        """Return ``question(store, …)`` and keep nothing: for answers too large to be kept."""
+        with self._store.beside() as store:
+            return question(store, *arguments, **named)
+
     def close(self) -> None:
         """Close it."""
         self._store.close()

@@ -6,7 +6,7 @@ they are, links and choices through ``texts.label``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -215,10 +215,14 @@ def choose(
     return str(chosen)
 
 
-def ask_text(text: str, name: str, *, example: str = "", help: str | None = None) -> str:
-    """Let a text be entered, kept in the URL's parameter ``name``."""
-    entered = st.text_input(text, key=name, placeholder=example, help=help, bind="query-params")
-    return (entered or "").strip()
+def ask_text(
+    text: str, name: str, *, example: str = "", help: str | None = None, height: int | None = None
+) -> str:
+    """Let a text be entered, kept in the URL's parameter ``name``; lines with a ``height``."""
+    words: dict[str, Any] = {"placeholder": example, "help": help, "bind": "query-params"}
+    if height:
+        return (st.text_area(text, key=name, height=height, **words) or "").strip()
+    return (st.text_input(text, key=name, **words) or "").strip()
 
 
 def button(text: str, key: str) -> bool:
@@ -293,11 +297,3 @@ def _config(column: Column) -> Any:
     if column.format:
         return st.column_config.NumberColumn(column.title, format=column.format, **words)
     return st.column_config.Column(column.title, **words)
-
-
-def links(items: Iterable[tuple[str, str]], current: str) -> None:
-    """Put links to screens in a row; the current one is marked."""
-    items = list(items)
-    for place, (screen, text) in zip(st.columns(len(items)), items, strict=True):
-        with place:
-            link(screen, f"**{text}**" if screen == current else text, is_plain=True)

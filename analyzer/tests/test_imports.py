@@ -55,7 +55,7 @@ DOORS = {
     "duckdb": ["rcp.analyzer.store"],
     "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
-    "pyarrow": ["rcp.analyzer.store"],
+    "pyarrow": ["rcp.analyzer.arrow"],
     "ruptures": ["rcp.analyzer.gate.history"],
     "skopt": ["rcp.tuner.search.gp"],
     "pandas": ["rcp.ui.web"],
@@ -187,7 +187,8 @@ def test_a_planted_violation_is_found(name: str, source: str, complaint: str) ->
     ("name", "source"),
     [
         ("rcp.probes.attach", "import bcc"),
-        ("rcp.analyzer.store", "import duckdb\nimport pyarrow as pa"),
+        ("rcp.analyzer.store", "import duckdb"),
+        ("rcp.analyzer.arrow", "import pyarrow as pa"),
         ("rcp.analyzer.store", "from rcp.probes.events import IO\nfrom rcp.probes import spool"),
         ("rcp.analyzer.cli", "from rcp.probes.cli import record"),
         ("rcp.analyzer.cli", "from rcp.analyzer import store"),
