@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,20 @@ def of_recording(meta: Mapping[str, Any]) -> dict[str, str]:
     }
     facts |= {name: str(value) for name, value in meta.get("queues", {}).items()}
     return {name: value for name, value in facts.items() if value}
+
+
+def of_lab(folder: Path) -> dict[str, str]:
+    """Return the facts of what ``rcp-lab run --out`` left in *folder*; none when it did not."""
+    try:
+        told = json.loads((folder / "result.json").read_text())
+        return {
+            "name": "rcp-lab",
+            "kernel": str(told["kernel"]),
+            "cpus": str(told["cpus"]),
+            CLOCK: VIRTUAL if told["virtual_time"] else "hardware",
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def differences(sides: Sequence[Sequence[Facts]]) -> list[str]:

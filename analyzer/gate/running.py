@@ -5,7 +5,6 @@ On this machine, or each run in a guest of the lab in virtual time, where one ru
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -61,15 +60,14 @@ def _run(plan: Plan, side: str, number: int) -> Run:
     folder.mkdir(parents=True, exist_ok=True)
     named = f"{side}, run {number}"
     command, environment = plan.commands[side], {**os.environ, OUT: str(folder)}
+    words, results = ["sh", "-c", command], folder
     if plan.in_lab:
-        words = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing", "--out", str(folder)]
-        _call([*words, "--", command], named, folder, environment, plan.timeout_s)
-    else:
-        _call(["sh", "-c", command], named, folder, environment, plan.timeout_s)
-    path = str(folder / (plan.latencies or _STDOUT))
-    found = read_run(path, plan.reading)
-    where = _lab_facts(folder) if plan.in_lab else host.here()
-    return replace(found, name=named, host=found.host or where)
+        results = folder / "lab"  # it has a stdout.txt of its own, the guest's
+        words = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing", "--out", str(results)]
+        words += ["--", command]
+    _call(words, named, folder, environment, plan.timeout_s)
+    found = read_run(str(results / (plan.latencies or _STDOUT)), plan.reading)
+    return replace(found, name=named, host=found.host or host.here())
 
 
 def _call(
@@ -100,13 +98,3 @@ def _call(
     if status != 0:
         last = lines[-1].removeprefix(_LAB_FAULT) if lines else "it said nothing"
         raise LatencyError(f"{named} failed (exit status {status}): {last}")
-
-
-def _lab_facts(folder: Path) -> dict[str, str]:
-    told = json.loads((folder / "result.json").read_text())
-    return {
-        "name": "rcp-lab",
-        "kernel": str(told["kernel"]),
-        "cpus": str(told["cpus"]),
-        host.CLOCK: host.VIRTUAL if told["virtual_time"] else "hardware",
-    }

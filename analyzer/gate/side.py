@@ -82,7 +82,8 @@ def read_run(path: str, how: Reading) -> Run:
         except StoreError as error:
             raise LatencyError(str(error)) from error
     latencies = open_latencies(path, how.format, how.unit)
-    return Run(path, latencies, host.here() if how.here else {})
+    where = host.of_lab(Path(path).parent) or (host.here() if how.here else {})
+    return Run(path, latencies, where)
 
 
 def _is_recording(path: Path) -> bool:

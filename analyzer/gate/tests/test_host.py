@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from rcp.analyzer.gate import host
+from rcp.analyzer.gate.side import Reading, read_run
 from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
 
 
@@ -19,6 +20,18 @@ def test_a_machines_disks_are_in_its_facts(tmp_path: Path) -> None:
     assert facts["nvme0n1.scheduler"] == "mq-deadline"
     assert facts["nvme0n1.nr_requests"] == "64"
     assert not any(name.startswith("loop0") for name in facts)
+
+
+def test_what_the_lab_left_is_known_by_its_result(tmp_path: Path) -> None:
+    assert host.of_lab(tmp_path) == {}
+    result = {"kernel": "6.12.1", "cpus": 1, "virtual_time": True}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    assert host.of_lab(tmp_path)["clock"] == "virtual"
+    (tmp_path / "x.txt").write_text("1ms\n2ms\n")
+    run = read_run(str(tmp_path / "x.txt"), Reading(here=True))
+    assert run.host["kernel"] == "6.12.1"
+    (tmp_path / "result.json").write_text("{}")
+    assert host.of_lab(tmp_path) == {}
 
 
 def test_what_one_does_not_say_is_no_difference() -> None:
