@@ -14,7 +14,7 @@ REASON_COLOURS = {
     "cpu": "#7f7f7f",
     "runqueue": "#a9a9a9",
     # locks and other threads: purples
-    "lock": "#aa3377",
+    "lock": "#8c2360",
     "condition": "#cc79a7",
     "futex": "#8e5bb0",
     "sysv_sem": "#b48ad6",
@@ -32,9 +32,9 @@ REASON_COLOURS = {
     "admission_tag": "#e8804a",
     "dirty_throttle": "#c0392b",
     # the block layer: greens
-    "queue": "#1b9e77",
-    "device": "#009e73",
-    "flush": "#5cb89a",
+    "queue": "#117a5b",
+    "device": "#2bbd92",
+    "flush": "#83cbb4",
     # the outside: browns
     "timer": "#8c6d46",
     "network": "#a5855b",

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from rcp.ui import places
-from rcp.ui.palette import LINK
+from rcp.ui import bound, places
+from rcp.ui.style import style
 from rcp.ui.texts import label, shown
 
 ROWS_MAX = 5_000
@@ -25,19 +25,6 @@ KEPT_MAX = 4
 """Recordings open at once: two to compare, and the two before them."""
 
 Selected = list[dict[str, Any]]
-
-
-_STYLE = """
-[data-testid="stMainBlockContainer"] { padding: 3.25rem 2rem 3rem; }
-[data-testid="stSidebar"] { min-width: 15rem; max-width: 15rem; }
-[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { background: none; padding: 0; }
-[data-testid="stMain"] [data-testid="stPageLink-NavLink"] * {
-    white-space: normal; color: LINK; font-weight: 400;
-}
-[data-testid="stMain"] [data-testid="stPageLink-NavLink"] strong { font-weight: 700; }
-[data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
-"""
-"""At 1280 pixels a chain's text of 100 columns then fits; links of a screen wrap, and look so."""
 
 
 class TooManyRowsError(Exception):
@@ -58,7 +45,7 @@ class Column(NamedTuple):
 def run_screens(screens: Mapping[str, Path]) -> None:
     """Show the screen of the URL; screens are scripts by their path in it."""
     st.set_page_config(page_title="rcp", layout="wide", menu_items={"About": None})
-    st.html(f"<style>{_STYLE.replace('LINK', LINK[is_dark()])}</style>")
+    st.html(f"<style>{style(is_dark())}</style>")
     pages = {
         name: st.Page(script, title=places.SCREENS[name], url_path=name, default=not at)
         for at, (name, script) in enumerate(screens.items())
@@ -75,10 +62,13 @@ def params() -> dict[str, str]:
 
 def put(name: str, value: object) -> None:
     """Set a parameter of the URL, or take it away with None or ""."""
-    if value in (None, ""):
-        st.query_params.pop(name, None)
+    text = "" if value is None else str(value)
+    if params().get(name, "") == text:
+        return  # each change is sent to the browser
+    if text:
+        st.query_params[name] = text
     else:
-        st.query_params[name] = str(value)
+        del st.query_params[name]
 
 
 def is_dark() -> bool:
@@ -198,6 +188,16 @@ def waiting(text: str) -> Iterator[None]:
         yield
 
 
+def _follow_url(name: str, default: str, options: Sequence[str] | None = None) -> None:
+    put(name, bound.widget_from_url(st.session_state, params(), name, default, options))
+
+
+def follow_widgets() -> None:
+    """Let the URL have the values of widgets that were changed, before links carry them on."""
+    for name, value in bound.changed_widgets(st.session_state):
+        put(name, value)
+
+
 def choose(
     text: str,
     options: Sequence[str],
@@ -207,22 +207,19 @@ def choose(
     help: str | None = None,
 ) -> str:
     """Let one of ``options`` be chosen, the first unless the URL's parameter ``name`` says so."""
-    if params().get(name, options[0]) not in options:
-        put(name, None)
-    chosen = st.selectbox(
-        text, options, key=name, format_func=words, help=help, bind="query-params"
-    )
-    return str(chosen)
+    _follow_url(name, options[0], options)
+    return str(st.selectbox(text, options, key=name, format_func=words, help=help))
 
 
 def ask_text(
     text: str, name: str, *, example: str = "", help: str | None = None, height: int | None = None
 ) -> str:
     """Let a text be entered, kept in the URL's parameter ``name``; lines with a ``height``."""
-    words: dict[str, Any] = {"placeholder": example, "help": help, "bind": "query-params"}
+    _follow_url(name, "")
+    words: dict[str, Any] = {"placeholder": example, "help": help, "key": name}
     if height:
-        return (st.text_area(text, key=name, height=height, **words) or "").strip()
-    return (st.text_input(text, key=name, **words) or "").strip()
+        return (st.text_area(text, height=height, **words) or "").strip()
+    return (st.text_input(text, **words) or "").strip()
 
 
 def button(text: str, key: str) -> bool:

@@ -55,6 +55,7 @@ DOORS = {
     "duckdb": ["rcp.analyzer.store"],
     "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
+    "playwright": ["rcp.ui.browser"],
     "pyarrow": ["rcp.analyzer.arrow"],
     "ruptures": ["rcp.analyzer.gate.history"],
     "skopt": ["rcp.tuner.search.gp"],

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from rcp.ui.source import FILES_VARIABLE, prepare
 APP = Path(__file__).parents[1] / "app.py"
 
 Load = Callable[[Synth], Store]
+Saved = Callable[[Synth, str], Path]
+Page = Callable[..., Any]
 
 
 @pytest.fixture
@@ -32,9 +35,6 @@ def load(tmp_path: Path) -> Iterator[Load]:
         store.close()
 
 
-Saved = Callable[[Synth, str], Path]
-
-
 @pytest.fixture
 def saved(tmp_path: Path) -> Saved:
     """Save a synthetic recording as a DuckDB file of this name."""
@@ -48,21 +48,28 @@ def saved(tmp_path: Path) -> Saved:
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., "object"]:
-    """Run a screen of recordings without a browser."""
+def page(monkeypatch: pytest.MonkeyPatch) -> Page:
+    """Open the overview of recordings without a browser; ``visit`` goes on from there."""
     testing = pytest.importorskip("streamlit.testing.v1")
 
-    def of(screen: str, *files: Path, **params: object) -> object:
+    def of(*files: Path, **params: object) -> Any:
         monkeypatch.setenv(FILES_VARIABLE, json.dumps([str(path) for path in files]))
-        app = testing.AppTest.from_file(str(APP), default_timeout=60)
+        app = testing.AppTest.from_file(str(APP), default_timeout=300)
         for name, value in params.items():
             app.query_params[name] = str(value)
-        app.run()
-        if screen != "overview":
-            app.switch_page(f"screens/{screen}.py")
-            for name, value in params.items():
-                app.query_params[name] = str(value)
-            app.run()
-        return app
+        return app.run()
 
     return of
+
+
+@pytest.fixture
+def visit() -> Page:
+    """Switch an open page to another screen."""
+
+    def to(app: Any, screen: str, **params: object) -> Any:
+        app.switch_page(f"screens/{screen}.py")
+        for name, value in params.items():
+            app.query_params[name] = str(value)
+        return app.run()
+
+    return to

@@ -1,0 +1,153 @@
+"""The explorer in a real browser, for tests, screenshots and measurements.
+
+The only module that imports playwright, which drives Debian's Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rcp.ui.command import ADDRESS, server_command, server_environment
+
+WIDTH, HEIGHT = 1280, 800
+PATIENCE_MS = 180_000
+"""A page takes a second or two, and a hundred times that beside machines that are emulated."""
+_START_S = 60
+"""Longest start of a server: streamlit's imports on a busy machine take ten seconds."""
+
+_LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+
+# Streamlit looks for its server below the page's path before it asks at the top.
+_SOUGHT = ("/_stcore/health", "/_stcore/host-config")
+
+
+class BrowserError(Exception):
+    """There is no browser, or the server does not start; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running explorer."""
+
+    url: str
+    pid: int
+
+
+@dataclass
+class Seen:
+    """What went on in the browser behind the page."""
+
+    elsewhere: list[str] = field(default_factory=list)
+    """Requests that left this machine's loopback."""
+    errors: list[str] = field(default_factory=list)
+    """Errors on the console."""
+
+
+def free_port() -> int:
+    """Return a port nobody listens on now."""
+    with socket.socket() as trial:
+        trial.bind((ADDRESS, 0))
+        return int(trial.getsockname()[1])
+
+
+def _is_up(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+@contextmanager
+def served(files: Sequence[Path]) -> Iterator[Server]:
+    """Run the explorer on recordings while the block lasts."""
+    port = free_port()
+    url = f"http://{ADDRESS}:{port}"
+    process = subprocess.Popen(
+        server_command(port, has_browser=False),
+        env=server_environment(files),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + _START_S
+        while not _is_up(url):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise BrowserError(f"the explorer does not start on {', '.join(map(str, files))}.")
+            time.sleep(0.1)
+        yield Server(url, process.pid)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Run Debian's Chromium without a screen while the block lasts."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium")
+    if program is None:
+        raise BrowserError("chromium is not installed: `apt-get install chromium` installs it.")
+    with sync_playwright() as driver:
+        # Its sandbox needs user namespaces, which containers often lack; only our pages are shown.
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def page(browser: Any, *, is_dark: bool = False) -> Iterator[tuple[Any, Seen]]:
+    """Open a page, and note what goes on behind it."""
+    seen = Seen()
+    context = browser.new_context(
+        viewport={"width": WIDTH, "height": HEIGHT},
+        color_scheme="dark" if is_dark else "light",
+        service_workers="block",
+    )
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+
+    def request(made: Any) -> None:
+        if not made.url.startswith(_LOCAL):
+            seen.elsewhere.append(made.url)
+
+    def message(told: Any) -> None:
+        if told.type == "error" and not told.location.get("url", "").endswith(_SOUGHT):
+            seen.errors.append(told.text)
+
+    opened.on("request", request)
+    opened.on("console", message)
+    opened.on("pageerror", lambda error: seen.errors.append(str(error)))
+    try:
+        yield opened, seen
+    finally:
+        context.close()
+
+
+def settle(opened: Any) -> None:
+    """Wait until the script has run and every chart is drawn."""
+    opened.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    opened.wait_for_function(
+        "() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]"
+        ".every(chart => chart.querySelector('canvas, svg'))"
+    )
+
+
+def peak_mib(pid: int) -> int:
+    """Return the most memory a process had resident, in MiB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024

@@ -1,0 +1,22 @@
+"""The look of a page beyond streamlit's own. Pure."""
+
+from __future__ import annotations
+
+from rcp.ui.palette import LINK
+
+_STYLE = """
+[data-testid="stMainBlockContainer"] { padding: 3.25rem 2rem 3rem; }
+[data-testid="stSidebar"] { min-width: 15rem; max-width: 15rem; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { background: none; padding: 0; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] * {
+    white-space: normal; color: LINK; font-weight: 400;
+}
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] strong { font-weight: 700; }
+[data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+"""
+"""At 1280 pixels a chain's text of 100 columns then fits; links of a screen wrap, and look so."""
+
+
+def style(is_dark: bool) -> str:
+    """Return it as CSS."""
+    return _STYLE.replace("LINK", LINK[is_dark])

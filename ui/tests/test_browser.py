@@ -1,0 +1,148 @@
+"""The explorer as people use it: Debian's Chromium on the checked-in recording."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rcp.analyzer.load import load_spool
+from rcp.fixtures.explored import HOSTILE, hostile
+from rcp.probes.spool import unpack
+from rcp.ui import browser as browsers
+from rcp.ui.source import demo_recording
+
+CHART = '[data-testid="stVegaLiteChart"] svg'
+MARK = '[data-testid="stVegaLiteChart"] [role="graphics-symbol"]'
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The checked-in recording as a store, and one whose names are hostile."""
+    folder = tmp_path_factory.mktemp("explored")
+    demo = folder / "demo.duckdb"
+    load_spool(unpack(demo_recording(), folder), demo)
+    bad = folder / "hostile.duckdb"
+    load_spool(hostile().write(folder / "spools" / "hostile.spool"), bad)
+    return [demo, bad]
+
+
+@pytest.fixture(scope="module")
+def server(recordings: list[Path]) -> Iterator[browsers.Server]:
+    with browsers.served(recordings[:1]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    pytest.importorskip("playwright")
+    try:
+        with browsers.chromium() as running:
+            yield running
+    except browsers.BrowserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    """A page that must leave no error and stay on this machine."""
+    with browsers.page(chromium) as (opened, seen):
+        yield opened
+        assert seen.elsewhere == []
+        assert seen.errors == []
+
+
+class Clicks:
+    """Clicks of a person on a page, counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.n = 0
+
+    def on(self, target: Any, **options: Any) -> None:
+        target.click(**options)
+        self.n += 1
+
+
+def see(page: Any, text: str) -> None:
+    page.get_by_text(text).first.wait_for()
+
+
+def test_a_bar_of_the_tail_is_one_click_from_a_chain(server: browsers.Server, page: Any) -> None:
+    page.goto(server.url)
+    clicks = Clicks(page)
+    clicks.on(page.get_by_role("link", name="the slowest").first)
+    see(page, "Request 812: fsync by wal-writer")
+    page.locator(f'{MARK}[aria-label*="journal_handle"]').first.wait_for()
+    see(page, "jbd2/nullb0-8 waits: journal_handle, until woken by checkpointer")
+    assert clicks.n <= 2
+    # The same again by its address alone.
+    page.reload()
+    see(page, "Request 812: fsync by wal-writer")
+
+
+def test_a_cell_of_the_heatmap_is_two_clicks_from_a_chain(
+    server: browsers.Server, page: Any
+) -> None:
+    page.goto(server.url)
+    clicks = Clicks(page)
+    # The slowest request of the recording took 32.6 ms.
+    clicks.on(page.locator(f'{MARK}[aria-label*="the slowest took: 32.6 ms"]'))
+    clicks.on(page.get_by_role("link", name="32.6 ms · fsync by wal-writer"))
+    see(page, "Request 812: fsync by wal-writer")
+    page.locator(f'{MARK}[aria-label*="journal_handle"]').first.wait_for()
+    assert clicks.n <= 2
+
+
+def test_filters_and_patterns_have_addresses(server: browsers.Server, page: Any) -> None:
+    page.goto(f"{server.url}/inversions?inversion=condition")
+    see(page, "fsync waits for jbd2/nullb*-* (journal_commit), which waits for checkpointer")
+    assert page.get_by_text("waits for a CPU while checkpointer runs").count() == 0
+    page.get_by_role("link", name="which waits (admission_slot) for an io").first.click()
+    see(page, "Requests held up")
+    assert "inversion=condition" in page.url
+    assert "pattern=" in page.url
+    page.reload()
+    see(page, "Requests held up")
+    page.get_by_role("link", name="request 1206").click()
+    see(page, "Request 1206: fsync by wal-writer")
+
+
+def test_an_slo_is_kept_from_screen_to_screen(server: browsers.Server, page: Any) -> None:
+    page.goto(server.url)
+    box = page.get_by_placeholder("p999=50ms")
+    box.fill("p99=10ms")
+    box.press("Enter")
+    see(page, "p99=10ms: not met. It is 15.4 ms")
+    page.get_by_role("link", name="Inversions").click()
+    see(page, "Ranked by p99 share")
+    assert "slo=p99" in page.url
+
+
+def test_a_slice_for_perfetto_is_downloaded(
+    server: browsers.Server, page: Any, tmp_path: Path
+) -> None:
+    page.goto(f"{server.url}/request?request=1206")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download for Perfetto").click()
+    target = tmp_path / "slice.pftrace"
+    started.value.save_as(target)
+    assert started.value.suggested_filename == "request-1206.pftrace"
+    assert b"journal_handle" in target.read_bytes()
+
+
+def test_names_of_a_recording_are_only_shown(
+    server: browsers.Server, recordings: list[Path], page: Any
+) -> None:
+    page.on("dialog", lambda dialog: pytest.fail("a name was executed"))
+    bad = recordings[1]
+    page.goto(f"{server.url}/request?request=1&file={bad}")
+    see(page, "Request 1: fsync by writer")
+    page.locator(f'{MARK}[aria-label*="what: device for"]').first.hover()
+    page.locator("#vg-tooltip-element.visible").wait_for()
+    assert HOSTILE in page.locator("#vg-tooltip-element").inner_text()
+    assert page.locator("main img, #vg-tooltip-element img").count() == 0
+    page.goto(f"{server.url}/inversions?file={bad}")
+    see(page, "Ranked by p99 share")
+    assert "<img src=x>[a](" in page.locator('[data-testid="stMain"]').inner_text()
+    assert page.locator('[data-testid="stMain"] img').count() == 0
