@@ -49,27 +49,28 @@ def saved(tmp_path: Path) -> Saved:
 
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> Page:
-    """Open the overview of recordings without a browser; ``visit`` goes on from there."""
+    """Open a screen of recordings without a browser; ``visit`` goes on from there."""
     testing = pytest.importorskip("streamlit.testing.v1")
 
-    def of(*files: Path, **params: object) -> Any:
+    def of(screen: str, *files: Path, **params: object) -> Any:
         monkeypatch.setenv(FILES_VARIABLE, json.dumps([str(path) for path in files]))
         app = testing.AppTest.from_file(str(APP), default_timeout=300)
         for name, value in params.items():
             app.query_params[name] = str(value)
-        return app.run()
+        app.run()
+        return app if screen == "overview" else switched(app, screen, **params)
 
     return of
+
+
+def switched(app: Any, screen: str, **params: object) -> Any:
+    app.switch_page(f"screens/{screen}.py")
+    for name, value in params.items():
+        app.query_params[name] = str(value)
+    return app.run()
 
 
 @pytest.fixture
 def visit() -> Page:
     """Switch an open page to another screen."""
-
-    def to(app: Any, screen: str, **params: object) -> Any:
-        app.switch_page(f"screens/{screen}.py")
-        for name, value in params.items():
-            app.query_params[name] = str(value)
-        return app.run()
-
-    return to
+    return switched

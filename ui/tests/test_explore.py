@@ -7,10 +7,10 @@ import pytest
 
 from rcp.analyzer.asking import Limits
 from rcp.analyzer.modules import read_modules
+from rcp.fixtures.explored import one_request
 from rcp.fixtures.synth import Synth
 from rcp.ui.info import explore
 from rcp.ui.info.explore import Answer, Field, answer
-from rcp.ui.tests.test_screens import one_request
 
 Page = Callable[..., Any]
 LIMITS = Limits(seconds=30, rows=2)

@@ -35,14 +35,14 @@ def every_screen(app: Any, visit: Page) -> list[Any]:
 
 
 def test_a_recording_without_requests_is_told(page: Page, visit: Page, saved: Any) -> None:
-    told = every_screen(page(saved(Synth(), "empty.duckdb")), visit)
+    told = every_screen(page("overview", saved(Synth(), "empty.duckdb")), visit)
     assert "No request of this kind finished." in told[0]
     assert "No thread of this recording is foreground" in told[1]
     assert "No request of this kind finished." in told[2]
 
 
 def test_one_request_is_shown(page: Page, visit: Page, saved: Any) -> None:
-    app = page(saved(one_request(), "one.duckdb"))
+    app = page("overview", saved(one_request(), "one.duckdb"))
     told = every_screen(app, visit)
     assert "lock" in told[0]
     assert "lock by checkpointer (background), confidence high (1.00)" in told[1]
@@ -54,12 +54,12 @@ def test_one_request_is_shown(page: Page, visit: Page, saved: Any) -> None:
 def test_losses_are_told(page: Page, visit: Page, saved: Any) -> None:
     synth = one_request()
     synth.lose("sleep", lost=2)
-    told = every_screen(page(saved(synth, "lossy.duckdb")), visit)
+    told = every_screen(page("overview", saved(synth, "lossy.duckdb")), visit)
     assert "sleep: 2 events lost, 50.0 % of them" in told[0]
 
 
 def test_two_recordings_are_shown(page: Page, visit: Page, saved: Any) -> None:
-    app = page(saved(journal(3), "a.duckdb"), saved(journal(2), "b.duckdb"))
+    app = page("overview", saved(journal(3), "a.duckdb"), saved(journal(2), "b.duckdb"))
     every_screen(app, visit)
     (chosen,) = [box for box in app.selectbox if box.label == "Compare with"]
     assert chosen.value.endswith("b.duckdb")
@@ -67,14 +67,14 @@ def test_two_recordings_are_shown(page: Page, visit: Page, saved: Any) -> None:
 
 def test_an_interrupted_recording_is_told(page: Page, tmp_path: Path) -> None:
     spool = one_request().write(tmp_path / "live.spool", finished=False)
-    app = page(spool)
+    app = page("overview", spool)
     assert not app.exception
     assert "This recording has not ended" in said(app)
 
 
 def test_what_goes_on_being_recorded_is_read_anew(page: Page, tmp_path: Path) -> None:
     one_request().write(tmp_path / "live.spool", finished=False)
-    app = page(tmp_path / "live.spool")
+    app = page("overview", tmp_path / "live.spool")
     assert next(m.value for m in app.metric) == "1"
     synth = one_request()
     synth.request(10, 5000, 6000)
@@ -87,7 +87,7 @@ def test_what_goes_on_being_recorded_is_read_anew(page: Page, tmp_path: Path) ->
 
 def test_a_file_deleted_while_open_is_told(page: Page, saved: Any) -> None:
     path = saved(one_request(), "gone.duckdb")
-    app = page(path)
+    app = page("overview", path)
     path.unlink()
     app.run()
     assert not app.exception
@@ -124,7 +124,7 @@ def test_a_bad_file_is_one_line(
     spoil: Callable[[Path], None], fault: str, page: Page, tmp_path: Path
 ) -> None:
     spoil(tmp_path / "bad.duckdb")
-    app = page(tmp_path / "bad.duckdb")
+    app = page("overview", tmp_path / "bad.duckdb")
     assert not app.exception
     (error,) = app.error
     assert fault in error.value.replace("\\", "")
@@ -135,13 +135,13 @@ def test_roles_are_offered_where_nothing_is_foreground(page: Page, saved: Any) -
     synth = Synth([("foreground", "comm:nobody")])
     synth.request(synth.task("it's me", tid=9, target=True), 0, 100)
     path = saved(synth, "norole.duckdb")
-    app = page(path)
+    app = page("overview", path)
     command = f"rcp-trace roles {path} --set 'foreground=comm:it'\"'\"'s me' -o with-roles.duckdb"
     assert command in [code.value for code in app.code]
 
 
 def test_names_are_no_markdown(page: Page, visit: Page, saved: Any) -> None:
-    app = page(saved(hostile(), "hostile.duckdb"))
+    app = page("overview", saved(hostile(), "hostile.duckdb"))
     assert HOSTILE not in "".join(e.value for e in app.markdown)
     visit(app, "inversions")
     (link,) = [e for e in app.main if "fsync waits" in str(getattr(e, "proto", ""))][:1]
@@ -159,13 +159,13 @@ def test_names_are_no_markdown(page: Page, visit: Page, saved: Any) -> None:
 def test_an_address_that_names_nothing_is_told(
     params: dict[str, str], fault: str | None, page: Page, visit: Page, saved: Any
 ) -> None:
-    app = visit(page(saved(one_request(), "one.duckdb")), "request", **params)
+    app = visit(page("overview", saved(one_request(), "one.duckdb")), "request", **params)
     assert not app.exception
     assert [error.value.replace("\\", "") for error in app.error] == ([fault] if fault else [])
 
 
 def test_filters_follow_the_address(page: Page, visit: Page, saved: Any) -> None:
-    app = page(saved(journal(3), "three.duckdb"))
+    app = page("overview", saved(journal(3), "three.duckdb"))
     visit(app, "inversions", **{"from": "0.001", "inversion": "condition"})
     assert "fsync waits for jbd2" in str([e.proto for e in app.main if hasattr(e, "proto")])
     visit(app, "inversions", **{"from": "yesterday"})
