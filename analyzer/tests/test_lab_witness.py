@@ -196,6 +196,18 @@ def test_with_it_the_top_inversion_names_it(out: Path) -> None:
     assert top["role"] == "background"
 
 
+def test_the_gate_calls_the_background_a_regression_and_names_it(out: Path) -> None:
+    with_background, without = (str(out / f"{run}.duckdb") for run in reversed(RUNS))
+    words = ("gate", with_background, "--baseline", without, "--max-regression", "p95=5%")
+    command = [str(Path(sys.executable).parent / "rcp-trace"), *words, "--format", "json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["verdict"], told["exact"]) == (1, "regression", True)
+    culprits = [cause for cause in told["quantiles"][0]["causes"] if cause["by"] == "culprit"]
+    assert culprits[0]["what"].endswith(" by checkpointer")
+    assert culprits[0]["a_ns"] == 0
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_nothing_was_lost(out: Path, run: str) -> None:
     assert rows(out / f"{run}.duckdb", "SELECT sum(lost) AS n FROM loss") == [{"n": 0}]
