@@ -96,6 +96,8 @@ def _check_there(baseline: Sequence[str], candidate: Sequence[str]) -> None:
 def check(candidate: Sequence[str], baseline: Sequence[str], asked: Mapping[str, Any]) -> None:
     """Compare files, tell, and exit."""
     with told_in_a_line():
+        if not candidate:
+            raise CliError("no candidate is given: write its runs first, then --baseline.")
         rules, how = rules_of(asked), reading_of(asked)
         if not baseline and not rules.slos:
             raise CliError(

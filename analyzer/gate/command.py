@@ -64,7 +64,7 @@ def gate() -> None:
 
 
 @gate.command(cls=_Check, short_help="Compare runs with a baseline (may be left out).")
-@click.argument("candidate", nargs=-1, required=True)
+@click.argument("candidate", nargs=-1)
 @click.option(
     "-b",
     "--baseline",

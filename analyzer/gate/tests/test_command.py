@@ -103,6 +103,14 @@ def test_a_missing_baseline_says_how_to_save_one(
     )
 
 
+def test_a_baseline_that_takes_all_words_is_told(
+    make_runs: MakeRuns, gate_error: GateError
+) -> None:
+    assert gate_error("--baseline", *make_runs("run", 2, requests=10)) == (
+        "no candidate is given: write its runs first, then --baseline."
+    )
+
+
 def test_nothing_to_compare_with_is_told(make_runs: MakeRuns, gate_error: GateError) -> None:
     assert gate_error(*make_runs("run", 1, requests=10)) == (
         "there is nothing to compare with: give --baseline, or bounds with --slo."
