@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rcp.tuner.pareto import front
-from rcp.tuner.study import Row, Study
+from rcp.tuner.study import Cause, Row, Study
 from rcp.tuner.wording import changed, objective_text, ratio_text, settings_text
 
 _CAUSES_SHOWN = 5
+# Of the time of the slowest requests: less than that explains nothing.
+_SHARE_SHOWN = 0.01
 # Of a point on the Pareto front: more would not fit on a line; `rcp-tune show` has all.
 _KNOBS_SHOWN = 4
 
@@ -18,6 +20,12 @@ _KNOBS_SHOWN = 4
 def outcome_of(study: Study) -> str:
     """Return met, met already, not confirmed, not reached, or unfinished."""
     return str(study.verdict().get("verdict", {}).get("outcome", "unfinished"))
+
+
+def shown(causes: Sequence[Cause]) -> Sequence[Cause]:
+    """Return the causes worth a line, the largest first; always the largest."""
+    worth = [cause for cause in causes[1:_CAUSES_SHOWN] if cause.slow_share >= _SHARE_SHOWN]
+    return [*causes[:1], *worth]
 
 
 class _Told:
@@ -74,7 +82,7 @@ class _Told:
             phase = self.rows[number].phase
             what = "as the machine is" if phase == "baseline" else "under the settings above"
             yield f"what made the slowest 1 % slow {what} (recorded in trial {number}):"
-            for cause in causes[:_CAUSES_SHOWN]:
+            for cause in shown(causes):
                 yield f"  {cause.slow_share:6.1%}  {cause.kind} by {cause.culprit}: {cause.chain}"
 
     def chosen(self) -> Iterator[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rcp.tuner.explain import explanation, outcome_of
+from rcp.tuner.explain import explanation, outcome_of, shown
+from rcp.tuner.study import Cause
 from rcp.tuner.tests.toy import ToyMachine, tune
 
 
@@ -38,6 +39,14 @@ def test_what_each_knob_bought_is_told_as_factors_or_as_a_failure(tmp_path: Path
     with tune(tmp_path / "failing.duckdb", failing, "p99=9ms") as study:
         text = explanation(study)["text"]
     assert f"  without iosched.tokens = {tokens}: the trial failed" in text.splitlines()
+
+
+def test_causes_of_next_to_nothing_are_not_told() -> None:
+    causes = [Cause("device", who, "fsync", share) for who, share in (("a", 0.2), ("b", 0.01))]
+    nothing = Cause("cpu", "sed", "fsync", 0.001)
+    assert shown([*causes, nothing]) == causes
+    assert shown([nothing, nothing]) == [nothing]
+    assert shown(causes * 4) == (causes * 4)[:5]
 
 
 def test_what_is_met_already_is_left_alone(tmp_path: Path) -> None:
