@@ -10,7 +10,7 @@ SCENARIO := wal-vs-checkpoint
 LAB_BENCHES := ring-drain probe-cost recording-cost
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo explore planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
+.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
 	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench gate-bench docs fixtures clean
 
 help: ## list the targets
@@ -48,6 +48,10 @@ demo: setup ## boot the lab, record a slow fsync, say what was in its way
 
 explore: setup ## look at the checked-in recording in the browser, until Ctrl-C
 	@$(BIN)/rcp-trace explore
+
+screenshots: setup build/.browser ## pictures of the explorer's screens, as docs/ui/*.png
+	@echo "==> drawing every screen, light and dark, usually half a minute"
+	@$(BIN)/python -m rcp.ui.screenshots docs/ui
 
 planted: setup ## record planted inversions, print precision and recall by kind
 	@echo "==> playing and recording the plants in the lab, usually about 6 minutes"
@@ -148,6 +152,9 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@$(BIN)/python -m rcp.analyzer.export.bench --json > build/bench/export.json
 	@echo "==> reading latencies, usually half a minute"
 	@$(BIN)/python -m rcp.analyzer.latencies.bench --json > build/bench/latencies.json
+	@echo "==> the explorer on a million requests, usually 3-5 minutes"
+	@.ci/system-packages chromium fonts-dejavu-core
+	@$(BIN)/python -m rcp.ui.bench --json > build/bench/ui.json
 	@for bench in $(LAB_BENCHES); do \
 		echo "==> $$bench in the lab, usually some minutes"; \
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \

@@ -142,7 +142,8 @@ def settle(opened: Any) -> None:
     """Wait until the script has run and every chart is drawn."""
     opened.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     opened.wait_for_function(
-        "() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]"
+        "() => !document.querySelector('[data-testid=stSkeleton]')"
+        " && [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]"
         ".every(chart => chart.querySelector('canvas, svg'))"
     )
 

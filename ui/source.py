@@ -27,7 +27,7 @@ _BESIDE_MAX = 200
 ANSWERS_MAX = 128
 """Answers kept per recording: each holds some thousand rows at most."""
 
-_DIGEST = ("request", "chosen")
+_DIGEST = ("request", "chosen", "pattern", "held")
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")

@@ -136,7 +136,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
             "share": wait.share,
             "time": duration(wait.dur_ns),
             "percent": percent(wait.share),
-            "requests": wait.n_requests,
+            "times": wait.n,
         }
         for wait in waits
     ]
@@ -172,7 +172,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
                 {"field": "reason", "type": "nominal"},
                 {"field": "percent", "type": "nominal", "title": "part"},
                 {"field": "time", "type": "nominal"},
-                {"field": "requests", "type": "quantitative"},
+                {"field": "times", "type": "quantitative"},
             ],
         },
     )

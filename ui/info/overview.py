@@ -60,7 +60,8 @@ class BandWait(NamedTuple):
     band: int
     reason: str
     dur_ns: int
-    n_requests: int
+    n: int
+    """Times."""
     share: float
     """Part of the time of the band's requests, 0 to 1."""
 

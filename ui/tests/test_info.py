@@ -62,7 +62,7 @@ def test_time_by_reason_is_split_by_how_slow_requests_were(load: Load) -> None:
     assert found == [
         overview.BandWait(0, "cpu", 100, 1, 1.0),
         overview.BandWait(1, "lock", 800, 1, 0.8),
-        overview.BandWait(1, "cpu", 200, 1, 0.2),
+        overview.BandWait(1, "cpu", 200, 2, 0.2),
     ]
 
 

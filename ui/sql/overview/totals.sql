@@ -1,6 +1,6 @@
 WITH held AS (
     SELECT request_id, sum(dur)::BIGINT AS dur
-    FROM inversion
+    FROM digest.held
     GROUP BY request_id
 )
 SELECT

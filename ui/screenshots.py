@@ -1,0 +1,51 @@
+"""Pictures of every screen for the documents, of the checked-in recording.
+
+python -m rcp.ui.screenshots docs/ui
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rcp.ui.browser import HEIGHT, WIDTH, chromium, page, served, settle
+from rcp.ui.source import demo_recording
+
+VIEWS = {
+    "overview": ("/?slo=p99%3D10ms", "Over time"),
+    "inversions": ("/inversions", "Ranked by p99 share"),
+    "request": ("/request?request=1206", "Who waited for whom"),
+}
+_LONGEST = 4000
+"""Height in pixels of the longest picture: whatever is further down is cut off."""
+
+
+def _picture(opened: Any, url: str, sign: str, target: Path) -> None:
+    opened.goto(url)
+    opened.get_by_text(sign).first.wait_for()
+    settle(opened)
+    # The page scrolls inside itself: it is whole only in a window as high as it is.
+    script = "() => document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight"
+    for _ in range(2):
+        height = min(max(int(opened.evaluate(script)) + 8, HEIGHT), _LONGEST)
+        opened.set_viewport_size({"width": WIDTH, "height": height})
+        opened.wait_for_timeout(700)  # charts are drawn anew
+    opened.mouse.move(0, 0)
+    opened.screenshot(path=target)
+    opened.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+
+
+def take(folder: Path) -> None:
+    """Write a picture of every view, light and dark, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with served([demo_recording()]) as server, chromium() as browser:
+        for is_dark in (False, True):
+            with page(browser, is_dark=is_dark) as (opened, _):
+                for name, (path, sign) in VIEWS.items():
+                    suffix = "-dark" if is_dark else ""
+                    _picture(opened, server.url + path, sign, folder / f"{name}{suffix}.png")
+
+
+if __name__ == "__main__":
+    take(Path(sys.argv[1]))
