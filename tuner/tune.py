@@ -197,7 +197,7 @@ class Tuning:
                 found |= {**_told([closest]), "why": closest.why}
         self._study.decide("verdict", found)
         recorded = [row.asked for row in self._phase(RECORD)]
-        if "asked" in found and found["asked"] not in recorded:
+        if self._limits.record and "asked" in found and found["asked"] not in recorded:
             self._trial(RECORD, "what remains under these settings", found["asked"], record=True)
 
     def _ablate(self, winner: Sequence[Row]) -> None:

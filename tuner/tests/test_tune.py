@@ -49,6 +49,14 @@ def test_causes_of_next_to_nothing_are_not_told() -> None:
     assert shown(causes * 4) == (causes * 4)[:5]
 
 
+def test_a_trial_is_made_for_its_recording_only_if_there_is_to_be_one(tmp_path: Path) -> None:
+    with tune(tmp_path / "with.duckdb", ToyMachine(), "p99=9ms") as study:
+        assert [row.phase for row in study.trials()].count("record") == 1
+    with tune(tmp_path / "without.duckdb", ToyMachine(), "p99=9ms", record=False) as study:
+        assert [row.phase for row in study.trials()].count("record") == 0
+        assert outcome_of(study) == "met"
+
+
 def test_what_is_met_already_is_left_alone(tmp_path: Path) -> None:
     machine = ToyMachine()
     with tune(tmp_path / "s.duckdb", machine, "p99=1s") as study:

@@ -94,7 +94,13 @@ class _Silent:
 
 
 def tune(
-    path: Path, machine: ToyMachine, slo: str, *, search: str = "random", n_again: int = 0
+    path: Path,
+    machine: ToyMachine,
+    slo: str,
+    *,
+    search: str = "random",
+    n_again: int = 0,
+    record: bool = True,
 ) -> Study:
     """Tune it, or go on with what *path* holds; return the open study."""
     judge = Judge(parse(slo), parse_objective("background"))
@@ -116,7 +122,9 @@ def tune(
         study.set_initial(found.values)
     tools = Tools(machine, judge, maker(search, [slo], 1), _Silent())
     try:
-        Tuning(study, tools, Limits(n_trials=10, confirm_runs=2, n_again=n_again)).run()
+        Tuning(
+            study, tools, Limits(n_trials=10, confirm_runs=2, n_again=n_again, record=record)
+        ).run()
     except BaseException:
         study.close()
         raise
