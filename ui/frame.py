@@ -112,6 +112,7 @@ def offer_roles(view: View) -> None:
 def show(name: str, screen: Screen) -> None:
     """Put a page: links and choices at the left, the screen beside them."""
     web.follow_widgets()
+    web.pin()
     with web.sidebar():
         for path, text in places.SCREENS.items():
             web.link(path, f"**{text}**" if path == name else text, is_plain=True)

@@ -1,7 +1,7 @@
 """The page in the browser: the only module that imports streamlit.
 
 Texts of a recording are never read as Markdown or HTML: ``say``, tables and charts take them as
-they are, links and choices through ``texts.label``.
+they are, the others through ``texts.label``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from rcp.ui.texts import label, shown
 ROWS_MAX = 5_000
 """Rows that may cross to the browser at once; more are a mistake in a query."""
 
-KEPT_MAX = 4
-"""Recordings open at once: two to compare, and the two before them."""
+KEPT_MAX = 4  # recordings open at once: two to compare, and the two before them
 
 Selected = list[dict[str, Any]]
 
@@ -62,13 +61,18 @@ def params() -> dict[str, str]:
 
 def put(name: str, value: object) -> None:
     """Set a parameter of the URL, or take it away with None or ""."""
-    text = "" if value is None else str(value)
+    text = str(value or "")
     if params().get(name, "") == text:
         return  # each change is sent to the browser
     if text:
         st.query_params[name] = text
     else:
         del st.query_params[name]
+
+
+def pin() -> None:
+    """Give the browser the address anew: a link from a screen to itself leaves it as it was."""
+    st.query_params.from_dict(params())
 
 
 def is_dark() -> bool:
@@ -110,8 +114,8 @@ def link(screen: str, text: str, *, is_plain: bool = False, **changes: object) -
 
 def go(screen: str, **changes: object) -> None:
     """Leave for another screen."""
-    query = places.carried(params(), **changes)
-    st.switch_page(st.session_state["_pages"][screen], query_params=query)
+    pages = st.session_state["_pages"]
+    st.switch_page(pages[screen], query_params=places.carried(params(), **changes))
 
 
 def title(text: str) -> None:
