@@ -7,6 +7,10 @@ class TuneError(Exception):
     """Base of all; ``rcp-tune`` prints the text and ends with status 2."""
 
 
+class NotAStudyError(TuneError):
+    """A file is no study of rcp-tune."""
+
+
 class KnobError(TuneError):
     """A knob that does not exist, or a value it does not take."""
 

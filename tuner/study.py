@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from rcp.analyzer.latencies.slo import parse
 from rcp.analyzer.store import Store, StoreError, open_other
-from rcp.tuner.errors import TuneError
+from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.raw import knob_from
 from rcp.tuner.search.observation import Observation
@@ -47,6 +47,15 @@ class Cause(NamedTuple):
     chain: str
     slow_share: float
     """Share of the time of the slowest 1 % of requests."""
+
+
+class Write(NamedTuple):
+    """One value that a trial set."""
+
+    trial_id: int
+    position: int
+    target: str
+    value: str
 
 
 class Row(NamedTuple):
@@ -116,10 +125,11 @@ class Study:
             not_ours = f"{path} is not a study of rcp-tune: name the file that --study wrote"
             study = cls(open_other(path, not_ours, read_only=read_only))
         except StoreError as error:
-            raise TuneError(str(error).rstrip(".")) from error
+            text = str(error).rstrip(".")
+            raise (NotAStudyError if text == not_ours else TuneError)(text) from error
         if set(_TABLES) - set(study._store.tables()):
             study.close()
-            raise TuneError(not_ours)
+            raise NotAStudyError(not_ours)
         version = int(study.facts()["study_version"])
         if version != STUDY_VERSION:
             study.close()
@@ -240,6 +250,10 @@ class Study:
             "SELECT trial_id, kind, culprit, chain, slow_share FROM cause ORDER BY trial_id, rank"
         )
         return [(int(row[0]), Cause(*row[1:])) for row in rows]
+
+    def writes(self) -> list[Write]:
+        """Return what trials set, in order."""
+        return self._store.rows(Write, "FROM knob_write ORDER BY trial_id, position")
 
     def decide(self, key: str, value: object) -> None:
         """Write one part of the verdict, in place of an earlier one."""

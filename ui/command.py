@@ -53,10 +53,14 @@ def server_command(port: int, has_browser: bool) -> list[str]:
 
 
 def server_environment(files: Sequence[Path]) -> dict[str, str]:
-    """Return the environment of the server: ours, and which recordings to offer."""
+    """Return the environment of the server: ours, and which recordings and studies to offer."""
     from rcp.ui.source import FILES_VARIABLE
+    from rcp.ui.studies import STUDIES_VARIABLE, is_study
 
-    return {**os.environ, FILES_VARIABLE: json.dumps([str(path.absolute()) for path in files])}
+    found: dict[str, list[str]] = {FILES_VARIABLE: [], STUDIES_VARIABLE: []}
+    for path in files:
+        found[STUDIES_VARIABLE if is_study(path) else FILES_VARIABLE].append(str(path.absolute()))
+    return {**os.environ, **{name: json.dumps(paths) for name, paths in found.items()}}
 
 
 @click.command(short_help="Look at recordings in the browser.")
@@ -71,7 +75,7 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     Opens on this machine only and changes nothing. Other recordings in the folders of the
     FILEs can be chosen there; of two FILEs the second is compared with the first. Without one
     it shows the recording that comes with rcp. A spool that is still recorded into can be
-    shown too, as far as it goes.
+    shown too, as far as it goes, and so can studies of rcp-tune.
 
     \b
     Examples:
@@ -80,6 +84,7 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     """
     from rcp.analyzer.cli import CliError, one_line_errors
     from rcp.ui.source import check, given
+    from rcp.ui.studies import is_study
 
     if importlib.util.find_spec("streamlit") is None:
         raise CliError("the explorer needs streamlit: `pip install 'rcp[ui]'` installs it.")
@@ -88,7 +93,8 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     chosen = list(files) or given({})
     with one_line_errors():
         for path in chosen:
-            check(path)
+            if not is_study(path):
+                check(path)
     click.echo(f"rcp-trace: http://{ADDRESS}:{port} until Ctrl-C", err=True)
     command = server_command(port, not no_browser)
     sys.stderr.flush()

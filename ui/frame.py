@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rcp.analyzer.store import StoreError
-from rcp.ui import places, web
+from rcp.ui import places, studies, web
 from rcp.ui.info import population
 from rcp.ui.info.health import health
 from rcp.ui.source import Recording, Stamp, given, offered, stamp
@@ -109,13 +109,17 @@ def offer_roles(view: View) -> None:
     web.code(f"rcp-trace roles {path} --set {rule} -o with-roles.duckdb")
 
 
+def _links(current: str) -> None:
+    for path, text in places.SCREENS.items():
+        web.link(path, f"**{text}**" if path == current else text, is_plain=True)
+
+
 def show(name: str, screen: Screen) -> None:
     """Put a page: links and choices at the left, the screen beside them."""
     web.follow_widgets()
     web.pin()
     with web.sidebar():
-        for path, text in places.SCREENS.items():
-            web.link(path, f"**{text}**" if path == name else text, is_plain=True)
+        _links(name)
         file, other = _files()
     try:
         recording = open_kept(file)
@@ -129,3 +133,22 @@ def show(name: str, screen: Screen) -> None:
         if recording.is_running and web.button("Read again", key="again"):
             web.stop()
     screen(View(recording, compared, role, kind))
+
+
+def show_study(screen: Callable[[Path], None]) -> None:
+    """Put the page of studies, which needs no recording."""
+    folders = [*(path.parent for path in given()), Path.cwd()]
+    with web.sidebar():
+        _links("tuning")
+        known = studies.offered(studies.given(), folders)
+        short = _short({name: Path(name) for name in known})
+        chosen = web.choose("Study", known, "study", words=short) if known else ""
+    if chosen:
+        screen(Path(chosen))
+        return
+    web.title("Tuning")
+    web.empty(
+        "No study of rcp-tune is here, nor beside the recordings.",
+        "`rcp-tune --slo p99=10ms@fsync --disk sda -- ./workload.sh` makes rcp-tune.duckdb; "
+        "`rcp-trace explore rcp-tune.duckdb` shows it.",
+    )

@@ -1,0 +1,74 @@
+"""The studies of rcp-tune that can be shown: found beside the recordings, read, and closed.
+
+A study is not kept open: an open one keeps rcp-tune from going on with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from rcp.analyzer.store import StoreError
+from rcp.tuner.errors import NotAStudyError, TuneError
+from rcp.tuner.study import Study
+from rcp.ui.info.tuning import Told, told
+from rcp.ui.source import Stamp, stamp
+
+STUDIES_VARIABLE = "RCP_EXPLORE_STUDIES"
+"""Environment variable that hands the paths of studies to the server, as JSON."""
+
+_SUFFIX = ".duckdb"
+_BESIDE_MAX = 200
+
+
+def given(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the studies the server was started with."""
+    return [Path(path) for path in json.loads(environment.get(STUDIES_VARIABLE, "[]"))]
+
+
+@lru_cache(maxsize=1024)
+def _may_be_study(found: Stamp) -> bool:
+    try:
+        Study.open(Path(found.path), read_only=True).close()
+    except NotAStudyError:
+        return False
+    except TuneError:
+        return True  # one being written, or of another rcp: choosing it says which
+    return True
+
+
+def is_study(path: Path) -> bool:
+    """Tell whether a file is a study, or one that cannot be opened now."""
+    try:
+        return path.is_file() and path.name.endswith(_SUFFIX) and _may_be_study(stamp(path))
+    except StoreError:
+        return False  # deleted meanwhile
+
+
+def offered(first: Sequence[Path], folders: Sequence[Path]) -> list[str]:
+    """Return the paths of the studies a page may show: those given, and those in folders."""
+    found = [str(path) for path in first]
+    for folder in dict.fromkeys(folders):
+        try:
+            beside = sorted(path for path in folder.iterdir() if path.name.endswith(_SUFFIX))
+        except OSError:
+            continue
+        found += [str(path) for path in beside[:_BESIDE_MAX] if is_study(path)]
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=16)
+def _read(found: Stamp) -> Told:
+    with Study.open(Path(found.path), read_only=True) as study:
+        return told(study)
+
+
+def read(path: Path) -> Told:
+    """Return all a study tells, read again when its file changed; raise StoreError."""
+    try:
+        return _read(stamp(path))
+    except TuneError as error:
+        raise StoreError(f"{error}.") from error

@@ -1,0 +1,147 @@
+"""What a page tells of a study of rcp-tune."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rcp.analyzer.store import StoreError
+from rcp.fixtures.synth import Synth
+from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.study import Study, Write
+from rcp.tuner.trial import Measurement, SloValue
+from rcp.ui import studies
+from rcp.ui.charts import tuning as charts
+from rcp.ui.info.tuning import Bound, Effect, Setting, Told, told
+from rcp.ui.tests.test_screens import said
+
+Page = Callable[..., Any]
+SLO = "p99=10ms@fsync"
+HOSTILE = "<script>alert(1)</script> **bold**"
+
+
+def measured(settings: dict[str, Any], ms: int, objective: float) -> Measurement:
+    slo = SloValue(SLO, ms * 1_000_000, 10_000_000, 1000, 10)
+    return Measurement(settings, settings, objective, [slo], [])
+
+
+def study_at(path: Path, *, ends: bool = True) -> Path:
+    """Baseline 40 ms at 100 MB/s; 8 ms at 50, 20 ms at 60 (beaten by none), one that failed."""
+    facts = {"slo": SLO, "objective": "background", "machine": "m", "kernel": "k"}
+    knobs = [Knob("q", HOSTILE, "requests", "stock", 64, "log", 1, 64)]
+    with Study.create(path, facts, knobs) as study:
+        study.set_initial({"q": 64})
+        study.add("baseline", "as the machine is", 1, measured({}, 40, 100e6))
+        study.add("search", HOSTILE, 2, measured({"q": 1}, 8, 50e6))
+        study.add("search", "why", 3, measured({"q": 8}, 20, 60e6))
+        study.add("search", "why", 4, Measurement({"q": 2}, {"q": 2}, None, failed="no such disk"))
+        if ends:
+            study.add("confirm", "a fresh run", 5, measured({"q": 1}, 9, 50e6))
+            study.decide(
+                "verdict", {"outcome": "met", "settings": {"q": 1}, "runs": [5], "asked": {}}
+            )
+            part = {"knob": "q", "won": 1, "default": 64, "latency": 5.0, "objective": 0.5}
+            gone = {"knob": "r", "won": 1, "default": 0, "latency": math.inf, "objective": 0.0}
+            study.decide("ablation", [part, gone])
+            study.decide("together", "the knobs act each by itself")
+    return path
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Told:
+    with Study.open(study_at(tmp_path / "study.duckdb"), read_only=True) as study:
+        return told(study)
+
+
+def test_trials_are_held_against_the_slo_and_the_machine_as_it_was(found: Told) -> None:
+    assert found.bounds == [Bound(SLO, 10_000_000)]
+    assert [trial.ratio for trial in found.trials] == [4.0, 0.8, 2.0, None, 0.9]
+    assert [trial.gain for trial in found.trials] == [1.0, 0.5, 0.6, None, 0.5]
+    assert found.trials[1].measured_ns == {SLO: 8_000_000}
+    assert found.trials[1].settings == [Setting("q", HOSTILE, "64", "1 requests")]
+    assert found.trials[3].failed == "no such disk"
+
+
+def test_the_front_leaves_out_what_is_beaten_in_both(found: Told) -> None:
+    assert [trial.trial_id for trial in found.trials if trial.is_on_front] == [1, 2, 3]
+
+
+def test_a_knob_without_which_the_trial_failed_has_no_factor(found: Told) -> None:
+    assert found.effects == [Effect("q", "1", "64", 5.0, 0.5), Effect("r", "1", "0", None, None)]
+
+
+def test_writes_are_in_order(found: Told) -> None:
+    assert found.writes == [
+        Write(2, 0, "q", "1"),
+        Write(3, 0, "q", "8"),
+        Write(4, 0, "q", "2"),
+        Write(5, 0, "q", "1"),
+    ]
+
+
+def test_an_unfinished_study_has_no_effects(tmp_path: Path) -> None:
+    with Study.open(study_at(tmp_path / "s.duckdb", ends=False), read_only=True) as study:
+        unfinished = told(study)
+    assert unfinished.outcome == "unfinished"
+    assert unfinished.effects == []
+
+
+def test_pictures_have_a_mark_for_every_trial(found: Told) -> None:
+    over_time = charts.trials(found, found.bounds[0], False)["datasets"]
+    assert [row["trial"] for row in over_time["measured"]] == [1, 2, 3, 5]
+    assert [row["trial"] for row in over_time["failed"]] == [4]
+    pareto = charts.pareto(found, found.bounds[0], True)["datasets"]
+    assert [row["trial"] for row in pareto["front"]] == [2, 3, 1]  # by the objective
+    (row,) = charts.effects(found.effects, False)["datasets"]["effects"]
+    assert row["text"] == "×5.00"
+
+
+def test_only_studies_are_offered(tmp_path: Path, saved: Any) -> None:
+    study = study_at(tmp_path / "study.duckdb")
+    saved(Synth(), "recording.duckdb")
+    (tmp_path / "junk.duckdb").write_text("hello")
+    assert studies.offered([], [tmp_path, tmp_path / "gone"]) == [str(study)]
+
+
+def test_a_study_of_a_newer_release_is_offered_and_says_so(tmp_path: Path) -> None:
+    path = study_at(tmp_path / "study.duckdb")
+    with Study.open(path, read_only=False) as study:
+        study._store.write("UPDATE meta SET value = '99' WHERE key = 'study_version'")
+    assert studies.is_study(path)
+    with pytest.raises(StoreError, match="has study version 99"):
+        studies.read(path)
+
+
+def test_a_study_can_be_gone_on_with_while_it_is_shown(tmp_path: Path) -> None:
+    path = study_at(tmp_path / "study.duckdb", ends=False)
+    assert len(studies.read(path).trials) == 4
+    with Study.open(path, read_only=False) as study:
+        study.add("search", "why", 5, measured({"q": 4}, 9, 50e6))
+    assert len(studies.read(path).trials) == 5
+
+
+def test_the_page_of_a_study_shows_a_trial_of_the_link(
+    page: Page, saved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = study_at(tmp_path / "study.duckdb")
+    monkeypatch.setenv(studies.STUDIES_VARIABLE, json.dumps([str(path)]))
+    shown = page("tuning", saved(Synth(), "empty.duckdb"), trial=2)
+    assert not shown.exception
+    assert not shown.error
+    words = said(shown)
+    assert "fresh runs confirmed it" in words
+    assert "Trial 2" in words
+    assert HOSTILE in words  # put as text, which reads no Markdown
+
+
+def test_a_study_that_is_gone_is_one_line(
+    page: Page, saved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(studies.STUDIES_VARIABLE, json.dumps([str(tmp_path / "gone.duckdb")]))
+    shown = page("tuning", saved(Synth(), "empty.duckdb"))
+    (error,) = shown.error
+    assert "gone.duckdb does not exist" in error.value.replace("\\", "")
+    assert "\n" not in error.value
