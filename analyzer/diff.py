@@ -90,6 +90,19 @@ class Kind(NamedTuple):
     patterns: list[Change]
 
 
+class Measured(NamedTuple):
+    """One kind of request in one recording, with causes by reason, culprit or pattern."""
+
+    load: Load
+    quantiles_ns: list[int]
+    """At QUANTILES."""
+    reasons: Mapping[str, Found]
+    culprits: Mapping[str, Found]
+    patterns: Mapping[str, Found]
+    behind_ns: Mapping[str, int]
+    """What inversions took, by role of the culprits."""
+
+
 class Diff(NamedTuple):
     """Everything a comparison shows."""
 
@@ -157,6 +170,17 @@ class _Recording:
         for request, role, culprit_role, dur in store.query(_BEHIND):
             self.behind.setdefault((request, role), {})[culprit_role] = dur
 
+    def of(self, key: _Key) -> Measured:
+        """Return one kind of request."""
+        return Measured(
+            load=self.loads[key],
+            quantiles_ns=self.quantiles[key],
+            reasons=self.reasons.get(key, {}),
+            culprits=self.culprits.get(key, {}),
+            patterns=self.patterns.get(key, {}),
+            behind_ns=self.behind.get(key, {}),
+        )
+
 
 def _by_kind(store: Store, sql: str) -> dict[_Key, dict[str, Found]]:
     found: dict[_Key, dict[str, Found]] = {}
@@ -165,11 +189,11 @@ def _by_kind(store: Store, sql: str) -> dict[_Key, dict[str, Found]]:
     return found
 
 
-def _quantiles(a: _Recording, b: _Recording, key: _Key) -> list[Quantile]:
-    fewest = min(a.loads[key].n, b.loads[key].n)
+def _quantiles(a: Measured, b: Measured) -> list[Quantile]:
+    fewest = min(a.load.n, b.load.n)
     found = []
     for at, (name, quantile) in enumerate(QUANTILES):
-        a_ns, b_ns = a.quantiles[key][at], b.quantiles[key][at]
+        a_ns, b_ns = a.quantiles_ns[at], b.quantiles_ns[at]
         needed = round(TAIL_MIN / (1 - quantile))
         why_not = f"needs {needed} requests" if fewest < needed else ""
         ratio = b_ns / a_ns if a_ns and not why_not else None
@@ -213,28 +237,30 @@ def changes(
     return sorted(found, key=lambda change: (-abs(change.delta_ns), -change.a_ns, change.what))
 
 
-def _kind(a: _Recording, b: _Recording, key: _Key) -> Kind:
-    loads = (a.loads[key], b.loads[key])
-    of_a, of_b = a.behind.get(key, {}), b.behind.get(key, {})
+def between(name: str, role: str, a: Measured, b: Measured) -> Kind:
+    """Compare requests called ``name`` of two recordings, each of which has some."""
+    loads = (a.load, b.load)
     # Where no rule says what is background, every culprit counts.
-    only_background = BACKGROUND in of_a or BACKGROUND in of_b or not (of_a or of_b)
+    has_roles = BACKGROUND in a.behind_ns or BACKGROUND in b.behind_ns
+    only_background = has_roles or not (a.behind_ns or b.behind_ns)
 
-    def share(by_role: Mapping[str, int], load: Load) -> float:
+    def share(of: Measured) -> float:
+        by_role = of.behind_ns
         ns = by_role.get(BACKGROUND, 0) if only_background else sum(by_role.values())
-        return ns / load.total_ns if load.total_ns else 0.0
+        return ns / of.load.total_ns if of.load.total_ns else 0.0
 
     return Kind(
-        name=key[0],
-        role=key[1],
-        a=loads[0],
-        b=loads[1],
-        quantiles=_quantiles(a, b, key),
+        name=name,
+        role=role,
+        a=a.load,
+        b=b.load,
+        quantiles=_quantiles(a, b),
         behind="background" if only_background else "other work",
-        a_behind=share(of_a, loads[0]),
-        b_behind=share(of_b, loads[1]),
-        reasons=changes(a.reasons.get(key, {}), b.reasons.get(key, {}), loads),
-        culprits=changes(a.culprits.get(key, {}), b.culprits.get(key, {}), loads),
-        patterns=changes(a.patterns.get(key, {}), b.patterns.get(key, {}), loads),
+        a_behind=share(a),
+        b_behind=share(b),
+        reasons=changes(a.reasons, b.reasons, loads),
+        culprits=changes(a.culprits, b.culprits, loads),
+        patterns=changes(a.patterns, b.patterns, loads),
     )
 
 
@@ -274,7 +300,7 @@ def compare(a_store: Store, b_store: Store, names: tuple[str, str] = ("A", "B"))
     return Diff(
         a=a.side,
         b=b.side,
-        kinds=[_kind(a, b, key) for key in ordered],
+        kinds=[between(*key, a.of(key), b.of(key)) for key in ordered],
         only_in_a=_told(list(a.loads.keys() - common)),
         only_in_b=_told(list(b.loads.keys() - common)),
     )

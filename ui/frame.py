@@ -137,6 +137,7 @@ def show(name: str, screen: Screen) -> None:
 
 def show_study(screen: Callable[[Path], None]) -> None:
     """Put the page of studies, which needs no recording."""
+    web.follow_widgets()
     folders = [*(path.parent for path in given()), Path.cwd()]
     with web.sidebar():
         _links("tuning")

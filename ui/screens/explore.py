@@ -6,6 +6,9 @@ from rcp.ui.frame import View, show
 from rcp.ui.info import explore
 from rcp.ui.info.explore import SAVED, SHOWN, Answer
 
+_ROW_HIGH = 35
+"""Height of a row in pixels, the head's too."""
+
 _FIELDS = {
     "name": web.Column("column", width=120),
     "type": web.Column("type", width=80),
@@ -35,7 +38,7 @@ def _table(found: Answer) -> None:
         for at, (name, is_number) in enumerate(zip(found.columns, found.is_number, strict=True))
     }
     rows = [dict(zip(columns, row, strict=True)) for row in found.rows]
-    web.table(rows, columns, "answer", height=400)
+    web.table(rows, columns, "answer", height=min(len(rows), 11) * _ROW_HIGH + _ROW_HIGH + 3)
 
 
 def _files(view: View, sql: str) -> None:

@@ -1,0 +1,193 @@
+"""What differs between two recordings, and whether that is more than chance.
+
+A recording is cut into stretches of as many requests each. How much the stretches of one
+recording differ says how much two recordings of the same machine would: requests near to each
+other are slow together, so single requests would promise too much.
+
+    stretches of A: 4, 6, 4, 6 ms a request    of B: 1, 3, 1, 3
+    A 5 ms, B 2 ms: a change of -3 ms, give or take what the spread of both says
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import variance
+from typing import NamedTuple
+
+from rcp.analyzer.diff import QUANTILES, Change, Diff, Found, Kind, Load, Measured, between
+from rcp.analyzer.diff import Side as Named
+from rcp.analyzer.diff_render import verdict
+from rcp.analyzer.export.selection import extent
+from rcp.analyzer.report import facts
+from rcp.analyzer.store import Store
+from rcp.ui.queries import query
+
+N_STRETCHES = 20
+
+REQUESTS_MIN = 5 * N_STRETCHES
+"""Fewer leave too little in a stretch for its mean to mean anything."""
+
+_T = 2.093
+"""Student's t for 95 % and 19 degrees of freedom; two times 20 stretches have that many or more."""
+
+
+class Pattern(NamedTuple):
+    """Inversions of one chain shape, kind and culprit."""
+
+    pattern: str
+    kind: str
+    culprit: str
+
+    @property
+    def text(self) -> str:
+        """What stands for it in a comparison."""
+        return f"{self.pattern}: {self.kind} by {self.culprit}"
+
+
+class Side(NamedTuple):
+    """One recording: the requests shown."""
+
+    dur_ns: int
+    recorded_share: float
+    measured: Measured
+    stretches: list[int]
+    """Requests of each."""
+    reasons: dict[str, dict[int, int]]
+    """ns by reason and stretch."""
+    patterns: dict[str, dict[int, int]]
+    known: dict[str, Pattern]
+    confidence: dict[str, float]
+    """How sure the analysis is of a pattern, 0 to 1."""
+
+
+class Shift(NamedTuple):
+    """A cause in both recordings, with what chance may do."""
+
+    change: Change
+    give_or_take_ns: float | None
+    """Half of the interval that holds the true change 95 times in 100; None with few requests."""
+    confidence: float | None
+    """Of patterns: how sure the analysis is of them, by what they took."""
+    pattern: Pattern | None = None
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Tell whether the interval leaves 0 out."""
+        half = self.give_or_take_ns
+        return half is not None and abs(self.change.delta_ns) > half
+
+
+class Compared(NamedTuple):
+    """Two recordings."""
+
+    verdict: str
+    kind: Kind
+    reasons: list[Shift]
+    vanished: list[Shift]
+    appeared: list[Shift]
+    changed: list[Shift]
+
+
+def _by_stretch(
+    rows: Sequence[tuple[str, int, int, int]],
+) -> tuple[dict[str, Found], dict[str, dict[int, int]]]:
+    total: dict[str, Found] = {}
+    parts: dict[str, dict[int, int]] = {}
+    for what, stretch, n, dur in rows:
+        before = total.get(what, Found(0, 0))
+        total[what] = Found(before.n + n, before.dur_ns + dur)
+        of = parts.setdefault(what, {})
+        of[stretch] = of.get(stretch, 0) + dur
+    return total, parts
+
+
+def side(store: Store, role: str, kind: str) -> Side | None:
+    """Return what is to be compared of one recording; None when it has no such requests."""
+    shares = [share for _, share in QUANTILES]
+    ((n, total, worst, quantiles),) = store.query(query("compare/load"), [role, kind, shares])
+    if not n:
+        return None
+    cut = [role, kind, N_STRETCHES]
+    reasons, reason_parts = _by_stretch(store.query(query("compare/reasons"), cut))
+    rows = store.query(query("compare/patterns"), cut)
+    known = {pattern.text: pattern for pattern in (Pattern(*row[:3]) for row in rows)}
+    patterns, pattern_parts = _by_stretch(
+        [(Pattern(*row[:3]).text, row[4], row[5], row[6]) for row in rows]
+    )
+    sure: dict[str, float] = {}
+    behind: dict[str, int] = {}
+    for *who, culprit_role, _, _, dur, weighted in rows:
+        text = Pattern(*who).text
+        sure[text] = sure.get(text, 0.0) + weighted
+        behind[culprit_role] = behind.get(culprit_role, 0) + dur
+    begin, end = extent(store)
+    culprits = {
+        who: Found(times, dur)
+        for who, times, dur in store.query(query("compare/culprits"), [role, kind])
+    }
+    load = Load(n, n / max((end - begin) / 1e9, 1e-9), total, worst)
+    return Side(
+        dur_ns=end - begin,
+        recorded_share=float(facts(store).get("recorded_share", 1.0)),
+        measured=Measured(load, quantiles, reasons, culprits, patterns, behind),
+        stretches=[many for (many,) in store.query(query("compare/stretches"), cut)],
+        reasons=reason_parts,
+        patterns=pattern_parts,
+        known=known,
+        confidence={what: sure[what] / max(patterns[what].dur_ns, 1) for what in sure},
+    )
+
+
+def give_or_take(
+    a: Mapping[int, int], b: Mapping[int, int], of_a: Sequence[int], of_b: Sequence[int]
+) -> float | None:
+    """Return half of the 95 % interval of a change of ns per request; None with few requests.
+
+    ``a`` and ``b`` hold ns by stretch, ``of_a`` and ``of_b`` the requests of each stretch.
+    """
+    if min(sum(of_a), sum(of_b)) < REQUESTS_MIN:
+        return None
+    spread = 0.0
+    for found, sizes in ((a, of_a), (b, of_b)):
+        means = [found.get(at, 0) / size for at, size in enumerate(sizes)]
+        spread += variance(means) / len(means)
+    return _T * math.sqrt(spread)
+
+
+def _shifts(
+    a: Side,
+    b: Side,
+    changes: Sequence[Change],
+    parts: tuple[Mapping[str, dict[int, int]], Mapping[str, dict[int, int]]],
+) -> list[Shift]:
+    found = []
+    for change in changes:
+        of_a, of_b = (part.get(change.what, {}) for part in parts)
+        half = give_or_take(of_a, of_b, a.stretches, b.stretches)
+        sure = [side.confidence[change.what] for side in (a, b) if change.what in side.confidence]
+        pattern = a.known.get(change.what) or b.known.get(change.what)
+        found.append(Shift(change, half, min(sure, default=None), pattern))
+    return sorted(found, key=lambda shift: not shift.is_beyond_chance)
+
+
+def compared(a: Side, b: Side, names: tuple[str, str], kind: str, role: str) -> Compared:
+    """Compare two recordings called ``names``; what is beyond chance comes first."""
+    found = between(kind or "request", role or "any", a.measured, b.measured)
+    named = [
+        Named(name, side.dur_ns, side.recorded_share)
+        for name, side in zip(names, (a, b), strict=True)
+    ]
+    patterns = _shifts(a, b, found.patterns, (a.patterns, b.patterns))
+    by_status = {
+        status: [shift for shift in patterns if shift.change.status == status]
+        for status in ("gone", "new", "more", "less")
+    }
+    return Compared(
+        verdict=verdict(Diff(named[0], named[1], [found], [], [])),
+        kind=found,
+        reasons=_shifts(a, b, found.reasons, (a.reasons, b.reasons)),
+        vanished=by_status["gone"],
+        appeared=by_status["new"],
+        changed=[shift for shift in patterns if shift.change.status in ("more", "less")],
+    )

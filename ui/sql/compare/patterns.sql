@@ -1,0 +1,12 @@
+-- What held requests up, by stretch ($3 of them): requests held up, for how long, how sure that is.
+WITH placed AS (
+    SELECT request_id, ntile($3) OVER (ORDER BY ts, request_id) - 1 AS stretch
+    FROM digest.chosen($1, $2)
+)
+SELECT
+    pattern, kind, culprit, role, stretch,
+    count(DISTINCT request_id), sum(inversion.dur)::BIGINT, sum(confidence * inversion.dur)
+FROM inversion
+JOIN placed USING (request_id)
+GROUP BY pattern, kind, culprit, role, stretch
+ORDER BY pattern, kind, culprit, role, stretch

@@ -1,0 +1,123 @@
+"""Two recordings beside each other: what changed, and what of it is more than chance."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rcp.fixtures.explored import one_request
+from rcp.fixtures.synth import Synth
+from rcp.ui.charts import compare as charts
+from rcp.ui.info.compare import Compared, compared, give_or_take, side
+from rcp.ui.tests.test_screens import said
+
+Page = Callable[..., Any]
+FG = "foreground"
+
+
+def recording(n: int, wait_ns: int, culprit: str = "checkpointer", spread_ns: int = 0) -> Synth:
+    """*n* requests of 1000 ns more than they wait for *culprit*; every other one longer."""
+    synth = Synth([("background", f"comm:{culprit}")])
+    fg = synth.task("writer", tid=10, target=True)
+    bg = synth.task(culprit, tid=20)
+    synth.sleep(bg, 1, 2)
+    for at in range(n):
+        ts = 10_000 * (at + 1)
+        wait = wait_ns + (spread_ns if at // 10 % 2 else -spread_ns)
+        synth.request(fg, ts, ts + 1000 + wait)
+        if wait:
+            synth.sleep(fg, ts + 500, ts + 500 + wait, waker=bg)
+    return synth
+
+
+def sides(load: Any, a: Synth, b: Synth) -> Compared:
+    of_a, of_b = side(load(a), FG, ""), side(load(b), FG, "")
+    assert of_a is not None
+    assert of_b is not None
+    return compared(of_a, of_b, ("A", "B"), "fsync", FG)
+
+
+def test_no_requests_are_no_side(load: Any) -> None:
+    assert side(load(Synth()), FG, "") is None
+
+
+def test_a_side_counts_by_stretch(load: Any) -> None:
+    found = side(load(recording(100, 2000)), FG, "")
+    assert found is not None
+    assert found.stretches == [5] * 20
+    assert found.measured.load.n == 100
+    assert found.measured.load.total_ns == 100 * 3000
+    assert sum(sum(parts.values()) for parts in found.reasons.values()) == 100 * 3000
+    assert all(set(parts) == set(range(20)) for parts in found.reasons.values())
+
+
+def test_the_interval_comes_of_how_stretches_differ() -> None:
+    # Means 4 and 6 in turn: variance 20/19; 1 in all stretches of B: none. A request each.
+    a = {at: 4 if at % 2 else 6 for at in range(20)}
+    sizes = [5] * 20
+    fives = {at: 5 * value for at, value in a.items()}
+    half = give_or_take(fives, dict.fromkeys(range(20), 5), sizes, sizes)
+    assert half == pytest.approx(2.093 * math.sqrt(20 / 19 / 20))
+
+
+def test_few_requests_promise_nothing() -> None:
+    assert give_or_take({}, {}, [4] * 20, [5] * 20) is None
+
+
+def test_a_culprit_that_is_gone_and_one_that_came(load: Any) -> None:
+    found = sides(load, recording(100, 4000, "checkpointer"), recording(100, 2000, "backup"))
+    (gone,), (new,) = found.vanished, found.appeared
+    assert gone.pattern is not None
+    assert new.pattern is not None
+    assert (gone.pattern.culprit, gone.change.a_ns, gone.change.b_ns) == ("checkpointer", 4000, 0)
+    assert (new.pattern.culprit, new.change.a_ns, new.change.b_ns) == ("backup", 0, 2000)
+    assert gone.is_beyond_chance
+    assert gone.change.a_per_1000 == 1000
+    assert 0 < (gone.confidence or 0) <= 1
+    assert not found.changed
+    assert "gone: " in found.verdict
+
+
+def test_a_change_within_the_spread_is_not_beyond_chance(load: Any) -> None:
+    found = sides(load, recording(200, 4000, spread_ns=1500), recording(200, 4100, spread_ns=1500))
+    (pattern,) = found.changed
+    assert pattern.change.delta_ns == pytest.approx(100)
+    assert not pattern.is_beyond_chance
+
+
+def test_a_recording_beside_itself_has_not_changed(load: Any) -> None:
+    found = sides(load, recording(100, 4000), recording(100, 4000))
+    assert (found.vanished, found.appeared, found.changed) == ([], [], [])
+    assert all(shift.change.delta_ns == 0 for shift in found.reasons)
+
+
+def test_pictures_hold_both_recordings_and_the_intervals(load: Any) -> None:
+    found = sides(load, recording(100, 4000), recording(10, 2000))
+    rows = charts.reasons(found.reasons, False)["datasets"]["reasons"]
+    assert {row["interval"] for row in rows} == {"too few requests"}
+    assert charts.ccdf([[], []], ["A", "B"], True)["datasets"]["points"] == []
+
+
+def test_without_a_second_recording_the_page_says_what_to_do(page: Page, saved: Any) -> None:
+    words = said(page("compare", saved(one_request(), "one.duckdb")))
+    assert "Choose a second recording" in words.replace("\\", "")
+
+
+def test_the_page_tells_what_vanished_and_what_appeared(page: Page, saved: Any) -> None:
+    hostile = "<b>**x**"
+    before = saved(recording(100, 4000, "checkpointer"), "before.duckdb")
+    shown = page("compare", before, saved(recording(100, 2000, hostile), "after.duckdb"))
+    assert not shown.exception
+    assert not shown.error
+    words = said(shown).replace("\\", "")
+    assert "What vanished" in words
+    assert "What appeared" in words
+    culprits = [row for frame in shown.dataframe for row in frame.value.get("culprit", [])]
+    assert {"checkpointer", hostile} <= set(culprits)
+
+
+def test_a_recording_without_such_requests_is_named(page: Page, saved: Any) -> None:
+    shown = page("compare", saved(one_request(), "one.duckdb"), saved(Synth(), "empty.duckdb"))
+    assert not shown.exception
+    assert "B: empty.duckdb has no finished request" in said(shown).replace("\\", "")
