@@ -83,7 +83,7 @@ def _latency(title: str) -> dict[str, Any]:
 
 
 def _bound_rows(bound: Bound) -> list[dict[str, Any]]:
-    return [{"dur": bound.bound_ns, "text": f"SLO {bound.text}"}]
+    return [{"dur": bound.bound_ns, "text": f"SLO {time_text(bound.bound_ns)}"}]
 
 
 def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:

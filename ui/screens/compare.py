@@ -35,8 +35,8 @@ _PATTERNS = {
     "held": web.Column("of 1000", "requests held up, of 1000, in A and B", width=80),
     "sure": web.Column("sure", _SURE, "%.2f", width=52),
 }
-_LINES_HIGH = 60
-"""Height of a row in pixels: two lines of text."""
+_PATTERNS_TOLD = 6
+"""Patterns told in words; the others, in a table, changed less."""
 
 
 def _names(view: View) -> tuple[str, str]:
@@ -91,35 +91,44 @@ def _row(shift: Shift) -> dict[str, object]:
     }
 
 
-def _patterns(view: View, title: str, shifts: list[Shift], key: str) -> None:
-    if not shifts:
-        return
-    web.heading(f"{title} ({len(shifts)})", "what held requests up, the most certain first")
-    chosen = web.table(
-        [_row(shift) for shift in shifts],
-        _PATTERNS,
-        f"{key}-{view.role}-{view.kind}",
-        selecting=True,
-        row_height=_LINES_HIGH,
-        height=min(len(shifts), 4) * _LINES_HIGH + 40,
-    )
-    if chosen is None:
-        return
-    change, pattern = shifts[chosen].change, shifts[chosen].pattern
-    web.say(f"{_row(shifts[chosen])['what']} ({pattern.kind if pattern else ''})")
+def _pattern(view: View, shift: Shift) -> None:
+    """Tell of one pattern, and lead to its requests."""
     assert view.other is not None
+    assert shift.pattern is not None
+    change, half, pattern = shift.change, shift.give_or_take_ns, shift.pattern
+    web.say(inversions.sentence(pattern.pattern))
+    give = "" if half is None else f" ± {duration(half)}"
+    chance = "" if half is None or shift.is_beyond_chance else "; may be chance"
+    web.caption(
+        f"{pattern.kind} by {pattern.culprit}: {charts.signed(change.delta_ns)}{give} per request "
+        f"({duration(change.a_ns)} → {duration(change.b_ns)}){chance}; {change.a_per_1000:.1f} → "
+        f"{change.b_per_1000:.1f} of 1000 requests held up; confidence {shift.confidence:.2f}"
+    )
     here, there = view.recording.path, view.other.path
-    sides = (("A", here, there, change.a_ns), ("B", there, here, change.b_ns))
-    for name, file, other, took_ns in sides:
-        if took_ns and pattern:
+    for name, file, other, took_ns in (
+        ("A", here, there, change.a_ns),
+        ("B", there, here, change.b_ns),
+    ):
+        if took_ns:
             web.link(
                 "inversions",
-                f"its requests in {name}",
+                f"requests of {name} that {pattern.culprit} held up so",
                 file=file,
                 other=other,
                 inversion=pattern.kind,
                 culprit=pattern.culprit,
             )
+
+
+def _patterns(view: View, title: str, shifts: list[Shift]) -> None:
+    if not shifts:
+        return
+    web.heading(f"{title} ({len(shifts)})", "what held requests up, the most certain first")
+    for shift in shifts[:_PATTERNS_TOLD]:
+        _pattern(view, shift)
+    if len(shifts) > _PATTERNS_TOLD:
+        with web.folded(f"All {len(shifts)} as a table"):
+            web.table([_row(shift) for shift in shifts], _PATTERNS, f"all-{title}")
 
 
 def _told(view: View, a: Side, b: Side) -> None:
@@ -143,9 +152,9 @@ def _told(view: View, a: Side, b: Side) -> None:
         web.caption(f"What chance may do is told from {compare.REQUESTS_MIN} requests on in both.")
     with web.folded("As a table"):
         web.table([_row(shift) for shift in found.reasons], _REASONS, "reason-rows")
-    _patterns(view, "What vanished", found.vanished, "gone")
-    _patterns(view, "What appeared", found.appeared, "new")
-    _patterns(view, "What changed", found.changed, "changed")
+    _patterns(view, "What vanished", found.vanished)
+    _patterns(view, "What appeared", found.appeared)
+    _patterns(view, "What changed", found.changed)
     if not (found.vanished or found.appeared or found.changed):
         web.say("No pattern of inversions came, went or changed.")
 

@@ -10,19 +10,21 @@ _ROW_HIGH = 35
 """Height of a row in pixels, the head's too."""
 
 _FIELDS = {
-    "name": web.Column("column", width=120),
-    "type": web.Column("type", width=80),
-    "comment": web.Column("meaning", width=420),
+    "name": web.Column("column", width=160),
+    "type": web.Column("type", width=100),
+    "comment": web.Column("meaning", width=690),
 }
 
 
 def _schema(view: View) -> None:
+    web.heading("What a recording holds")
     found = {one.name: one for one in view.recording.ask(explore.relations)}
     name = web.choose("Table or view", list(found), "table")
     chosen = found[name]
     web.caption(f"{chosen.layer} {'table' if chosen.is_table else 'view'}: {chosen.comment}")
     columns = view.recording.ask(explore.fields, name)
-    web.table([field._asdict() for field in columns], _FIELDS, f"schema-{name}", height=330)
+    high = min(len(columns), 9) * _ROW_HIGH + _ROW_HIGH + 3
+    web.table([field._asdict() for field in columns], _FIELDS, f"schema-{name}", height=high)
     web.link("explore", f"show the rows of {name}", table=name, sql=f"FROM {name}")
 
 
@@ -73,17 +75,14 @@ def _answer(view: View, sql: str) -> None:
 def screen(view: View) -> None:
     """Put the screen."""
     web.title(f"Ask {view.recording.name}")
-    asking, schema = web.columns(3, 2)
-    with schema:
-        _schema(view)
-    with asking:
-        limits = f"it may take {SHOWN.seconds:g} s and is only read; {SHOWN.rows:,} rows are shown"
-        sql = web.ask_text("SQL", "sql", example="FROM inversion_pattern", help=limits, height=170)
-        web.button("Run", key="run")  # leaving the text is what runs it, and a click does that
-        if sql:
-            _answer(view, sql)
-        else:
-            _examples()
+    limits = f"it may take {SHOWN.seconds:g} s and only read; {SHOWN.rows:,} rows are shown"
+    sql = web.ask_text("SQL", "sql", example="FROM inversion_pattern", help=limits, height=130)
+    web.button("Run", key="run")  # leaving the text is what runs it, and a click does that
+    if sql:
+        _answer(view, sql)
+    else:
+        _examples()
+    _schema(view)
 
 
 if __name__ == "__main__":
