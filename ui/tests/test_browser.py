@@ -146,3 +146,34 @@ def test_names_of_a_recording_are_only_shown(
     see(page, "Ranked by p99 share")
     assert "<img src=x>[a](" in page.locator('[data-testid="stMain"]').inner_text()
     assert page.locator('[data-testid="stMain"] img').count() == 0
+
+
+def test_a_query_is_answered_saved_refused_and_linked_to(
+    server: browsers.Server, page: Any, tmp_path: Path
+) -> None:
+    page.goto(f"{server.url}/explore?sql=SELECT+count(*)+AS+n,'<b>'+AS+x+FROM+request")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="CSV", exact=True).click()
+    target = tmp_path / "answer.csv"
+    started.value.save_as(target)
+    header, row = target.read_text().splitlines()
+    assert header == "n,x"
+    assert row.endswith(",<b>")
+    box = page.get_by_role("textbox", name="SQL")
+    box.fill("DROP TABLE request")
+    page.get_by_role("button", name="Run").click()
+    see(page, "a recording is only read, DROP would change it")
+    assert "sql=DROP" in page.url
+    page.reload()
+    see(page, "a recording is only read, DROP would change it")
+
+
+def test_two_recordings_are_compared_by_address(
+    server: browsers.Server, recordings: list[Path], page: Any
+) -> None:
+    page.goto(f"{server.url}/compare?other={recordings[1]}")
+    see(page, "What vanished")
+    page.locator(CHART).nth(1).wait_for()
+    page.get_by_role("link", name="requests of A that").first.click()
+    see(page, "Ranked by p99 share")
+    assert "culprit=" in page.url
