@@ -121,8 +121,15 @@ def unit_ns(unit: str, source: object) -> int:
     return UNITS_NS[unit]
 
 
-def to_ns(values: npt.NDArray[np.float64], scale: int, source: object) -> Times:
-    """Return *values* times *scale* as whole ns; raise LatencyError where they are no latencies."""
+def to_ns(
+    values: npt.NDArray[np.float64],
+    scale: float | npt.NDArray[np.float64],
+    source: object,
+) -> Times:
+    """Return *values* times *scale* as whole ns; raise LatencyError where they are no latencies.
+
+    *scale* is of all, or an array with one of each.
+    """
     if np.isnan(values).any():
         where = int(np.flatnonzero(np.isnan(values))[0]) + 1
         fail(source, f"has NaN as latency {where}", "leave out requests that were not timed")

@@ -203,7 +203,7 @@ class LineReader:
         if mixed or is_bad or (bare and self._bare_ns is None):
             self._complain(lines)
         self._has_unit = not bare
-        times = to_ns(values * self._scales(units, names), 1, self.source)
+        times = to_ns(values, self._scales(units, names), self.source)
         self._keep(kinds, times)
 
     def _scales(

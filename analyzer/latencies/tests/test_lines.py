@@ -204,6 +204,7 @@ class OneByOne(LineReader):
         st.sampled_from(
             [
                 "1",
+                "1e111",
                 "2us",
                 "3.5",
                 "-1",
@@ -236,3 +237,11 @@ def test_reading_many_lines_at_once_takes_what_reading_one_by_one_does(
         return {kind: times.tolist() for kind, times in told.by_kind.items()}, told.values
 
     assert outcome(LineReader("x", unit)) == outcome(OneByOne("x", unit))
+
+
+@pytest.mark.parametrize("lines", ["1e111us\n", "2us\n1e111us\n", "2ms\n1e111us\n"])
+def test_a_latency_that_is_too_long_is_told_as_it_was_written(lines: str) -> None:
+    reader = LineReader("stdout")
+    with pytest.raises(LatencyError) as error:
+        reader.feed(lines.encode())
+    assert str(error.value) == ("stdout has the latency 1e+111, which is too long: check its unit.")
