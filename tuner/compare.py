@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rcp.tuner.errors import TuneError
 from rcp.tuner.explain import outcome_of
-from rcp.tuner.facts import check_same
+from rcp.tuner.facts import check_same, check_same_asked
 from rcp.tuner.study import Study
-from rcp.tuner.wording import objective_text, settings_text
+from rcp.tuner.wording import aligned, objective_text, settings_text
 
 _ASKED = ("slo", "objective")
 # What two studies of a machine may differ by: it is often what they are compared for.
@@ -37,12 +36,8 @@ def _told(study: Study) -> dict[str, Any]:
 def comparison(first: Study, second: Study, paths: tuple[Path, Path]) -> dict[str, Any]:
     """Return what both came to, by path; raises TuneError for studies of unlike machines."""
     facts, others = first.facts(), second.facts()
-    for key in _ASKED:
-        if facts[key] != others[key]:
-            raise TuneError(
-                f"{paths[0]} and {paths[1]} asked for different things ({key} {facts[key]} and "
-                f"{others[key]}): compare studies of one SLO and objective"
-            )
+    asked = ((paths[0], facts), (paths[1], others))
+    check_same_asked(_ASKED, asked, "compare studies of one SLO and objective")
     same = {key: value for key, value in others.items() if key not in _MAY_DIFFER}
     check_same({key: facts[key] for key in facts if key not in _MAY_DIFFER}, same, paths[1])
     return {str(paths[0]): _told(first), str(paths[1]): _told(second)}
@@ -57,8 +52,4 @@ def side_by_side(told: dict[str, Any]) -> str:
         if key == "objective":
             cells = [objective_text(told[name]["wanted"], told[name][key]) for name in names]
         rows.append([key.replace("_", " "), *cells])
-    wide = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
-        for row in rows
-    )
+    return "\n".join(aligned(rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rcp.tuner.errors import TuneError
@@ -35,4 +35,19 @@ def check_same(ours: Mapping[str, str], theirs: Mapping[str, str], path: Path) -
             raise TuneError(
                 f"{path} is of another machine ({key} {theirs.get(key, 'unknown')}, here "
                 f"{ours.get(key, 'unknown')}): begin a new study with --study"
+            )
+
+
+def check_same_asked(
+    keys: Sequence[str],
+    studies: tuple[tuple[Path, Mapping[str, str]], tuple[Path, Mapping[str, str]]],
+    remedy: str,
+) -> None:
+    """Raise TuneError when two studies (path, facts) were asked for different things."""
+    (path, facts), (other_path, others) = studies
+    for key in keys:
+        if facts.get(key) != others.get(key):
+            raise TuneError(
+                f"{path} and {other_path} asked for different things ({key} {facts.get(key)} and "
+                f"{others.get(key)}): {remedy}"
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.study import Row
-from rcp.tuner.wording import changed, objective_text, settings_text, slo_text
+from rcp.tuner.wording import aligned, changed, objective_text, settings_text, slo_text
 
 
 class Listing:
@@ -35,9 +35,5 @@ class Listing:
     def lines(self, rows: Sequence[Row]) -> Iterator[str]:
         """Yield the whole as text, a line each, the columns aligned."""
         table = [self.head, *(self.cells(row) for row in rows)]
-        wide = [max(len(cells[place]) for cells in table) for place in range(len(self.head) - 1)]
-        for cells in table:
-            first, *middle = (
-                cell.ljust(width) for cell, width in zip(cells, [*wide, 0], strict=True)
-            )
-            yield "  ".join([first.strip().rjust(wide[0]), *middle]).rstrip()
+        wide = max(len(cells[0]) for cells in table)  # numbers stand at the right
+        yield from aligned([[number.rjust(wide), *cells] for number, *cells in table])

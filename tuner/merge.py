@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rcp.tuner.errors import TuneError
-from rcp.tuner.facts import check_same
+from rcp.tuner.facts import check_same, check_same_asked
 from rcp.tuner.study import Study
 
 _ASKED = ("slo", "objective", "knobs", "kernel_of_lab")
@@ -39,12 +39,8 @@ def merge(target: Path, paths: Sequence[Path]) -> Study:
 def _check_alike(path: Path, first: Study, other_path: Path, other: Study) -> None:
     facts, others = first.facts(), other.facts()
     check_same(facts, others, other_path)
-    for key in _ASKED:
-        if facts.get(key) != others.get(key):
-            raise TuneError(
-                f"{path} and {other_path} asked for different things ({key} {facts.get(key)} and "
-                f"{others.get(key)}): merge studies of one SLO, objective and set of knobs"
-            )
+    asked = ((path, facts), (other_path, others))
+    check_same_asked(_ASKED, asked, "merge studies of one SLO, objective and set of knobs")
     if first.knobs() != other.knobs():
         raise TuneError(
             f"{path} and {other_path} know different knobs or ranges: merge studies that were made "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.objective import parse
@@ -54,3 +54,10 @@ def ratio_text(ratios: Mapping[str, float], bounds_ns: Mapping[str, int]) -> str
 def slo_text(ratio: float, bound_ns: int) -> str:
     """Return what an SLO came to, *ratio* times its bound, and whether it holds."""
     return f"{time_text(ratio * bound_ns)} {'met' if ratio <= 1 else 'missed'}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows of cells as lines, each column as wide as its widest cell."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
