@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# A guest keeps one CPU and 2-6 GiB busy: as many at once as there are CPUs, never over four.
+TOGETHER := -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 CASES_OPTIONS ?=
 BIN := .venv/bin
 SCENARIO := wal-vs-checkpoint
@@ -63,26 +65,26 @@ planted: setup ## record planted inversions, print precision and recall by kind
 
 test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
-	@$(BIN)/pytest -ra -m 'not heavy and not kernel' $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra --durations 12 -m 'not heavy and not kernel' $(TOGETHER) $(PYTEST_ARGS)
 
 test-fast: setup build/.browser ## the tests that boot nothing: seconds
-	@$(BIN)/pytest -ra -m 'not lab' $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'not lab' $(TOGETHER) $(PYTEST_ARGS)
 
 test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a minute or two
-	@$(BIN)/pytest -ra ui $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra ui $(TOGETHER) $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
-	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(TOGETHER) $(PYTEST_ARGS)
 
 test-heavy: setup ## the lab tests that take longest: ways of recording, PostgreSQL
-	@$(BIN)/pytest -ra -m heavy $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m heavy $(TOGETHER) $(PYTEST_ARGS)
 
 kernel: setup ## build the patched kernel: 15 minutes the first time, then cached
 	@$(BIN)/rcp-lab build --kernel rcp
 
 test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
 	@echo "==> tests on the patched kernel, usually some minutes"
-	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(PYTEST_ARGS)
+	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(TOGETHER) $(PYTEST_ARGS)
 
 test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
 	@$(BIN)/rcp-lab build --kernel rcp --debug

@@ -25,6 +25,22 @@ def lab() -> None:
     subprocess.run([sys.executable, "-m", "rcp.lab", "setup"], check=True)
 
 
+def _together(item: pytest.Item) -> str:
+    """Name of what must run in one worker: a file, or the files that share what one boot left."""
+    shared = "recorder_lab"
+    return shared if shared in getattr(item, "fixturenames", ()) else str(item.path)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what boots machines first, and what shares a fixture into one worker of pytest-xdist.
+
+    A boot takes one CPU for minutes; started last, it would leave the other workers idle.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("lab") is None)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_together(item)))
+
+
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     """Turn a skip into a failure that carries the skip's reason.
 
