@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.latencies.slo import Slo, measure, quantile_ns
+from rcp.analyzer.latencies.quantiles import quantile_ns
+from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.tuner.objective import Objective, ObjectiveError, figure
 from rcp.tuner.raw import RawTrial
 from rcp.tuner.trial import Measurement, Quantile, SloValue

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.latencies.slo import SHARES, Slo, measure
+from rcp.analyzer.latencies.quantiles import SHARES
+from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.tuner.workload import Trial
 
 Kind = Literal["background", "throughput", "quantile"]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rcp.analyzer.diff import Change, Found, Load, changes
+from rcp.analyzer.latencies.quantiles import PARTS, rank
 from rcp.analyzer.latencies.recording import REQUESTS
-from rcp.analyzer.latencies.slo import PARTS, rank
 from rcp.analyzer.store import Store
 
 TOP = 3

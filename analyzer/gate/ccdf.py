@@ -13,7 +13,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rcp.analyzer.gate.judge import figure
 from rcp.analyzer.gate.side import Run
-from rcp.analyzer.latencies.slo import BEYOND_MIN, Slo, measure
+from rcp.analyzer.latencies.quantiles import BEYOND_MIN
+from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.analyzer.render import duration
 
 _SHARES = (

@@ -21,7 +21,8 @@ from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics import Floats, holm, interval, p_greater, runs_needed, seen
 from rcp.analyzer.latencies.latency import LatencyError
-from rcp.analyzer.latencies.slo import BEYOND_MIN, Measured, Slo, measure
+from rcp.analyzer.latencies.quantiles import BEYOND_MIN
+from rcp.analyzer.latencies.slo import Measured, Slo, measure
 
 ALPHA = 0.05
 """Of a verdict without confirmation: one in twenty unchanged trees may be called worse by luck."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from rcp.analyzer.latencies.slo import SHARES
-
-_LIMIT = re.compile(r"(?P<name>[^=@]*)=(?P<percent>[^@]*)(?:@(?P<kind>[^@]*))?")
-_EXAMPLE = "write one such as p99=5%@fsync"
+from rcp.analyzer.latencies.quantiles import Grammar, Term
 
 DEFAULT = "p99=5%"
 
 
 class LimitError(Exception):
     """A limit cannot be understood; the message names the limit, the fault and the remedy."""
+
+
+_LIMITS = Grammar("limit", "p99=5%@fsync", LimitError)
 
 
 @dataclass(frozen=True)
@@ -33,32 +32,21 @@ class Limit:
         return f"{self.name}@{self.kind}" if self.kind else self.name
 
 
-def _limit(text: str) -> Limit:
-    match = _LIMIT.fullmatch(text)
-    if match is None:
-        raise LimitError(f"{text!r} is no limit: {_EXAMPLE}.")
-    name, kind = match["name"].strip().lower(), match["kind"]
-    if name not in SHARES:
-        known = ", ".join(known for known in SHARES if "." not in known)
-        raise LimitError(f"{text!r} has the unknown percentile {name!r}: write one of {known}.")
-    if kind is not None and not kind.strip():
-        raise LimitError(f"{text!r} names no kind of request after the @: {_EXAMPLE}.")
+def _growth(term: Term) -> float:
     try:
-        percent = float(match["percent"].strip().removesuffix("%"))
+        percent = float(term.value.removesuffix("%"))
     except ValueError:
         percent = -1.0
-    if not match["percent"].strip().endswith("%") or not 0 < percent < float("inf"):
-        raise LimitError(f"{text!r} has no percentage above 0: {_EXAMPLE}.")
-    return Limit(name, SHARES[name], percent / 100, (kind or "").strip())
+    if not term.value.endswith("%") or not 0 < percent < float("inf"):
+        raise LimitError(f"{term.text!r} has no percentage above 0: {_LIMITS.remedy}.")
+    return percent / 100
 
 
 def parse(text: str) -> tuple[Limit, ...]:
     """Return the limits of a text; raise LimitError."""
     found: list[Limit] = []
-    for part in (part.strip() for part in text.split(",")):
-        if not part:
-            raise LimitError(f"{text!r} has an empty limit: {_EXAMPLE}.")
-        limit = _limit(part)
+    for term in _LIMITS.terms(text):
+        limit = Limit(term.name.lower(), term.share, _growth(term), term.kind)
         if any((limit.share, limit.kind) == (other.share, other.kind) for other in found):
             raise LimitError(f"{limit.label} is limited twice: keep one.")
         found.append(limit)

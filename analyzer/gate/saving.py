@@ -10,7 +10,7 @@ from pathlib import Path
 from rcp.analyzer.gate import causes
 from rcp.analyzer.gate.saved import Saved, forget, save
 from rcp.analyzer.gate.side import Run
-from rcp.analyzer.latencies.slo import SHARES
+from rcp.analyzer.latencies.quantiles import SHARES
 
 
 def _commit() -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics import p_least
-from rcp.analyzer.latencies.slo import BEYOND_MIN, PARTS, Measured
+from rcp.analyzer.latencies.quantiles import BEYOND_MIN, n_needed
+from rcp.analyzer.latencies.slo import Measured
 
 TAIL_MIN = 100
 """Requests beyond a quantile, of all runs of a side: with fewer, and in clusters as they come, the
@@ -17,11 +18,6 @@ RUNS_MIN = 5
 """A side: of four, a change of 10 % with 5 % between runs is missed in half the comparisons."""
 
 _NAMES = ("baseline", "candidate")
-
-
-def _requests_needed(share: float, beyond: int) -> int:
-    rest = PARTS - round(share * PARTS)
-    return -(-beyond * PARTS // rest)
 
 
 def runs_least(alpha: float) -> int:
@@ -66,13 +62,13 @@ def _too_few(limit: Limit, name: str, runs: Sequence[Measured], exact: bool) -> 
     if fewest.n_beyond < BEYOND_MIN:
         return (
             f"a run of the {name} has {fewest.n} requests, "
-            f"{_requests_needed(limit.share, BEYOND_MIN)} are needed"
+            f"{n_needed(limit.share, BEYOND_MIN)} are needed"
         )
     beyond = sum(one.n_beyond for one in runs)
     if beyond < TAIL_MIN and not exact:
         return (
             f"the {name} has {sum(one.n for one in runs)} requests, "
-            f"{_requests_needed(limit.share, TAIL_MIN)} are needed, "
+            f"{n_needed(limit.share, TAIL_MIN)} are needed, "
             f"so that {TAIL_MIN} lie beyond {limit.name}"
         )
     return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, to_ns
-from rcp.analyzer.latencies.slo import rank
+from rcp.analyzer.latencies.quantiles import rank
 
 _MS_NS = 1_000_000
 _TITLE = re.compile(r"====== (.+) ======\s*$")

@@ -1,7 +1,6 @@
 """SLOs, as users write them: ``p999=50ms,p99=10ms@fsync``, and whether latencies meet them.
 
 An SLO bounds a quantile of the latencies of one kind of request, or of all without a kind.
-Quantiles are by nearest rank: the p99 of 1000 latencies is the 990th shortest.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rcp.analyzer.latencies import quantiles
 from rcp.analyzer.latencies.latency import (
     UNIT_NAMES,
     UNITS_NS,
@@ -23,33 +23,16 @@ from rcp.analyzer.latencies.latency import (
     histogram_of,
     pooled,
 )
+from rcp.analyzer.latencies.quantiles import BEYOND_MIN, SHARES, Grammar, Term, quantile_ns, rank
 
-SHARES = {
-    "p50": 0.5,
-    "p90": 0.9,
-    "p95": 0.95,
-    "p99": 0.99,
-    "p999": 0.999,
-    "p99.9": 0.999,
-    "p9999": 0.9999,
-    "p99.99": 0.9999,
-    "max": 1.0,
-}
-"""Quantiles by the names users give them."""
-
-PARTS = 10_000
-"""Every share is a whole number of these: ranks are computed in integers."""
-
-BEYOND_MIN = 10
-"""Requests that must lie beyond a quantile: with fewer, one request more or less moves it far."""
-
-_SLO = re.compile(r"(?P<name>[^=@]*)=(?P<bound>[^@]*)(?:@(?P<kind>[^@]*))?")
 _BOUND = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d.\s]*)")
-_EXAMPLE = "write one such as p99=10ms@fsync"
 
 
 class SloError(Exception):
     """An SLO cannot be understood; the message names the SLO, the fault and the remedy."""
+
+
+_SLOS = Grammar("SLO", "p99=10ms@fsync", SloError)
 
 
 @dataclass(frozen=True)
@@ -65,8 +48,7 @@ class Slo:
     @property
     def n_needed(self) -> int:
         """How many requests leave enough of them beyond the quantile; 1 for the maximum."""
-        rest = PARTS - round(self.quantile * PARTS)
-        return -(-BEYOND_MIN * PARTS // rest) if rest else 1
+        return quantiles.n_needed(self.quantile)
 
 
 @dataclass(frozen=True)
@@ -97,46 +79,25 @@ class Measured:
         )
 
 
-def _bound_ns(text: str, bound: str) -> int:
-    match = _BOUND.fullmatch(bound.strip())
+def _bound_ns(term: Term) -> int:
+    match = _BOUND.fullmatch(term.value)
     if match is None:
-        raise SloError(f"{text!r} has no bound: {_EXAMPLE}.")
+        raise SloError(f"{term.text!r} has no bound: {_SLOS.remedy}.")
     unit = match["unit"]
     if unit not in UNITS_NS:
         named = f"the unknown unit {unit!r}" if unit else "no unit"
-        raise SloError(f"{text!r} has {named}: write one of {UNIT_NAMES}.")
+        raise SloError(f"{term.text!r} has {named}: write one of {UNIT_NAMES}.")
     bound_ns = round(float(match["number"]) * UNITS_NS[unit])
     if bound_ns <= 0:
-        raise SloError(f"{text!r} bounds latencies to nothing: write a bound of 1ns or more.")
+        raise SloError(f"{term.text!r} bounds latencies to nothing: write a bound of 1ns or more.")
     return bound_ns
-
-
-def _slo(text: str) -> Slo:
-    match = _SLO.fullmatch(text)
-    if match is None:
-        raise SloError(f"{text!r} is no SLO: {_EXAMPLE}.")
-    name, kind = match["name"].strip(), match["kind"]
-    if name.lower() not in SHARES:
-        raise SloError(f"{text!r} has the unknown percentile {name!r}: write one of {_known()}.")
-    if kind is not None and not kind.strip():
-        raise SloError(f"{text!r} names no kind of request after the @: {_EXAMPLE}.")
-    bound_ns = _bound_ns(text, match["bound"])
-    return Slo(SHARES[name.lower()], bound_ns, (kind or "").strip(), text)
-
-
-def _known() -> str:
-    return ", ".join(name for name in SHARES if "." not in name)
 
 
 def parse(text: str) -> tuple[Slo, ...]:
     """Return the SLOs of a text; raise SloError."""
-    if not text.strip():
-        raise SloError(f"no SLO is given: {_EXAMPLE}.")
     slos: list[Slo] = []
-    for part in (part.strip() for part in text.split(",")):
-        if not part:
-            raise SloError(f"{text!r} has an empty SLO: take a comma away.")
-        slo = _slo(part)
+    for term in _SLOS.terms(text):
+        slo = Slo(term.share, _bound_ns(term), term.kind, term.text)
         for other in slos:
             if (other.quantile, other.kind) != (slo.quantile, slo.kind):
                 continue
@@ -157,17 +118,6 @@ def implied(slos: Sequence[Slo]) -> list[str]:
         and slo.quantile < other.quantile
         and slo.bound_ns >= other.bound_ns
     ]
-
-
-def rank(quantile: float, n: int) -> int:
-    """Return the nearest rank, from 1, of a quantile of *n* latencies (n > 0)."""
-    return max(1, -(-round(quantile * PARTS) * n // PARTS))
-
-
-def quantile_ns(latencies: Times, quantile: float) -> int:
-    """Return the quantile of some latencies by nearest rank."""
-    position = rank(quantile, len(latencies)) - 1
-    return int(np.partition(latencies, position)[position])
 
 
 def measure(slo: Slo, latencies: Latencies) -> Measured:

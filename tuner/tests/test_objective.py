@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.latency import Latencies, Points
-from rcp.analyzer.latencies.slo import SHARES, quantile_ns
+from rcp.analyzer.latencies.quantiles import SHARES, quantile_ns
 from rcp.tuner.objective import DiskMeter, Objective, ObjectiveError, figure, parse
 from rcp.tuner.workload import Trial
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.gate.tests.conftest import Gate
-from rcp.analyzer.latencies.slo import quantile_ns
+from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.fixtures.synth import Synth
 from rcp.probes.events import WaitReason
 

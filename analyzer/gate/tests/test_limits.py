@@ -15,7 +15,8 @@ def test_a_limit_is_a_quantile_a_growth_and_a_kind() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'' has an empty limit: write one such as p99=5%@fsync."),
+        ("", "no limit is given: write one such as p99=5%@fsync."),
+        ("p99=5%,", "'p99=5%,' has an empty limit: take a comma away."),
         ("p99", "'p99' is no limit: write one such as p99=5%@fsync."),
         (
             "p98=5%",

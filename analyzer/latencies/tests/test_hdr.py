@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.latency import LatencyError
-from rcp.analyzer.latencies.slo import measure, parse, quantile_ns
+from rcp.analyzer.latencies.quantiles import quantile_ns
+from rcp.analyzer.latencies.slo import measure, parse
 
 PRECISION = 1e-3  # three significant digits
 

@@ -12,7 +12,8 @@ import pytest
 
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.latencies.slo import measure, parse, rank
+from rcp.analyzer.latencies.quantiles import rank
+from rcp.analyzer.latencies.slo import measure, parse
 
 FILES = Path(__file__).parents[3] / "fixtures/latencies"
 FIO, PGBENCH, REDIS = FILES / "fio", FILES / "pgbench", FILES / "redis"

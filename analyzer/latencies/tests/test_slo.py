@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, histogram_of
-from rcp.analyzer.latencies.slo import (
-    SHARES,
-    Slo,
-    SloError,
-    implied,
-    measure,
-    parse,
-    quantile_ns,
-)
+from rcp.analyzer.latencies.quantiles import SHARES, quantile_ns
+from rcp.analyzer.latencies.slo import Slo, SloError, implied, measure, parse
 
 MS = 1_000_000
 names = st.sampled_from(sorted(SHARES))

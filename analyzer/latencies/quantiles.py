@@ -1,0 +1,105 @@
+"""Quantiles: their names, what users ask of them, and what they are of some latencies.
+
+They are by nearest rank: the p99 of 1000 latencies is the 990th shortest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Times
+
+SHARES = {
+    "p50": 0.5,
+    "p90": 0.9,
+    "p95": 0.95,
+    "p99": 0.99,
+    "p999": 0.999,
+    "p99.9": 0.999,
+    "p9999": 0.9999,
+    "p99.99": 0.9999,
+    "max": 1.0,
+}
+"""Quantiles by the names users give them."""
+
+PARTS = 10_000
+"""Every share is a whole number of these: ranks are computed in integers."""
+
+BEYOND_MIN = 10
+"""Requests that must lie beyond a quantile: with fewer, one request more or less moves it far."""
+
+_TERM = re.compile(r"(?P<name>[^=@]*)=(?P<value>[^@]*)(?:@(?P<kind>[^@]*))?")
+
+
+@dataclass(frozen=True)
+class Term:
+    """What is asked of one quantile: ``p99=VALUE@fsync``."""
+
+    text: str
+    """As the user wrote it, as are *name* and *value*."""
+    name: str
+    value: str
+    kind: str
+    """Of request; "" when the user names none."""
+
+    @property
+    def share(self) -> float:
+        """Return 0.99 for p99."""
+        return SHARES[self.name.lower()]
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Terms joined by commas; what is none raises *error*, which names it and the remedy."""
+
+    noun: str
+    """What a term is called."""
+    example: str
+    error: type[Exception]
+
+    @property
+    def remedy(self) -> str:
+        """Return what to do about a term that is none."""
+        return f"write one such as {self.example}"
+
+    def terms(self, text: str) -> Iterator[Term]:
+        """Yield the terms of a text, at least one."""
+        if not text.strip():
+            raise self.error(f"no {self.noun} is given: {self.remedy}.")
+        for part in (part.strip() for part in text.split(",")):
+            if not part:
+                raise self.error(f"{text!r} has an empty {self.noun}: take a comma away.")
+            yield self._term(part)
+
+    def _term(self, text: str) -> Term:
+        match = _TERM.fullmatch(text)
+        if match is None:
+            raise self.error(f"{text!r} is no {self.noun}: {self.remedy}.")
+        name, kind = match["name"].strip(), match["kind"]
+        if name.lower() not in SHARES:
+            known = ", ".join(name for name in SHARES if "." not in name)
+            raise self.error(f"{text!r} has the unknown percentile {name!r}: write one of {known}.")
+        if kind is not None and not kind.strip():
+            raise self.error(f"{text!r} names no kind of request after the @: {self.remedy}.")
+        return Term(text, name, match["value"].strip(), (kind or "").strip())
+
+
+def rank(share: float, n: int) -> int:
+    """Return the nearest rank, from 1, of a quantile of *n* latencies (n > 0)."""
+    return max(1, -(-round(share * PARTS) * n // PARTS))
+
+
+def quantile_ns(latencies: Times, share: float) -> int:
+    """Return the quantile of some latencies."""
+    position = rank(share, len(latencies)) - 1
+    return int(np.partition(latencies, position)[position])
+
+
+def n_needed(share: float, beyond: int = BEYOND_MIN) -> int:
+    """Return how many requests leave *beyond* of them beyond a quantile; 1 for the maximum."""
+    rest = PARTS - round(share * PARTS)
+    return -(-beyond * PARTS // rest) if rest else 1
