@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -17,7 +17,7 @@ from scipy import stats
 
 from rcp.analyzer.gate import limits, series
 from rcp.analyzer.gate.bench_page import page
-from rcp.analyzer.gate.confirm import CONFIRMED_ALPHA, worth_confirming
+from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Verdict
 from rcp.analyzer.gate.peers import PEERS, Values
@@ -91,7 +91,7 @@ def gate_rates(
             told.more_runs += 1
             a += side(latencies(generator, workload, RUNS), "A")
             b += side(latencies(generator, workload, RUNS, factor), "B")
-            last = judge(a, b, replace(rules, alpha=CONFIRMED_ALPHA))
+            last = judge_again(a, b, rules)
         told.confirmed += last.verdict == Verdict.REGRESSION
         told.unclear += last.verdict == Verdict.INCONCLUSIVE
     label = f"rcp gate, {asked}"

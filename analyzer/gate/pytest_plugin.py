@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,14 +106,12 @@ def _confirmed(
     unit: str,
     rules: Rules,
 ) -> Judgement:
-    from rcp.analyzer.gate.confirm import CONFIRMED_ALPHA, worth_confirming
-    from rcp.analyzer.gate.judge import judge
+    from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 
     if not worth_confirming(judgement):
         return judgement
     fresh = _made("again", measure, unit, len(made))
-    stricter = replace(rules, alpha=min(CONFIRMED_ALPHA, rules.alpha))
-    return replace(judge(base, [*made, *fresh], stricter), confirmed=True)
+    return judge_again(base, [*made, *fresh], rules)
 
 
 def _made(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:

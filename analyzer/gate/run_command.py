@@ -53,6 +53,6 @@ def run(**asked: Any) -> None:
       rcp-trace gate run --a 'fio --output-format=json+ --output=$RCP_GATE_OUT/f a.fio' \\
           --b 'fio --output-format=json+ --output=$RCP_GATE_OUT/f b.fio' --latencies f
     """
-    from rcp.analyzer.gate.confirming import run_and_tell
+    from rcp.analyzer.gate.measuring import run_and_tell
 
     run_and_tell(asked)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rcp.analyzer.gate import limits
-from rcp.analyzer.gate.confirm import worth_confirming
+from rcp.analyzer.gate.confirmation import worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Verdict
 from rcp.analyzer.gate.side import Run

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rcp.analyzer.gate.checking import check_hosts, reading_of, rules_of, tell, told_in_a_line
-from rcp.analyzer.gate.confirm import CONFIRMED_ALPHA, worth_confirming
+from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Judgement
 from rcp.analyzer.gate.running import Plan, Say, make_runs
@@ -39,8 +39,7 @@ def measured(
     say("the candidate may be worse: fresh runs to confirm it")
     more_a, more_b = make_runs(plan, runs, say, first=runs + 1)
     a, b = [*a, *more_a], [*b, *more_b]
-    alpha = min(CONFIRMED_ALPHA, rules.alpha)
-    return replace(judge(a, b, replace(rules, alpha=alpha)), confirmed=True), a, b
+    return judge_again(a, b, rules), a, b
 
 
 def run_and_tell(asked: Mapping[str, Any]) -> None:
