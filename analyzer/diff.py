@@ -9,38 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from rcp.analyzer.by_kind import QUANTILES, Found, Key, Load, Measured, Recording, Side
 from rcp.analyzer.store import Store
 
-QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
+BACKGROUND = "background"
 
 TAIL_MIN = 10
 """Requests that must lie above a quantile in both recordings for it to be compared: with fewer,
 one request more or less moves it to another one's latency."""
 
-BACKGROUND = "background"
+_NOTHING = Found(0, 0)
 
 
 class DiffError(Exception):
     """Two recordings cannot be compared; the message says why."""
-
-
-class Side(NamedTuple):
-    """One recording."""
-
-    name: str
-    dur_ns: int
-    """From its first event to its last one."""
-    recorded_share: float
-    """Part of sleeps and ios that was not lost."""
-
-
-class Load(NamedTuple):
-    """How many requests of one kind a recording has, and their time."""
-
-    n: int
-    per_s: float
-    total_ns: int
-    max_ns: int
 
 
 class Quantile(NamedTuple):
@@ -90,19 +72,6 @@ class Kind(NamedTuple):
     patterns: list[Change]
 
 
-class Measured(NamedTuple):
-    """One kind of request in one recording, with causes by reason, culprit or pattern."""
-
-    load: Load
-    quantiles_ns: list[int]
-    """At QUANTILES."""
-    reasons: Mapping[str, Found]
-    culprits: Mapping[str, Found]
-    patterns: Mapping[str, Found]
-    behind_ns: Mapping[str, int]
-    """What inversions took, by role of the culprits."""
-
-
 class Diff(NamedTuple):
     """Everything a comparison shows."""
 
@@ -112,81 +81,6 @@ class Diff(NamedTuple):
     only_in_a: list[str]
     """Kinds of request the other recording lacks."""
     only_in_b: list[str]
-
-
-class Found(NamedTuple):
-    """Counts and ns of one cause on one side."""
-
-    n: int
-    dur_ns: int
-
-
-_Key = tuple[str, str]
-"""Name and role of a kind of request."""
-
-_LATENCIES = """
-    SELECT request.name, role, count(*), sum(dur)::BIGINT, max(dur),
-        [quantile_disc(dur, 0.5), quantile_disc(dur, 0.99), quantile_disc(dur, 0.999)]
-    FROM request JOIN task USING (utid)
-    WHERE dur IS NOT NULL
-    GROUP BY ALL
-"""
-
-_REASONS = "SELECT name, role, reason, n, dur FROM wait_by_kind"
-
-# Not a sum over patterns: a request may be held up by one culprit in several ways.
-_CULPRITS = """
-    SELECT name, task.role, kind || ' by ' || culprit, count(DISTINCT request_id),
-        sum(inversion.dur)::BIGINT
-    FROM inversion JOIN request USING (request_id) JOIN task USING (utid)
-    GROUP BY ALL
-"""
-
-_PATTERNS = """
-    SELECT name, role, pattern || ': ' || kind || ' by ' || culprit, n_requests, dur
-    FROM pattern_by_kind
-"""
-
-_BEHIND = "SELECT name, role, culprit_role, sum(dur)::BIGINT FROM pattern_by_kind GROUP BY ALL"
-
-
-class _Recording:
-    """What is asked of one recording, by kind of request."""
-
-    def __init__(self, store: Store, name: str) -> None:
-        facts = dict(store.query("SELECT key, value FROM meta"))
-        dur_ns = int(facts.get("last_event_ns", 0)) - int(facts.get("first_event_ns", 0))
-        self.side = Side(name, dur_ns, float(facts.get("recorded_share", 1)))
-        self.loads: dict[_Key, Load] = {}
-        self.quantiles: dict[_Key, list[int]] = {}
-        seconds = max(dur_ns, 1) / 1e9
-        for request, role, n, total, worst, quantiles in store.query(_LATENCIES):
-            self.loads[request, role] = Load(n, n / seconds, total, worst)
-            self.quantiles[request, role] = quantiles
-        self.reasons = _by_kind(store, _REASONS)
-        self.culprits = _by_kind(store, _CULPRITS)
-        self.patterns = _by_kind(store, _PATTERNS)
-        self.behind: dict[_Key, dict[str, int]] = {}
-        for request, role, culprit_role, dur in store.query(_BEHIND):
-            self.behind.setdefault((request, role), {})[culprit_role] = dur
-
-    def of(self, key: _Key) -> Measured:
-        """Return one kind of request."""
-        return Measured(
-            load=self.loads[key],
-            quantiles_ns=self.quantiles[key],
-            reasons=self.reasons.get(key, {}),
-            culprits=self.culprits.get(key, {}),
-            patterns=self.patterns.get(key, {}),
-            behind_ns=self.behind.get(key, {}),
-        )
-
-
-def _by_kind(store: Store, sql: str) -> dict[_Key, dict[str, Found]]:
-    found: dict[_Key, dict[str, Found]] = {}
-    for name, role, what, n, dur in store.query(sql):
-        found.setdefault((name, role), {})[what] = Found(n, dur)
-    return found
 
 
 def _quantiles(a: Measured, b: Measured) -> list[Quantile]:
@@ -207,9 +101,6 @@ def _status(a: Found, b: Found, delta_ns: float) -> str:
     if delta_ns == 0:
         return "same"
     return "more" if delta_ns > 0 else "less"
-
-
-_NOTHING = Found(0, 0)
 
 
 def changes(
@@ -264,15 +155,15 @@ def between(name: str, role: str, a: Measured, b: Measured) -> Kind:
     )
 
 
-def _told(keys: Sequence[_Key]) -> list[str]:
+def _told(keys: Sequence[Key]) -> list[str]:
     return [f"{name} ({role})" for name, role in sorted(keys)]
 
 
-def _check(a: _Recording, b: _Recording) -> None:
+def _check(a: Recording, b: Recording) -> None:
     if a.loads.keys() & b.loads.keys():
         return
 
-    def has(recording: _Recording) -> str:
+    def has(recording: Recording) -> str:
         kinds = ", ".join(_told(list(recording.loads))) or "no finished request"
         return f"{recording.side.name} has {kinds}"
 
@@ -286,7 +177,7 @@ def compare(a_store: Store, b_store: Store, names: tuple[str, str] = ("A", "B"))
 
     Raises DiffError when they have no kind of request in common.
     """
-    a, b = _Recording(a_store, names[0]), _Recording(b_store, names[1])
+    a, b = Recording(a_store, names[0]), Recording(b_store, names[1])
     _check(a, b)
     common = a.loads.keys() & b.loads.keys()
     ordered = sorted(

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rcp.analyzer.diff import Change, Found, Load, changes
+from rcp.analyzer.by_kind import Found, Load
+from rcp.analyzer.diff import Change, changes
 from rcp.analyzer.latencies.quantiles import PARTS, rank
 from rcp.analyzer.latencies.recording import REQUESTS
 from rcp.analyzer.store import Store

@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from statistics import variance
 from typing import NamedTuple
 
-from rcp.analyzer.diff import QUANTILES, Change, Diff, Found, Kind, Load, Measured, between
-from rcp.analyzer.diff import Side as Named
+from rcp.analyzer.by_kind import QUANTILES, Found, Load, Measured
+from rcp.analyzer.by_kind import Side as Named
+from rcp.analyzer.diff import Change, Diff, Kind, between
 from rcp.analyzer.diff_render import verdict
 from rcp.analyzer.export.selection import extent
 from rcp.analyzer.report import facts
