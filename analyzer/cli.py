@@ -181,6 +181,7 @@ def path(file: Path, request_id: str, kind: str) -> None:
     """
     from rcp.analyzer import path_rows, render, story
     from rcp.analyzer import report as reports
+    from rcp.analyzer.text import rows_as
 
     with recording(file) as store:
         found = reports.request(store, int(request_id)) if request_id.isdigit() else None
@@ -195,7 +196,7 @@ def path(file: Path, request_id: str, kind: str) -> None:
             click.echo("\n".join(lines))
             return
         rows = path_rows.segments(store, found.request_id)
-        click.echo(render.rows_as(kind, path_rows.PathSegment._fields, rows), nl=False)
+        click.echo(rows_as(kind, path_rows.PathSegment._fields, rows), nl=False)
 
 
 @main.command(short_help="Ask a recording anything, in SQL.")
@@ -210,11 +211,12 @@ def sql(file: Path, query: str, kind: str) -> None:
       rcp-trace sql slow.duckdb "FROM inversion_pattern"
       rcp-trace sql slow.duckdb "SELECT name, max(dur) FROM request GROUP BY name" --format csv
     """
-    from rcp.analyzer import render
+
+    from rcp.analyzer.text import rows_as
 
     with recording(file) as store:
         result = store.ask(query)
-        click.echo(render.rows_as(kind, result.columns, result.rows), nl=False)
+        click.echo(rows_as(kind, result.columns, result.rows), nl=False)
 
 
 @main.command(short_help="Print the tables and views, commented.")

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from rcp.analyzer.diff import TAIL_MIN, Change, Diff, Kind, Quantile
-from rcp.analyzer.render import WIDTH, as_csv, as_json, duration, percent, table
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, table
 
 _ROWS_MAX = 12
 """Changes of one sort in the text; the rest change little, and JSON and CSV have them."""

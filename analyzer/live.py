@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from rcp.analyzer.load import fill
-from rcp.analyzer.render import duration, percent, table
 from rcp.analyzer.report import latencies, patterns, waits
 from rcp.analyzer.store import Store
+from rcp.analyzer.text import duration, percent, table
 from rcp.probes.spool import Spool
 
 _ROWS_MAX = 8  # of each table: what fits on a terminal

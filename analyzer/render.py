@@ -1,93 +1,17 @@
-"""Reports and rows as text, JSON or CSV. Pure: tuples in, text out."""
+"""A report as text, JSON or CSV. Pure: tuples in, text out."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rcp.analyzer.doubts import confidence_word
 from rcp.analyzer.report import HeldUp, Pattern, Report, Request
-from rcp.analyzer.story import StoryLine, size_text
+from rcp.analyzer.story import StoryLine
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, size_text, table
 
-WIDTH = 100
 _SECTION_WIDTH = WIDTH - 3  # a section is indented by 2, and a line stays below WIDTH
-_CELL_MAX = 60  # characters of a text cell: a stack or a chain must not make a row unreadable
-
-
-def duration(ns: float | None) -> str:
-    """Return a duration with three or four digits and its unit; "-" for None."""
-    if ns is None:
-        return "-"
-    for limit, size, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
-        if abs(ns) < limit:
-            return f"{ns:.0f} ns" if unit == "ns" else f"{_digits(ns / size)} {unit}"
-    return f"{_digits(ns / 1e9)} s"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
-
-
-def percent(share: float | None) -> str:
-    """Return a share of 0 to 1 in percent; "-" for None."""
-    return "-" if share is None else f"{share * 100:.1f} %"
-
-
-def table(names: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
-    """Return lines of a table: ``left`` columns flush left, the others right."""
-    cells = [list(names), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(names))]
-    return [
-        "  ".join(
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
-
-
-def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV with a header line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def as_json(value: Any) -> str:
-    """Return ``value`` as indented JSON; what JSON lacks becomes text."""
-    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
-
-
-def rows_as(kind: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the rows of a query as ``text``, ``json`` or ``csv``."""
-    if kind == "json":
-        return as_json([dict(zip(names, row, strict=True)) for row in rows])
-    if kind == "csv":
-        return as_csv(names, rows)
-    numeric = [any(isinstance(row[at], int | float) for row in rows) for at in range(len(names))]
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max([len(n), *(len(row[at]) for row in cells)]) for at, n in enumerate(names)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
-        for row in [list(names), *cells]
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    text = f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
-    return text if len(text) <= _CELL_MAX else text[: _CELL_MAX - 1] + "…"
 
 
 def _plain(value: Any) -> Any:

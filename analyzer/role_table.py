@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rcp.analyzer.chains import generic_name
-from rcp.analyzer.render import duration, table
 from rcp.analyzer.store import Store
-from rcp.analyzer.story import size_text
+from rcp.analyzer.text import duration, size_text, table
 
 
 class TaskRole(NamedTuple):

@@ -81,8 +81,8 @@ def roles(
       rcp-trace roles slow.duckdb --set foreground=pid:4711 -o other.duckdb
     """
     from rcp.analyzer.cli import CliError, recording
-    from rcp.analyzer.render import rows_as
     from rcp.analyzer.role_table import TaskRole, roles_text, task_roles
+    from rcp.analyzer.text import rows_as
 
     changes = bool(settings or names)
     if output and not changes:

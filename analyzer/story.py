@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rcp.analyzer.path_rows import PathEdge, PathSegment, edges, segments
 from rcp.analyzer.store import Store
+from rcp.analyzer.text import brief_duration, size_text
 
 WIDE, NARROW = 6, 4
 """Siblings told one by one, at the top of the tree and below depth 2: more fill a screen."""
@@ -38,24 +39,12 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
-def size_text(n_bytes: int) -> str:
-    """Return a number of bytes in KiB or MiB."""
-    if n_bytes >= 1 << 20:
-        return f"{n_bytes / (1 << 20):.4g} MiB"
-    return f"{n_bytes / 1024:.4g} KiB"
-
-
 _IO_STAGES = {
     "admission_slot": "waits to be let in (admission_slot)",
     "admission_tag": "waits for a tag (admission_tag)",
     "queue": "waits in the scheduler (queue)",
     "device": "is at the device",
 }
-
-
-def duration_text(ns: int) -> str:
-    """Return a pause in ms, or in µs below one."""
-    return f"{ns / 1e6:.4g} ms" if ns >= 1_000_000 else f"{ns / 1e3:.4g} µs"
 
 
 def _segment_node(segment: PathSegment) -> _Node:
@@ -98,7 +87,7 @@ def _what(edge: PathEdge) -> str:
     elif edge.limit_pages is not None:
         text += (
             f": dirty {edge.dirty_pages} of {edge.limit_pages} pages allowed, "
-            f"paused {duration_text(edge.pause_ns or 0)}"
+            f"paused {brief_duration(edge.pause_ns or 0)}"
         )
     return text
 

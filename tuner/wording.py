@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rcp.analyzer.text import brief_duration, rounded
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.objective import parse
 
 _BYTES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
-
-
-def time_text(value_ns: float) -> str:
-    """Return a time of three digits with its unit."""
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if value_ns >= scale:
-            return f"{value_ns / scale:.3g} {unit}"
-    return f"{value_ns:.0f} ns"
 
 
 def objective_text(objective: str, value: float | None) -> str:
@@ -24,13 +17,13 @@ def objective_text(objective: str, value: float | None) -> str:
         return "–"
     unit = parse(objective).unit
     if unit == "ns":
-        return time_text(abs(value))  # kept with its sign turned: less is better
+        return brief_duration(abs(value))  # kept with its sign turned: less is better
     if unit == "bytes/s":
         for name, scale in _BYTES:
             if value >= scale:
-                return f"{value / scale:.3g} {name}/s"
-        return f"{value:.3g} bytes/s"
-    return f"{value:.4g}/s"
+                return f"{rounded(value / scale)} {name}/s"
+        return f"{rounded(value)} bytes/s"
+    return f"{rounded(value, 4)}/s"
 
 
 def settings_text(settings: Settings, *, most: int | None = None) -> str:
@@ -53,7 +46,7 @@ def ratio_text(ratios: Mapping[str, float], bounds_ns: Mapping[str, int]) -> str
 
 def slo_text(ratio: float, bound_ns: int) -> str:
     """Return what an SLO came to, *ratio* times its bound, and whether it holds."""
-    return f"{time_text(ratio * bound_ns)} {'met' if ratio <= 1 else 'missed'}"
+    return f"{brief_duration(ratio * bound_ns)} {'met' if ratio <= 1 else 'missed'}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.stacks import Stack, blocked, timeline
-from rcp.analyzer.render import duration
 from rcp.analyzer.store import Store
+from rcp.analyzer.text import duration
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 

@@ -25,7 +25,7 @@ from rcp.analyzer.gate.saving import save_runs
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.gate.simulated import Workload, latencies, side
 from rcp.analyzer.latencies.latency import Latencies
-from rcp.analyzer.render import as_json
+from rcp.analyzer.text import as_json
 
 RUNS = 8
 SEED = 20261122

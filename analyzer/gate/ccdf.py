@@ -15,7 +15,7 @@ from rcp.analyzer.gate.judge import figure
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN
 from rcp.analyzer.latencies.slo import Slo, measure
-from rcp.analyzer.render import duration
+from rcp.analyzer.text import duration
 
 _SHARES = (
     ("p50", 0.5),

@@ -21,7 +21,7 @@ from rcp.analyzer.gate.judge import figure
 from rcp.analyzer.gate.saved import load, saves
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.slo import Slo, measure
-from rcp.analyzer.render import duration
+from rcp.analyzer.text import duration
 
 LEAST = 6
 """Saves: with fewer, a change of the last ones is no trend yet."""

@@ -39,7 +39,7 @@ def history(folder: Path, quantile: str, plot: Path | None, kind: str) -> None:
     from rcp.analyzer.gate import history as histories
     from rcp.analyzer.gate.checking import told_in_a_line
     from rcp.analyzer.latencies import slo
-    from rcp.analyzer.render import as_json, duration, table
+    from rcp.analyzer.text import as_json, duration, table
 
     with told_in_a_line():
         name, at, of = quantile.partition("@")

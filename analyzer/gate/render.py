@@ -8,7 +8,7 @@ from typing import Any
 
 from rcp.analyzer.gate.causes import SORTS, Grown
 from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
-from rcp.analyzer.render import WIDTH, as_json, duration, table
+from rcp.analyzer.text import WIDTH, as_json, duration, table
 
 _SIGNS = {
     Verdict.PASS: "✅",

@@ -7,10 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
+from rcp.analyzer.text import brief_duration
 from rcp.tuner.listing import Listing
 from rcp.tuner.live_table import LiveTable
 from rcp.tuner.progress import Progress
 from rcp.tuner.study import Row
+from rcp.tuner.wording import objective_text
 
 ROWS = [
     Row(1, "baseline", {}, {}, "", 1, 9.0, 147.2e6, "", None, {"p99=10ms": 4.05}),
@@ -30,6 +32,14 @@ def test_a_table_shows_what_was_measured_with_units_and_what_differs_from_before
         "    2  search    5 ms met        1.9 GB/s    a=1",
         "    3  search    –               –           failed: it hung; a=7",
     ]
+
+
+def test_figures_have_few_digits_and_never_an_exponent() -> None:
+    assert [brief_duration(ns) for ns in (999, 5e6, 40.54e6, 999.7e6)] == [
+        *("999 ns", "5 ms", "40.5 ms", "1000 ms")
+    ]
+    assert objective_text("background", 999.8e6) == "1000 MB/s"
+    assert objective_text("throughput", 12_345) == "12340/s"
 
 
 def test_without_a_terminal_each_trial_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rcp.analyzer.render import duration
+from rcp.analyzer.text import duration
 from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
 from rcp.ui.info.chain import Chain
 from rcp.ui.palette import GRID, INK, scale

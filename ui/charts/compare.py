@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rcp.analyzer.render import duration
+from rcp.analyzer.text import duration
 from rcp.ui.charts.overview import latency_axis
 from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
 from rcp.ui.info.compare import Shift

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rcp.analyzer.render import duration, percent
+from rcp.analyzer.text import duration, percent
 from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
 from rcp.ui.info.overview import BandWait, Bound, Mark, Point
 from rcp.ui.info.population import BAND_NAMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rcp.analyzer.render import duration
+from rcp.analyzer.text import duration
 from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
 from rcp.ui.info.timeline import LATENCY_STEPS_PER_DOUBLING, Activity, Axis, Cell
 from rcp.ui.palette import ACCENT, HEAT, INK, colour

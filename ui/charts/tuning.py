@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rcp.tuner.wording import objective_text, time_text
+from rcp.analyzer.text import brief_duration
+from rcp.tuner.wording import objective_text
 from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
 from rcp.ui.info.tuning import BASELINE, Bound, Effect, Told, Trial
 from rcp.ui.palette import ACCENT, GRID, INK, OTHER_COLOUR, SLO_COLOUR
@@ -61,7 +62,7 @@ def _row(trial: Trial, told: Told, slo: str) -> dict[str, Any]:
         "dur": measured,
         "objective": trial.objective,
         "verdict": _verdict(trial),
-        "measured": time_text(measured) if measured else short(trial.failed or "no figures"),
+        "measured": brief_duration(measured) if measured else short(trial.failed or "no figures"),
         "gain": objective_text(told.objective, trial.objective),
         "set": short(trial.set_shortly),
         "front": trial.is_on_front,
@@ -83,7 +84,7 @@ def _latency(title: str) -> dict[str, Any]:
 
 
 def _bound_rows(bound: Bound) -> list[dict[str, Any]]:
-    return [{"dur": bound.bound_ns, "text": f"SLO {time_text(bound.bound_ns)}"}]
+    return [{"dur": bound.bound_ns, "text": f"SLO {brief_duration(bound.bound_ns)}"}]
 
 
 def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:

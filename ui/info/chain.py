@@ -10,6 +10,7 @@ from rcp.analyzer.export.perfetto import write_perfetto
 from rcp.analyzer.export.selection import extent, select
 from rcp.analyzer.path_rows import PathEdge, PathSegment, edges, segments
 from rcp.analyzer.store import Store
+from rcp.analyzer.text import duration, size_text
 from rcp.ui.info.chain_lanes import Key, Lane, Lanes
 from rcp.ui.queries import query
 
@@ -110,7 +111,7 @@ def _details(**known: object) -> dict[str, str]:
 def _segment_key(segment: PathSegment, sub: _Sub, lanes: Lanes) -> Key:
     end = segment.offset_ns + segment.dur_ns
     if sub.io_id is not None:
-        size = f" {story.size_text(segment.bytes)}" if segment.bytes else ""
+        size = f" {size_text(segment.bytes)}" if segment.bytes else ""
         name = f"{segment.op or 'io'}{size} by {segment.submitter or '?'}"
         shared = f"ios by {segment.submitter or '?'}"
         return lanes.add(("io", sub.io_id), name, segment.depth, segment.offset_ns, end, shared)
@@ -123,7 +124,7 @@ def _segment_piece(
 ) -> tuple[Key, Piece]:
     beside = None
     if ahead is not None:
-        beside = f"{ahead.n} of {story.size_text(ahead.bytes)}, mostly by {ahead.mostly or '?'}"
+        beside = f"{ahead.n} of {size_text(ahead.bytes)}, mostly by {ahead.mostly or '?'}"
     details = _details(
         role=segment.role or segment.submitter_role,
         file=segment.path,
@@ -134,7 +135,7 @@ def _segment_piece(
         policy=segment.decision,
     )
     end = segment.offset_ns + segment.dur_ns
-    text = f"{segment.kind} for {render.duration(segment.dur_ns)}"
+    text = f"{segment.kind} for {duration(segment.dur_ns)}"
     return key, Piece(0, segment.offset_ns, end, segment.kind, False, text, details)
 
 
@@ -154,7 +155,7 @@ def _edge_piece(edge: PathEdge, wait: _Wait, key: Key) -> tuple[Key, Piece]:
         stack=stack,
     )
     end = edge.offset_ns + edge.dur_ns
-    text = f"waits {render.duration(edge.dur_ns)}: {edge.reason}"
+    text = f"waits {duration(edge.dur_ns)}: {edge.reason}"
     return key, Piece(0, edge.offset_ns, end, edge.reason, True, text, details)
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from rcp.analyzer.arrow import as_parquet
 from rcp.analyzer.asking import Limits, ask_within
 from rcp.analyzer.modules import LAYERS, read_modules
-from rcp.analyzer.render import as_csv
 from rcp.analyzer.store import Store
+from rcp.analyzer.text import as_csv
 from rcp.ui.queries import query
 
 SHOWN = Limits(seconds=10, rows=1_000)

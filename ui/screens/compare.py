@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rcp.analyzer.diff import Quantile
-from rcp.analyzer.render import duration, percent
+from rcp.analyzer.text import duration, percent
 from rcp.ui import web
 from rcp.ui.charts import compare as charts
 from rcp.ui.frame import View, show

@@ -1,7 +1,7 @@
 """Overview: how slow requests were, when, beside what, and what they waited for."""
 
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
-from rcp.analyzer.render import duration, percent
+from rcp.analyzer.text import duration, percent
 from rcp.ui import web
 from rcp.ui.charts import overview as charts
 from rcp.ui.charts import timeline as time_charts

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from rcp.analyzer.render import percent
 from rcp.analyzer.store import StoreError
+from rcp.analyzer.text import percent
 from rcp.ui import places, studies, web
 from rcp.ui.charts import tuning as charts
 from rcp.ui.frame import show_study
