@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from rcp.analyzer.diff import TAIL_MIN, Change, Diff, Kind, Quantile
-from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, table
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, signed, table
 
 _ROWS_MAX = 12
 """Changes of one sort in the text; the rest change little, and JSON and CSV have them."""
@@ -74,14 +74,10 @@ def _latencies(kind: Kind) -> list[str]:
     return table(("latency", "A", "B", "B/A"), rows)
 
 
-def _signed(ns: float) -> str:
-    return "0 ns" if ns == 0 else f"{'+' if ns > 0 else '-'}{duration(abs(ns))}"
-
-
 def _numbers(change: Change) -> tuple[str, ...]:
     return (
         *map(duration, (change.a_ns, change.b_ns)),
-        _signed(change.delta_ns),
+        signed(change.delta_ns),
         _count(change.a_per_1000),
         _count(change.b_per_1000),
     )
@@ -99,9 +95,13 @@ def _changes(title: str, changes: Sequence[Change]) -> Iterator[str]:
     shown = changes[:_ROWS_MAX]
     rows = [(change.what, change.status, *_numbers(change)) for change in shown]
     yield from table((title, "", *_COLUMNS), rows, left=2) if rows else [f"{title}: none"]
+    yield from _rest(changes)
+
+
+def _rest(changes: Sequence[Change]) -> Iterator[str]:
     rest = changes[_ROWS_MAX:]
     if rest:
-        yield f"… {len(rest)} more, {_signed(sum(change.delta_ns for change in rest))} in all"
+        yield f"… {len(rest)} more, {signed(sum(change.delta_ns for change in rest))} in all"
 
 
 def _patterns(patterns: Sequence[Change]) -> Iterator[str]:
@@ -122,9 +122,7 @@ def _patterns(patterns: Sequence[Change]) -> Iterator[str]:
             subsequent_indent=" " * 10,
             break_on_hyphens=False,
         )
-    rest = patterns[_ROWS_MAX:]
-    if rest:
-        yield f"  … {len(rest)} more, {_signed(sum(change.delta_ns for change in rest))} in all"
+    yield from (f"  {line}" for line in _rest(patterns))
 
 
 def _kind(kind: Kind) -> Iterator[str]:

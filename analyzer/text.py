@@ -33,6 +33,11 @@ def size_text(n_bytes: int) -> str:
     return f"{rounded(n_bytes / 1024, 4)} KiB"
 
 
+def signed(ns: float) -> str:
+    """Return a change of a duration with its sign."""
+    return "0 ns" if ns == 0 else f"{'+' if ns > 0 else '-'}{duration(abs(ns))}"
+
+
 def brief_duration(ns: float) -> str:
     """Return a duration of three digits, for sentences and bounds: ``5 ms``."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):

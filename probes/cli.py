@@ -247,7 +247,7 @@ def record_command(load: Loader) -> click.Command:
         metavar="PROBE",
         help="Record as on a kernel that lacks this probe or kernel hook; see rcp-trace doctor.",
     )
-    @click.option("--force", is_flag=True, help="Replace FILE when it exists.")
+    @click.option("-f", "--force", is_flag=True, help="Replace FILE when it exists.")
     @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD [ARG]…]")
     def command(output: Path, force: bool, **options: Any) -> None:
         try:

@@ -76,7 +76,7 @@ def read_settings(path: Path) -> tuple[Settings, str]:
     "-o", "--output", type=click.Path(path_type=Path), help="File to write; default: print it."
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
-@click.option("--yes", is_flag=True, help="Allow values beyond the safe ranges.")
+@click.option("-y", "--yes", is_flag=True, help="Allow values beyond the safe ranges.")
 def keep(
     settings: Path, disk: str | None, kind: str, output: Path | None, force: bool, yes: bool
 ) -> None:

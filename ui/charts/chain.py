@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rcp.analyzer.text import duration
-from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
+from rcp.ui.charts.theme import base
+from rcp.ui.charts.vega import DURATION_LABEL, Spec, layer, mark, nominal, quantity
 from rcp.ui.info.chain import Chain
 from rcp.ui.palette import GRID, INK, scale
 from rcp.ui.texts import short, shown
@@ -34,6 +35,10 @@ _DETAILS = (
 )
 
 
+# The wheel alone scrolls the page.
+_ZOOM = {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"}
+
+
 def _rows(chain: Chain) -> list[dict[str, Any]]:
     return [
         {
@@ -52,34 +57,15 @@ def _rows(chain: Chain) -> list[dict[str, Any]]:
     ]
 
 
-def _tooltip(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return what hovering shows: details that some piece has."""
-    known = [name for name in _DETAILS if any(row[name] for row in rows)]
-    return [{"field": name, "type": "nominal"} for name in ("lane", "what", "since", *known)]
-
-
-def lanes(chain: Chain, is_dark: bool) -> Spec:
-    """Draw who did and waited for what: a wait is pale, what it waited for stands below it."""
-    rows = _rows(chain)
-    ink = INK[is_dark]
-    n = len(chain.lanes)
-    x = {
-        "field": "begin",
-        "type": "quantitative",
-        "scale": {"domain": [0, chain.dur_ns], "nice": False},
-        "axis": {"title": "since the request began", "labelExpr": DURATION_LABEL, "tickCount": 6},
-    }
-    y = {
-        "field": "top",
-        "type": "quantitative",
-        "scale": {"domain": [0, n], "reverse": True, "nice": False, "zero": False},
-        "axis": None,
-    }
-    names = [
+def _name_rows(chain: Chain) -> list[dict[str, Any]]:
+    return [
         {"at": at + 0.5, "text": short(shown(lane.name), _LETTERS)}
         for at, lane in enumerate(chain.lanes)
     ]
-    arrows = [
+
+
+def _arrow_rows(chain: Chain) -> list[dict[str, Any]]:
+    return [
         {
             "at": arrow.at_ns,
             "from": arrow.from_lane + 0.5,
@@ -88,92 +74,71 @@ def lanes(chain: Chain, is_dark: bool) -> Spec:
         }
         for arrow in chain.arrows
     ]
-    at = {"field": "at", "type": "quantitative"}
-    tip = {"field": "what", "type": "nominal"}
-    colours = scale(piece.reason for piece in chain.pieces)
-    spec = base(
+
+
+def _tooltip(rows: list[dict[str, Any]]) -> list[Spec]:
+    """Return what hovering shows: details that some piece has."""
+    known = [name for name in _DETAILS if any(row[name] for row in rows)]
+    return [nominal(name) for name in ("lane", "what", "since", *known)]
+
+
+def _pieces(chain: Chain, rows: list[dict[str, Any]], y: Spec) -> Spec:
+    x = quantity(
+        "begin",
+        scale={"domain": [0, chain.dur_ns], "nice": False},
+        axis={"title": "since the request began", "labelExpr": DURATION_LABEL, "tickCount": 6},
+    )
+    colour = nominal(
+        "reason",
+        scale=scale(piece.reason for piece in chain.pieces),
+        legend={"title": None, "orient": "top", "columns": 5},
+    )
+    drawn = layer(
+        "pieces",
+        mark("rect", clip=True),
+        x=x,
+        x2={"field": "end"},
+        y=y,
+        y2={"field": "bottom"},
+        color=colour,
+        opacity=quantity("opacity", scale=None),
+        tooltip=_tooltip(rows),
+    )
+    return {**drawn, "params": [{"name": "zoom", "bind": "scales", "select": _ZOOM}]}
+
+
+def _arrows(y: Spec, ink: str) -> list[Spec]:
+    at, tip = quantity("at"), nominal("what")
+    shaft = mark("rule", color=ink, strokeWidth=1, clip=True)
+    head = mark("point", shape="triangle-up", filled=True, size=45, color=ink, clip=True, opacity=1)
+    y_from, y_to = {**y, "field": "from"}, {**y, "field": "to"}
+    return [
+        layer("arrows", shaft, x=at, y=y_from, y2={"field": "to"}, tooltip=tip),
+        layer("arrows", head, x=at, y=y_to, tooltip=tip),
+    ]
+
+
+def lanes(chain: Chain, is_dark: bool) -> Spec:
+    """Draw who did and waited for what: a wait is pale, what it waited for stands below it."""
+    rows, ink, n = _rows(chain), INK[is_dark], len(chain.lanes)
+    domain = {"domain": [0, n], "reverse": True, "nice": False, "zero": False}
+    y = quantity("top", scale=domain, axis=None)
+    y_at = {**y, "field": "at"}
+    name = mark("text", align="left", baseline="middle", color=ink, fontSize=12, clip=False)
+    return base(
         is_dark,
         n * _LANE,
-        datasets={"pieces": rows, "names": names, "arrows": arrows, "lines": _lines(n)},
+        datasets={
+            "pieces": rows,
+            "names": _name_rows(chain),
+            "arrows": _arrow_rows(chain),
+            "lines": [{"at": at} for at in range(n + 1)],
+        },
         layer=[
-            {
-                "data": {"name": "lines"},
-                "mark": {"type": "rule", "color": GRID[is_dark]},
-                "encoding": {"y": {**y, "field": "at"}},
-            },
-            {
-                "data": {"name": "names"},
-                "mark": {
-                    "type": "text",
-                    "align": "left",
-                    "baseline": "middle",
-                    "color": ink,
-                    "fontSize": 12,
-                    "clip": False,
-                },
-                "encoding": {
-                    "x": {"value": -_NAMES},
-                    "y": {**y, "field": "at"},
-                    "text": {"field": "text"},
-                },
-            },
-            {
-                "data": {"name": "pieces"},
-                "params": [
-                    {
-                        "name": "zoom",
-                        "bind": "scales",
-                        "select": {
-                            "type": "interval",
-                            "encodings": ["x"],
-                            "zoom": "wheel![event.shiftKey]",
-                        },
-                    }
-                ],
-                "mark": {"type": "rect", "clip": True},
-                "encoding": {
-                    "x": x,
-                    "x2": {"field": "end"},
-                    "y": y,
-                    "y2": {"field": "bottom"},
-                    "color": {
-                        "field": "reason",
-                        "type": "nominal",
-                        "scale": colours,
-                        "legend": {"title": None, "orient": "top", "columns": 5},
-                    },
-                    "opacity": {"field": "opacity", "type": "quantitative", "scale": None},
-                    "tooltip": _tooltip(rows),
-                },
-            },
-            {
-                "data": {"name": "arrows"},
-                "mark": {"type": "rule", "color": ink, "strokeWidth": 1, "clip": True},
-                "encoding": {
-                    "x": at,
-                    "y": {**y, "field": "from"},
-                    "y2": {"field": "to"},
-                    "tooltip": tip,
-                },
-            },
-            {
-                "data": {"name": "arrows"},
-                "mark": {
-                    "type": "point",
-                    "shape": "triangle-up",
-                    "filled": True,
-                    "size": 45,
-                    "color": ink,
-                    "clip": True,
-                    "opacity": 1,
-                },
-                "encoding": {"x": at, "y": {**y, "field": "to"}, "tooltip": tip},
-            },
+            layer("lines", mark("rule", color=GRID[is_dark]), y=y_at),
+            layer("names", name, x={"value": -_NAMES}, y=y_at, text={"field": "text"}),
+            _pieces(chain, rows, y),
+            *_arrows(y, ink),
         ],
+        padding={"left": 4, "top": 4, "right": 8, "bottom": 4},
     )
-    spec["padding"] = {"left": 4, "top": 4, "right": 8, "bottom": 4}
-    return spec
-
-
-def _lines(n: int) -> list[dict[str, int]]:
-    return [{"at": at} for at in range(n + 1)]

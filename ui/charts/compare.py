@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rcp.analyzer.text import duration
-from rcp.ui.charts.overview import latency_axis
-from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
+from rcp.analyzer.text import duration, signed
+from rcp.ui.charts import tails
+from rcp.ui.charts.theme import base
+from rcp.ui.charts.vega import (
+    DURATION_LABEL,
+    Spec,
+    bars_height,
+    in_order,
+    layer,
+    mark,
+    nominal,
+    quantity,
+)
 from rcp.ui.info.compare import Shift
 from rcp.ui.info.overview import Point
 from rcp.ui.palette import INK, SERIES, colour
@@ -24,58 +34,31 @@ REASONS_MAX = 12
 def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool) -> Spec:
     """Draw the part of requests that took longer, over latency, a curve for each recording."""
     rows = [
-        {
-            "recording": name,
-            "dur": point.dur_ns,
-            "share": point.share,
-            "latency": duration(point.dur_ns),
-            "slower": point.n_slower,
-        }
+        {"recording": name, **row}
         for name, curve in zip(names, points, strict=True)
-        for point in curve
-        if point.n_slower
+        for row in tails.rows(curve)
     ]
     known = [point.dur_ns for curve in points for point in curve]
-    domain = list(names)
-    legend = {"title": None, "orient": "bottom", "labelLimit": 400, "columns": 1}
+
+    def by_recording(values: Sequence[Any]) -> Spec:
+        legend = {"title": None, "orient": "bottom", "labelLimit": 400, "columns": 1}
+        domain = {"domain": list(names), "range": list(values)}
+        return nominal("recording", scale=domain, legend=legend)
+
     return base(
         is_dark,
-        260,
+        tails.HEIGHT,
         datasets={"points": rows},
         data={"name": "points"},
-        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2},
+        mark=tails.STEPS,
         encoding={
-            "x": latency_axis(max(min(known, default=1), 1), max(known, default=1)),
-            "y": {
-                "field": "share",
-                "type": "quantitative",
-                "scale": {"type": "log", "nice": False},
-                "axis": {"title": "requests that took longer", "format": "~%", "tickCount": 5},
-            },
-            "color": {
-                "field": "recording",
-                "type": "nominal",
-                "scale": {"domain": domain, "range": list(SERIES)},
-                "legend": legend,
-            },
-            "strokeDash": {
-                "field": "recording",
-                "type": "nominal",
-                "scale": {"domain": domain, "range": [[1, 0], [6, 3]]},
-                "legend": legend,
-            },
-            "tooltip": [
-                {"field": "recording", "type": "nominal"},
-                {"field": "latency", "type": "nominal"},
-                {"field": "slower", "type": "quantitative", "title": "requests slower"},
-            ],
+            "x": tails.latency(known),
+            "y": tails.LONGER,
+            "color": by_recording(SERIES),
+            "strokeDash": by_recording([[1, 0], [6, 3]]),
+            "tooltip": [nominal("recording"), *tails.TIP],
         },
     )
-
-
-def signed(ns: float) -> str:
-    """Return a change with its sign and unit."""
-    return "0 ns" if ns == 0 else f"{'+' if ns > 0 else '-'}{duration(abs(ns))}"
 
 
 def _row(at: int, shift: Shift) -> dict[str, Any]:
@@ -97,48 +80,40 @@ def reasons(shifts: Sequence[Shift], is_dark: bool) -> Spec:
     """Draw how the time per request changed, by reason, with what chance may do."""
     greatest = sorted(shifts, key=lambda shift: -abs(shift.change.delta_ns))[:REASONS_MAX]
     rows = [_row(at, shift) for at, shift in enumerate(greatest)]
-    y = {
-        "field": "reason",
-        "type": "ordinal",
-        "sort": {"field": "order", "op": "min"},
-        "axis": {"title": None, "labelLimit": 160},
-    }
-    title = "change of the time per request"
-    x = {
-        "field": "delta",
-        "type": "quantitative",
-        "axis": {"title": title, "labelExpr": _SIGNED_LABEL, "tickCount": 7},
+    y = in_order("reason", labelLimit=160)
+    axis = {
+        "title": "change of the time per request",
+        "labelExpr": _SIGNED_LABEL,
+        "tickCount": 7,
     }
     tip = [
-        {"field": "reason", "type": "nominal"},
-        {"field": "change", "type": "nominal"},
-        {"field": "interval", "type": "nominal", "title": "95 %"},
-        {"field": "both", "type": "nominal", "title": "per request"},
+        nominal("reason"),
+        nominal("change"),
+        nominal("interval", title="95 %"),
+        nominal("both", title="per request"),
     ]
+    bar = mark("bar", height={"band": 0.65})
+    whisker = mark("rule", color=INK[is_dark], strokeWidth=1.5)
     return base(
         is_dark,
-        _ROW * max(len(rows), 1) + 45,
-        datasets={"reasons": rows},
-        data={"name": "reasons"},
+        bars_height(len(rows), _ROW),
+        datasets={"reasons": rows, "known": [row for row in rows if row["low"] is not None]},
         layer=[
-            {
-                "mark": {"type": "bar", "height": {"band": 0.65}},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": {"field": "colour", "type": "nominal", "scale": None},
-                    "tooltip": tip,
-                },
-            },
-            {
-                "transform": [{"filter": "datum.low !== null"}],
-                "mark": {"type": "rule", "color": INK[is_dark], "strokeWidth": 1.5},
-                "encoding": {
-                    "x": {**x, "field": "low"},
-                    "x2": {"field": "high"},
-                    "y": y,
-                    "tooltip": tip,
-                },
-            },
+            layer(
+                "reasons",
+                bar,
+                x=quantity("delta", axis=axis),
+                y=y,
+                color=nominal("colour", scale=None),
+                tooltip=tip,
+            ),
+            layer(
+                "known",
+                whisker,
+                x=quantity("low", axis=axis),
+                x2={"field": "high"},
+                y=y,
+                tooltip=tip,
+            ),
         ],
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rcp.ui.charts.vega import Spec
 from rcp.ui.palette import GRID, INK
 
-Spec = dict[str, Any]
 FONT = "sans-serif"
 
 
@@ -36,12 +36,3 @@ def base(is_dark: bool, height: int, **parts: Any) -> Spec:
         },
         **parts,
     }
-
-
-DURATION_LABEL = (
-    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s'"
-    " : datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms'"
-    " : datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs'"
-    " : format(datum.value, '~g') + ' ns'"
-)
-"""A Vega expression that writes the ns of an axis label with a unit people read."""

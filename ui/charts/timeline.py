@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from rcp.analyzer.text import duration
-from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
+from rcp.ui.charts.theme import base
+from rcp.ui.charts.vega import DURATION_LABEL, LOG, Spec, mark, nominal, picking, quantity
 from rcp.ui.info.timeline import LATENCY_STEPS_PER_DOUBLING, Activity, Axis, Cell
 from rcp.ui.palette import ACCENT, HEAT, INK, colour
 
@@ -16,21 +17,22 @@ _LEFT = 58
 _LOW = 48
 """Height of one row of activity in pixels."""
 
+_LABELS = 34
+"""Pixels for the labels below the last row."""
 
-def _x(axis: Axis, *, is_labelled: bool) -> dict[str, Any]:
+
+_SINCE = quantity("from", title="from s", format=".3f")
+
+
+def _x(axis: Axis, *, is_labelled: bool) -> Spec:
     span_s = axis.n_steps * axis.step_ns / 1e9
     labels: dict[str, Any] = {"title": "s since the recording began", "tickCount": 8}
     if not is_labelled:
         labels = {"labels": False, "ticks": False, "title": None, "tickCount": 8}
-    return {
-        "field": "from",
-        "type": "quantitative",
-        "scale": {"domain": [0, span_s], "nice": False},
-        "axis": labels,
-    }
+    return quantity("from", scale={"domain": [0, span_s], "nice": False}, axis=labels)
 
 
-def _y(**parts: Any) -> dict[str, Any]:
+def _y(**parts: Any) -> Spec:
     # A title would take room of its own, and axes would no longer be below one another.
     return {"title": None, "minExtent": _LEFT, "maxExtent": _LEFT, **parts}
 
@@ -54,120 +56,107 @@ def heat(cells: Sequence[Cell], axis: Axis, is_dark: bool) -> Spec:
         }
         for cell in cells
     ]
-    fields = ["time_step", "latency_step"]
+    axis_y = _y(labelExpr=DURATION_LABEL, tickCount=5, labelOverlap="greedy")
+    shades = {"type": "log", "range": HEAT[is_dark]}
     return base(
         is_dark,
         200,
         datasets={"cells": rows},
         data={"name": "cells"},
-        params=[{"name": "pick", "select": {"type": "point", "fields": fields}}],
-        mark={"type": "rect", "cursor": "pointer"},
+        params=picking("time_step", "latency_step"),
+        mark=mark("rect", cursor="pointer"),
         encoding={
             "x": _x(axis, is_labelled=False),
             "x2": {"field": "to"},
-            "y": {
-                "field": "low",
-                "type": "quantitative",
-                "scale": {"type": "log", "nice": False},
-                "axis": _y(labelExpr=DURATION_LABEL, tickCount=5, labelOverlap="greedy"),
-            },
+            "y": quantity("low", scale=LOG, axis=axis_y),
             "y2": {"field": "high"},
-            "color": {
-                "field": "n",
-                "type": "quantitative",
-                "scale": {"type": "log", "range": HEAT[is_dark]},
-                "legend": None,
-            },
+            "color": quantity("n", scale=shades, legend=None),
             "stroke": {"condition": {"param": "pick", "value": INK[is_dark], "empty": False}},
             "tooltip": [
-                {"field": "n", "type": "quantitative", "title": "requests"},
-                {"field": "longest", "type": "nominal", "title": "the slowest took"},
-                {"field": "from", "type": "quantitative", "title": "from s", "format": ".3f"},
+                quantity("n", title="requests"),
+                nominal("longest", title="the slowest took"),
+                _SINCE,
             ],
         },
     )
 
 
-def _area(
-    axis: Axis, rows: list[dict[str, Any]], title: str, hue: str, is_dark: bool, last: bool
-) -> Spec:
+class _Level(NamedTuple):
+    """A row of activity."""
+
+    title: str
+    hue: str
+    values: list[tuple[int, float]]
+    """By step of time."""
+
+
+def _area(level: _Level, axis: Axis, is_dark: bool, *, is_last: bool) -> Spec:
+    title = {
+        "text": level.title,
+        "anchor": "start",
+        "fontSize": 12,
+        "fontWeight": "normal",
+        "color": INK[is_dark],
+        "offset": 2,
+    }
+    rows = [{**_at(axis, step), "value": value} for step, value in level.values]
     return base(
         is_dark,
-        _LOW + (0 if not last else 34),
+        _LOW + (_LABELS if is_last else 0),
         datasets={"levels": rows},
         data={"name": "levels"},
-        title={
-            "text": title,
-            "anchor": "start",
-            "fontSize": 12,
-            "fontWeight": "normal",
-            "color": INK[is_dark],
-            "offset": 2,
-        },
-        mark={"type": "rect", "color": hue},
+        title=title,
+        mark=mark("rect", color=level.hue),
         encoding={
-            "x": _x(axis, is_labelled=last),
+            "x": _x(axis, is_labelled=is_last),
             "x2": {"field": "to"},
-            "y": {
-                "field": "value",
-                "type": "quantitative",
-                "scale": {"zero": True},
-                "axis": _y(tickCount=2, format=".3~r"),
-            },
+            "y": quantity("value", scale={"zero": True}, axis=_y(tickCount=2, format=".3~r")),
             "y2": {"datum": 0},
-            "tooltip": [
-                {"field": "value", "type": "quantitative", "title": title, "format": ".3~r"},
-                {"field": "from", "type": "quantitative", "title": "from s", "format": ".3f"},
-            ],
+            "tooltip": [quantity("value", title=level.title, format=".3~r"), _SINCE],
         },
     )
 
 
-def activity(found: Activity, axis: Axis, is_dark: bool) -> dict[str, Spec]:
-    """Draw what went on beside the requests, a picture for each thing that did, by name."""
-    span_s = axis.step_ns / 1e9
-    levels: Mapping[str, tuple[str, str, list[tuple[int, float]]]] = {
-        "background": (
+def _levels(found: Activity, step_s: float) -> dict[str, _Level]:
+    return {
+        "background": _Level(
             "background requests under way (mean)",
             colour("lock"),
             [(level.step, level.value) for level in found.background],
         ),
-        "commits": (
+        "commits": _Level(
             "journal commits: part of the time one was under way",
             colour("journal_commit"),
             [(level.step, level.value) for level in found.commits],
         ),
-        "written": (
+        "written": _Level(
             "written for other than foreground threads, MB/s",
             colour("page_writeback"),
-            [(level.step, level.value / 1e6 / span_s) for level in found.written],
+            [(level.step, level.value / 1e6 / step_s) for level in found.written],
         ),
-        "waiting": (
+        "waiting": _Level(
             "ios waiting to be issued (mean)",
             colour("queue"),
             [(depth.step, depth.n_waiting) for depth in found.depths],
         ),
-        "device": (
+        "device": _Level(
             "ios at the device (mean)",
             ACCENT,
             [(depth.step, depth.n_at_device) for depth in found.depths],
         ),
-        "dirty": (
+        "dirty": _Level(
             "dirty pages, when a writer was throttled",
             colour("dirty_throttle"),
             [(dirty.step, dirty.n_pages) for dirty in found.dirty],
         ),
     }
-    drawn = {name: level for name, level in levels.items() if any(v for _, v in level[2])}
+
+
+def activity(found: Activity, axis: Axis, is_dark: bool) -> dict[str, Spec]:
+    """Draw what went on beside the requests, a picture for each thing that did, by name."""
+    levels = _levels(found, axis.step_ns / 1e9)
+    drawn = {name: level for name, level in levels.items() if any(v for _, v in level.values)}
     last = list(drawn)[-1] if drawn else ""
     return {
-        name: _area(
-            axis,
-            [{**_at(axis, step), "value": value} for step, value in values],
-            title,
-            hue,
-            is_dark,
-            name == last,
-        )
-        for name, (title, hue, values) in drawn.items()
+        name: _area(level, axis, is_dark, is_last=name == last) for name, level in drawn.items()
     }

@@ -7,7 +7,19 @@ from typing import Any
 
 from rcp.analyzer.text import brief_duration
 from rcp.tuner.wording import objective_text
-from rcp.ui.charts.theme import DURATION_LABEL, Spec, base
+from rcp.ui.charts.theme import base
+from rcp.ui.charts.vega import (
+    DASHED,
+    DURATION_LABEL,
+    LOG,
+    Spec,
+    bars_height,
+    in_order,
+    layer,
+    mark,
+    nominal,
+    quantity,
+)
 from rcp.ui.info.tuning import BASELINE, Bound, Effect, Told, Trial
 from rcp.ui.palette import ACCENT, GRID, INK, OTHER_COLOUR, SLO_COLOUR
 from rcp.ui.texts import short
@@ -38,20 +50,25 @@ def _verdict(trial: Trial) -> str:
     return MET if trial.ratio <= 1 else MISSED
 
 
-def _shape(trials: Sequence[Trial], legend: dict[str, Any] | None) -> dict[str, Any]:
+def _shape(trials: Sequence[Trial], legend: Spec | None) -> Spec:
     phases = [phase for phase in _PHASES if any(trial.phase == phase for trial in trials)]
     scale = {"domain": phases, "range": [_PHASES[phase] for phase in phases]}
-    return {"field": "phase", "type": "nominal", "scale": scale, "legend": legend}
+    return nominal("phase", scale=scale, legend=legend)
+
+
+def _colour(legend: Spec | None) -> Spec:
+    return nominal("verdict", scale=_MET_SCALE, legend=legend)
 
 
 _LEGEND = {"title": None, "orient": "bottom", "direction": "horizontal"}
 _TIP = [
-    {"field": "trial", "type": "quantitative"},
-    {"field": "phase", "type": "nominal"},
-    {"field": "measured", "type": "nominal"},
-    {"field": "gain", "type": "nominal", "title": "objective"},
-    {"field": "set", "type": "nominal"},
+    quantity("trial"),
+    nominal("phase"),
+    nominal("measured"),
+    nominal("gain", title="objective"),
+    nominal("set"),
 ]
+_DOT = mark("point", filled=True, size=80, opacity=1)
 
 
 def _row(trial: Trial, told: Told, slo: str) -> dict[str, Any]:
@@ -69,38 +86,39 @@ def _row(trial: Trial, told: Told, slo: str) -> dict[str, Any]:
     }
 
 
-def _latency(title: str) -> dict[str, Any]:
-    return {
-        "field": "dur",
-        "type": "quantitative",
-        "scale": {"type": "log", "nice": False, "padding": 12},
-        "axis": {
-            "title": title,
-            "labelExpr": DURATION_LABEL,
-            "tickCount": 5,
-            "labelOverlap": "greedy",
-        },
+def _latency(bound: Bound) -> Spec:
+    axis = {
+        "title": bound.text.partition("=")[0],
+        "labelExpr": DURATION_LABEL,
+        "tickCount": 5,
+        "labelOverlap": "greedy",
     }
+    return quantity("dur", scale={**LOG, "padding": 12}, axis=axis)
 
 
 def _bound_rows(bound: Bound) -> list[dict[str, Any]]:
     return [{"dur": bound.bound_ns, "text": f"SLO {brief_duration(bound.bound_ns)}"}]
 
 
+def _bound_line(y: Spec, is_dark: bool) -> Spec:
+    return layer("bound", mark("rule", color=INK[is_dark], **DASHED), y=y)
+
+
 def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:
     """Draw what each trial measured for an SLO, in the order they were made."""
     rows = [_row(trial, told, bound.text) for trial in told.trials]
     last = max((trial.trial_id for trial in told.trials), default=1)
-    x = {
-        "field": "trial",
-        "type": "quantitative",
-        "scale": {"domain": [0, last * _ROOM + 1], "nice": False},
-        "axis": {"title": "trial", "tickMinStep": 1, "grid": False},
-    }
-    y = _latency(bound.text.partition("=")[0])
+    x = quantity(
+        "trial",
+        scale={"domain": [0, last * _ROOM + 1], "nice": False},
+        axis={"title": "trial", "tickMinStep": 1, "grid": False},
+    )
+    y = _latency(bound)
     # Side by side, one picture explains the shapes and the other the colours.
-    colour = {"field": "verdict", "type": "nominal", "scale": _MET_SCALE, "legend": None}
-    label = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
+    colour, shape = _colour(None), _shape(told.trials, _LEGEND)
+    above = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
+    name = mark("text", color=INK[is_dark], **above)
+    cross = mark("text", text="×", fontSize=18, baseline="top")
     return base(
         is_dark,
         240,
@@ -110,42 +128,15 @@ def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:
             "bound": _bound_rows(bound),
         },
         layer=[
-            {
-                "data": {"name": "bound"},
-                "mark": {"type": "rule", "strokeDash": [5, 3], "color": INK[is_dark]},
-                "encoding": {"y": y},
-            },
-            {
-                "data": {"name": "bound"},
-                "mark": {"type": "text", "color": INK[is_dark], **label},
-                "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "text"}},
-            },
-            {
-                "data": {"name": "measured"},
-                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": colour,
-                    "shape": _shape(told.trials, _LEGEND),
-                    "tooltip": _TIP,
-                },
-            },
-            {
-                "data": {"name": "failed"},
-                "mark": {"type": "text", "text": "×", "fontSize": 18, "baseline": "top"},
-                "encoding": {
-                    "x": x,
-                    "y": {"value": 0},
-                    "color": colour,
-                    "tooltip": _TIP,
-                },
-            },
+            _bound_line(y, is_dark),
+            layer("bound", name, y=y, x={"value": "width"}, text={"field": "text"}),
+            layer("measured", _DOT, x=x, y=y, color=colour, shape=shape, tooltip=_TIP),
+            layer("failed", cross, x=x, y={"value": 0}, color=colour, tooltip=_TIP),
         ],
     )
 
 
-def _objective(told: Told) -> dict[str, Any]:
+def _objective(told: Told) -> Spec:
     labels = {
         "bytes/s": "format(datum.value / 1e6, '~g') + ' MB/s'",
         "ns": DURATION_LABEL,
@@ -156,52 +147,38 @@ def _objective(told: Told) -> dict[str, Any]:
     else:
         axis["title"] = f"{told.objective}, {told.unit}"
     scale = {"zero": False, "nice": False, "padding": 15}
-    return {"field": "objective", "type": "quantitative", "scale": scale, "axis": axis}
+    return quantity("objective", scale=scale, axis=axis)
 
 
 def pareto(told: Told, bound: Bound, is_dark: bool) -> Spec:
     """Draw latency over the objective; a line joins the trials that no other beats in both."""
     rows = [_row(trial, told, bound.text) for trial in told.trials]
     known = [row for row in rows if row["dur"] and row["objective"] is not None]
-    x, y = _objective(told), _latency(bound.text.partition("=")[0])
-    colour = {"field": "verdict", "type": "nominal", "scale": _MET_SCALE, "legend": _LEGEND}
-    front = [row for row in known if row["front"]]
-    front.sort(key=lambda row: row["objective"])
+    front = sorted((row for row in known if row["front"]), key=lambda row: row["objective"])
+    at = {"x": _objective(told), "y": _latency(bound)}
+    ink = INK[is_dark]
+    colour, shape = _colour(_LEGEND), _shape(told.trials, None)
+    # Neighbours on the front are often near: their numbers go below and above in turn.
+    turns = {"below": (14, front[::2]), "above": (-13, front[1::2])}
+    numbers = [
+        layer(name, mark("text", color=ink, fontSize=11, dy=dy), **at, text={"field": "trial"})
+        for name, (dy, _) in turns.items()
+    ]
+    line = mark("line", color=ink, strokeWidth=1.5)
     return base(
         is_dark,
         240,
-        datasets={"known": known, "front": front, "bound": _bound_rows(bound)},
+        datasets={
+            "known": known,
+            "front": front,
+            "bound": _bound_rows(bound),
+            **{name: rows for name, (_, rows) in turns.items()},
+        },
         layer=[
-            {
-                "data": {"name": "bound"},
-                "mark": {"type": "rule", "strokeDash": [5, 3], "color": INK[is_dark]},
-                "encoding": {"y": y},
-            },
-            {
-                "data": {"name": "front"},
-                "mark": {"type": "line", "color": INK[is_dark], "strokeWidth": 1.5},
-                "encoding": {"x": x, "y": y, "order": {"field": "objective"}},
-            },
-            {
-                "data": {"name": "known"},
-                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": colour,
-                    "shape": _shape(told.trials, None),
-                    "tooltip": _TIP,
-                },
-            },
-            # Neighbours on the front are often near: their numbers go above and below in turn.
-            *(
-                {
-                    "data": {"values": front[turn::2]},
-                    "mark": {"type": "text", "color": INK[is_dark], "fontSize": 11, "dy": dy},
-                    "encoding": {"x": x, "y": y, "text": {"field": "trial"}},
-                }
-                for turn, dy in enumerate((14, -13))
-            ),
+            _bound_line(at["y"], is_dark),
+            layer("front", line, **at, order={"field": "objective"}),
+            layer("known", _DOT, **at, color=colour, shape=shape, tooltip=_TIP),
+            *numbers,
         ],
     )
 
@@ -221,50 +198,38 @@ def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
         for at, effect in enumerate(found)
         if effect.latency is not None
     ]
-    x = {
-        "field": "from",
-        "type": "quantitative",
-        "scale": {"type": "log", "nice": False, "padding": 30},
-        "axis": {"title": "latency without the knob, times the winner's", "format": "~g"},
+    axis = {"title": "latency without the knob, times the winner's", "format": "~g"}
+    scale = {**LOG, "padding": 30}
+    y = in_order("knob", labelLimit=220)
+    hue = {
+        "condition": {"test": "datum.latency >= 1", "value": ACCENT},
+        "value": OTHER_COLOUR,
     }
-    y = {
-        "field": "knob",
-        "type": "ordinal",
-        "sort": {"field": "order", "op": "min"},
-        "axis": {"title": None, "labelLimit": 220},
-    }
-    tip = [{"field": name, "type": "nominal"} for name in ("knob", "won", "text")]
-    label = {"align": "left", "dx": 5}
     return base(
         is_dark,
-        _ROW * max(len(rows), 1) + 45,
+        bars_height(len(rows), _ROW),
         datasets={"effects": rows},
-        data={"name": "effects"},
         layer=[
-            {
-                "mark": {"type": "rule", "color": GRID[is_dark]},
-                "encoding": {"x": {"datum": 1, "type": "quantitative"}},
-            },
-            {
-                "mark": {"type": "bar", "height": {"band": 0.6}},
-                "encoding": {
-                    "x": x,
-                    "x2": {"field": "latency"},
-                    "y": y,
-                    "color": {
-                        "condition": {"test": "datum.latency >= 1", "value": ACCENT},
-                        "value": OTHER_COLOUR,
-                    },
-                    "tooltip": tip,
-                },
-            },
-            {
-                "mark": {"type": "text", "color": INK[is_dark], **label},
-                "encoding": {
-                    "x": {**x, "field": "right"},
-                    "y": y,
-                    "text": {"field": "text"},
-                },
-            },
+            layer(
+                "effects",
+                mark("rule", color=GRID[is_dark]),
+                x={"datum": 1, "type": "quantitative"},
+            ),
+            layer(
+                "effects",
+                mark("bar", height={"band": 0.6}),
+                x=quantity("from", scale=scale, axis=axis),
+                x2={"field": "latency"},
+                y=y,
+                color=hue,
+                tooltip=[nominal("knob"), nominal("won"), nominal("text")],
+            ),
+            layer(
+                "effects",
+                mark("text", color=INK[is_dark], align="left", dx=5),
+                x=quantity("right", scale=scale, axis=axis),
+                y=y,
+                text={"field": "text"},
+            ),
         ],
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rcp.analyzer.diff import Quantile
-from rcp.analyzer.text import duration, percent
+from rcp.analyzer.text import duration, percent, signed
 from rcp.ui import web
 from rcp.ui.charts import compare as charts
 from rcp.ui.frame import View, show
@@ -100,7 +100,7 @@ def _pattern(view: View, shift: Shift) -> None:
     give = "" if half is None else f" ± {duration(half)}"
     chance = "" if half is None or shift.is_beyond_chance else "; may be chance"
     web.caption(
-        f"{pattern.kind} by {pattern.culprit}: {charts.signed(change.delta_ns)}{give} per request "
+        f"{pattern.kind} by {pattern.culprit}: {signed(change.delta_ns)}{give} per request "
         f"({duration(change.a_ns)} → {duration(change.b_ns)}){chance}; {change.a_per_1000:.1f} → "
         f"{change.b_per_1000:.1f} of 1000 requests held up; confidence {shift.confidence:.2f}"
     )
