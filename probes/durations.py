@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
-_UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµ]*)")
+UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+"""Both letters mu: the micro sign (U+00B5) and the Greek one."""
+
+UNIT_NAMES = "ns, us, ms, s"
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµμ]*)")
 
 
 class DurationError(ValueError):
@@ -18,9 +22,9 @@ def parse_duration_ns(text: str) -> int:
     if match is None:
         raise DurationError("give a number and a unit, as in 50ms")
     number, unit = match.groups()
-    if unit not in _UNITS_NS:
+    if unit not in UNITS_NS:
         raise DurationError("give a unit: ns, us, ms or s")
-    value_ns = round(float(number) * _UNITS_NS[unit])
+    value_ns = round(float(number) * UNITS_NS[unit])
     if value_ns <= 0:
         raise DurationError("give more than 0")
     return value_ns
@@ -29,8 +33,8 @@ def parse_duration_ns(text: str) -> int:
 def duration_text(value_ns: int) -> str:
     """Return a duration as one would write it on a command line: ``50ms``."""
     for unit in ("s", "ms", "us"):
-        if value_ns >= _UNITS_NS[unit]:
-            return f"{value_ns / _UNITS_NS[unit]:g}{unit}"
+        if value_ns >= UNITS_NS[unit]:
+            return f"{value_ns / UNITS_NS[unit]:g}{unit}"
     return f"{value_ns}ns"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rcp.analyzer.latencies.files import AUTO
 from rcp.analyzer.latencies.formats import BY_NAME
-from rcp.analyzer.latencies.latency import UNITS_NS
+from rcp.probes.durations import UNITS_NS
 
 LINES, RECORDING = "lines", "recording"
 OUT_PLACEHOLDER = "{out}"

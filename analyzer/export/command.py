@@ -15,6 +15,7 @@ import click
 if TYPE_CHECKING:
     from rcp.analyzer.export.selection import Selection
     from rcp.analyzer.store import Store
+from rcp.probes.durations import UNITS_NS
 
 SUFFIXES = {"perfetto": ".pftrace", "folded": ".folded", "speedscope": ".speedscope.json"}
 READERS = {
@@ -23,9 +24,6 @@ READERS = {
     "speedscope": "open it at https://www.speedscope.app",
 }
 RECORDING_SUFFIXES = (".spool.tar.xz", ".spool", ".duckdb")
-
-
-UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
 # click 8.2, which Debian 13 has, knows no type argument here.
@@ -38,8 +36,8 @@ class _Offset(click.ParamType):  # type: ignore[type-arg]
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> int:
         """Return it in ns."""
-        found = re.fullmatch(r"(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s|)", str(value).strip())
-        if found is None:
+        found = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-zµμ]*)", str(value).strip())
+        if found is None or (found[2] or "s") not in UNITS_NS:
             self.fail(f"{value!r} is no time: write it like 1.5s or 200ms.", parameter, context)
         return round(float(found[1]) * UNITS_NS[found[2] or "s"])
 

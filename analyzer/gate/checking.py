@@ -17,7 +17,8 @@ from rcp.analyzer.gate.judgement import Judgement, Verdict
 from rcp.analyzer.gate.junit import junit
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.latencies import slo
-from rcp.analyzer.latencies.latency import UNITS_NS, LatencyError
+from rcp.analyzer.latencies.latency import LatencyError
+from rcp.probes.durations import DurationError, parse_duration_ns
 
 Sides = Sequence[tuple[str, Sequence[Run]]]
 """Baseline (if there is one) and candidate, with their names."""
@@ -36,17 +37,10 @@ def told_in_a_line() -> Iterator[None]:
 def _interval_ns(text: str | None) -> int:
     if not text:
         return 0
-    for unit in sorted(UNITS_NS, key=len, reverse=True):
-        number = text.strip().removesuffix(unit)
-        if number != text.strip():
-            try:
-                found = round(float(number) * UNITS_NS[unit])
-            except ValueError:
-                break
-            if found > 0:
-                return found
-            break
-    raise CliError(f"--interval {text!r} is no time: write one such as 1ms.")
+    try:
+        return parse_duration_ns(text)
+    except DurationError as error:
+        raise CliError(f"--interval {text!r} is no time: write one such as 1ms.") from error
 
 
 def reading_of(asked: Mapping[str, Any]) -> Reading:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rcp.analyzer.latencies.latency import (
-    UNIT_NAMES,
-    UNITS_NS,
     Latencies,
     LatencyError,
     Times,
@@ -19,6 +17,7 @@ from rcp.analyzer.latencies.latency import (
     unit_ns,
 )
 from rcp.analyzer.latencies.lines import NO_KIND
+from rcp.probes.durations import UNIT_NAMES, UNITS_NS
 
 if TYPE_CHECKING:
     from rcp.analyzer.store import Store

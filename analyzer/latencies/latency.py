@@ -15,12 +15,9 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from rcp.probes.durations import UNIT_NAMES, UNITS_NS
+
 Times = npt.NDArray[np.int64]
-
-UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-"""Both letters mu: the micro sign (U+00B5) and the Greek one."""
-
-UNIT_NAMES = "ns, us, ms, s"
 
 MAX_NS = 2**62
 """Longer than any latency (146 years); the doubles they are read as reach further than int64."""

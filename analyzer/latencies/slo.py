@@ -13,8 +13,6 @@ import numpy as np
 
 from rcp.analyzer.latencies import quantiles
 from rcp.analyzer.latencies.latency import (
-    UNIT_NAMES,
-    UNITS_NS,
     Histogram,
     Latencies,
     LatencyError,
@@ -24,6 +22,7 @@ from rcp.analyzer.latencies.latency import (
     pooled,
 )
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN, SHARES, Grammar, Term, quantile_ns, rank
+from rcp.probes.durations import UNIT_NAMES, UNITS_NS
 
 _BOUND = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d.\s]*)")
 

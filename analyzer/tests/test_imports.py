@@ -22,12 +22,13 @@ FOLDERS = {
 ALLOWED = {
     "rcp.probes": [],
     "rcp.analyzer": [
+        "rcp.probes.durations",
         "rcp.probes.events",
         "rcp.probes.role_profiles",
         "rcp.probes.spool",
         "rcp.probes.telling",
     ],
-    "rcp.tuner": ["rcp.analyzer"],
+    "rcp.tuner": ["rcp.analyzer", "rcp.probes.durations"],
     "rcp.ui": ["rcp.analyzer", "rcp.probes.spool", "rcp.tuner"],
     "rcp.lab": [],
     "rcp.mark": [],

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rcp.analyzer.latencies.latency import UNITS_NS, Latencies, LatencyError
+from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.lines import LineReader
+from rcp.probes.durations import UNITS_NS
 
 
 def read(text: str, unit: str | None = None) -> Latencies:
