@@ -6,9 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent
+
+# Deadlines are of the wall clock, and that a host is busy is no fault of ours.
+hypothesis.settings.register_profile("rcp", deadline=None)
+hypothesis.settings.load_profile("rcp")
 
 
 @pytest.fixture

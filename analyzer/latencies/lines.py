@@ -145,7 +145,7 @@ class LineReader:
         else:
             kinds, numbers = _parted(lines, n_lines)
         values = _one_a_line(numbers.replace(unit + b"\n", b"\n"), n_lines)
-        if values is None or not (values >= 0).all():
+        if values is None or not (np.isfinite(values) & (values >= 0)).all():
             return False
         self._has_unit = bool(unit)
         self._keep(kinds, to_ns(values, scale, self.source))

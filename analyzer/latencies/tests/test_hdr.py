@@ -51,7 +51,7 @@ def refusal(path: Path, unit: str | None = None) -> str:
     return str(error.value)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     parts=st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=40), min_size=1, max_size=3)
 )

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
@@ -226,6 +226,7 @@ class OneByOne(LineReader):
     ),
     unit=st.sampled_from([None, "us"]),
 )
+@example(words=["1e111", "1"], unit="us")  # no finite double
 def test_reading_many_lines_at_once_takes_what_reading_one_by_one_does(
     words: list[str], unit: str | None
 ) -> None:
