@@ -88,8 +88,11 @@ test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, sce
 
 test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
 	@$(BIN)/rcp-lab build --kernel rcp --debug
-	@echo "==> block tests on the debug kernel, usually 10-20 minutes"
-	@$(BIN)/rcp-lab run --functional --kernel rcp-debug --timeout 3600 blocktests
+	@echo "==> block tests on the debug kernel in virtual time, usually 20-30 minutes"
+	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 blocktests
+	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
+	@$(BIN)/rcp-lab run --functional --kernel rcp-debug --timeout 3600 -e TEST_TIMEOUT_S=1500 \
+		-e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
@@ -184,6 +187,11 @@ fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings
 	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
 		pack(*map(pathlib.Path, sys.argv[1:]))' build/recording/with-background.spool \
 		fixtures/recordings/$(SCENARIO).spool.tar.xz
+	@$(BIN)/rcp-lab run --timing --out build/alone -e RUNS=without-background \
+		-e REQUESTS=4000 -e PRESET=null_blk $(SCENARIO)
+	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
+		pack(*map(pathlib.Path, sys.argv[1:]))' build/alone/without-background.spool \
+		fixtures/recordings/wal-alone.spool.tar.xz
 
 clean: ## remove build/, caches and .venv (the lab's cache outside the checkout stays)
 	rm -rf build dist .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

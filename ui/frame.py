@@ -50,7 +50,11 @@ def open_kept(path: Path) -> Recording:
 def _files() -> tuple[Path, Path | None]:
     """Let recordings be chosen of those offered."""
     started_with = given()
-    known = offered(started_with)
+    known = {
+        name: path
+        for name, path in offered(started_with).items()
+        if path in started_with or not studies.is_study(path)
+    }
     chosen = Path(web.choose("Recording", list(known), "file", words=_short(known)))
     second = str(started_with[1]) if len(started_with) > 1 else NO_OTHER
     others = [second, *(name for name in (NO_OTHER, *known) if name != second)]

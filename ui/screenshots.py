@@ -1,4 +1,4 @@
-"""Pictures of every screen for the documents, of the checked-in recording.
+"""Pictures of every screen for the documents, of what is checked in.
 
 python -m rcp.ui.screenshots docs/ui
 """
@@ -8,14 +8,25 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rcp.ui.browser import HEIGHT, WIDTH, chromium, page, served, settle
 from rcp.ui.source import demo_recording
 
+_ALONE = quote(str(demo_recording().with_name("wal-alone.spool.tar.xz")))
+_BESIDE = quote(str(demo_recording()))
+_SQL = """SELECT reason, count(*) AS waits, round(max(dur) / 1e6, 1) AS longest_ms
+FROM sleep WHERE reason IS NOT NULL GROUP BY ALL ORDER BY longest_ms DESC"""
 VIEWS = {
     "overview": ("/?slo=p99%3D10ms", "Over time"),
     "inversions": ("/inversions", "Ranked by p99 share"),
     "request": ("/request?request=1206", "Who waited for whom"),
+    "compare": (
+        f"/compare?file={quote(str(_ALONE))}&other={quote(str(demo_recording()))}",
+        "By reason",
+    ),
+    "tuning": ("/tuning", "What each knob bought"),
+    "sql": (f"/explore?sql={quote(_SQL)}", "files hold at most"),
 }
 _LONGEST = 4000
 """Height in pixels of the longest picture: whatever is further down is cut off."""

@@ -31,7 +31,12 @@ def base(is_dark: bool, height: int, **parts: Any) -> Spec:
                 "titleFontSize": 12,
                 "titleFontWeight": "normal",
             },
-            "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12},
+            "legend": {
+                "labelColor": ink,
+                "titleColor": ink,
+                "labelFontSize": 12,
+                "symbolBaseFillColor": ink,  # of shapes that have no colour of their own
+            },
             "text": {"color": ink, "fontSize": 12},
         },
         **parts,

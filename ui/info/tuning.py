@@ -93,6 +93,8 @@ class Told(NamedTuple):
     unit: str
     bounds: list[Bound]
     trials: list[Trial]
+    fresh: list[Trial]
+    """The runs that confirmed the winner."""
     effects: list[Effect]
     together: str
     causes: list[CauseOf]
@@ -174,6 +176,8 @@ def told(study: Study) -> Told:
     """Read a study."""
     read, verdict = _Study(study), study.verdict()
     text = str(explanation(study)["text"])
+    trials = [read.trial(row) for row in read.rows]
+    fresh = verdict.get("verdict", {}).get("runs", [])
     return Told(
         head=text.splitlines()[0],
         outcome=outcome_of(study),
@@ -182,7 +186,8 @@ def told(study: Study) -> Told:
         objective=read.objective.text,
         unit=read.objective.unit,
         bounds=[Bound(slo, bound_ns) for slo, bound_ns in read.bounds_ns.items()],
-        trials=[read.trial(row) for row in read.rows],
+        trials=trials,
+        fresh=[trial for trial in trials if trial.trial_id in fresh],
         effects=_effects(verdict),
         together=str(verdict.get("together", "")),
         causes=[CauseOf(number, *cause) for number, cause in study.causes()],

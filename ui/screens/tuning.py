@@ -166,13 +166,9 @@ def _best(found: Told) -> None:
     usual = next((trial for trial in found.trials if trial.phase == tuning.BASELINE), None)
     if usual is not None:
         web.say(f"As the machine is: {usual.figures}")
-    held = [
-        trial
-        for trial in found.trials
-        if trial.phase == "confirm" and trial.ratio is not None and trial.ratio <= 1
-    ]
-    if found.outcome == "met" and held:
-        web.say(f"The winner: {held[-1].figures}")
+    if found.outcome == "met" and found.fresh:
+        runs = " and ".join(trial.figures for trial in found.fresh)
+        web.say(f"With {found.fresh[0].set_shortly}, in fresh runs: {runs}")
 
 
 def screen(path: Path) -> None:

@@ -73,6 +73,16 @@ def test_a_knob_without_which_the_trial_failed_has_no_factor(found: Told) -> Non
     assert found.effects == [Effect("q", "1", "64", 5.0, 0.5), Effect("r", "1", "0", None, None)]
 
 
+def test_fresh_runs_are_the_winners_not_those_of_the_next_best(tmp_path: Path) -> None:
+    path = study_at(tmp_path / "study.duckdb", ends=False)
+    with Study.open(path, read_only=False) as study:
+        for number, queue in ((5, 1), (6, 1), (7, 2)):
+            study.add("confirm", "a fresh run", number, measured({"q": queue}, 9, 50e6))
+        study.decide("verdict", {"outcome": "met", "settings": {"q": 1}, "runs": [5, 6]})
+    with Study.open(path, read_only=True) as study:
+        assert [trial.trial_id for trial in told(study).fresh] == [5, 6]
+
+
 def test_writes_are_in_order(found: Told) -> None:
     assert found.writes == [
         Write(2, 0, "q", "1"),
