@@ -50,7 +50,7 @@ class Record:
 
     @property
     def dtype(self) -> np.dtype[np.void]:
-        """Packed little-endian layout; the C struct has no padding either (see ``c_struct``)."""
+        """Packed little-endian layout; the C struct of ``c_header`` has no padding either."""
         return np.dtype([(f.name, f.type) for f in self.fields])
 
     @property

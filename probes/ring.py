@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from rcp.probes.events import Record
 
-_HEADER_BYTES = 8
-
 
 class Ring:
     """Consumer side of one ring whose records all are ``record``."""

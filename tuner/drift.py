@@ -11,9 +11,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-EVERY = 8
-"""Trials between two baselines: an eighth of the budget, and no more than that is lost to drift."""
-
 # Runs of the same settings differ by about a tenth in a tail (docs/results/searches.md): a third is
 # three times that, and little enough to matter beside what knobs do.
 _LEAST = math.log(1.33)
@@ -39,11 +36,6 @@ class Drift:
         if self.drifted:
             return f"{told}: the machine has changed, compare with trials since then only"
         return f"{told}, within the {math.exp(self.threshold):.2f} times that runs differ by"
-
-
-def baseline_due(n_trials: int, every: int = EVERY) -> bool:
-    """Whether the next trial is to be the baseline, after *n_trials* of any kind."""
-    return n_trials % every == 0
 
 
 def drift(figures: Sequence[float]) -> Drift | None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 class Limits:
     """Trials of the search, and seconds of wall time for everything (None: no limit).
 
-    Every *baseline_every*-th trial of the search measures the machine as it was, to see drift;
-    *confirm_runs* fresh runs decide about a candidate; *record* asks for the causes. The winner is
-    run *n_again* times more, which decide about nothing: whether it holds is told.
+    After every *baseline_every* trials of the search one measures the machine as it was: no more
+    than these are lost to drift, at the price of one in nine. *confirm_runs* fresh runs decide
+    about a candidate; *record* asks for the causes. The winner is run *n_again* times more, which
+    decide about nothing: whether it holds is told.
     """
 
     n_trials: int = 24

@@ -22,11 +22,6 @@ class Thread:
     comm: str
     role: str
 
-    @property
-    def is_leader(self) -> bool:
-        """Tell whether the process is named after it."""
-        return self.tid == self.pid
-
 
 _TASKS = "SELECT utid, tid, pid, ppid, comm, role FROM task ORDER BY start_ns, utid"
 

@@ -27,6 +27,15 @@ def test_a_winner_has_been_confirmed_by_runs_that_did_not_choose_it(tmp_path: Pa
         assert verdict["objective"] == best
 
 
+def test_after_eight_trials_the_machine_is_measured_as_it_was(tmp_path: Path) -> None:
+    with tune(tmp_path / "s.duckdb", ToyMachine(), "p99=9ms") as study:
+        rows = [row for row in study.trials() if row.phase in ("baseline", "search")]
+    assert [row.phase for row in rows] == [
+        *("baseline", *["search"] * 8, "baseline", *["search"] * 2)
+    ]
+    assert all(row.asked == {} for row in rows if row.phase == "baseline")
+
+
 def test_what_each_knob_bought_is_told_as_factors_or_as_a_failure(tmp_path: Path) -> None:
     with tune(tmp_path / "s.duckdb", ToyMachine(), "p99=9ms") as study:
         tokens = study.verdict()["verdict"]["settings"]["iosched.tokens"]
