@@ -29,7 +29,9 @@ EXIT_UNMET = 1
 
 
 @click.command(short_help="Search for settings under which the SLOs hold.")
-@click.option("--slo", help="Bounds to reach, as in p999=50ms or p99=10ms@fsync,p999=1s.")
+@click.option(
+    "--slo", metavar="SLO", help="Bounds to reach, as in p999=50ms or p99=10ms@fsync,p999=1s."
+)
 @click.option(
     "--objective",
     default="background",
@@ -63,12 +65,30 @@ EXIT_UNMET = 1
     show_default=True,
     help="The lab's kernel.",
 )
-@click.option("-e", "parameters", multiple=True, metavar="KEY=VALUE", help="For the scenario.")
+@click.option(
+    "-e", "--env", "parameters", multiple=True, metavar="KEY=VALUE", help="For the scenario."
+)
 @click.option("--attach", type=click.IntRange(1), metavar="PID", help="Measure what runs already.")
-@click.option("--window", "window_s", type=DURATION, default="30s", help="How long, for --attach.")
-@click.option("--disk", help="The disk whose latency matters; default: the only one.")
-@click.option("--foreground", multiple=True, help="comm:GLOB, pid:N or cgroup:PATH; repeatable.")
-@click.option("--background", multiple=True, help="The same, of what nobody waits for.")
+@click.option(
+    "--window",
+    "window_s",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    help="How long, for --attach.",
+)
+@click.option(
+    "--disk", metavar="NAME", help="The disk whose latency matters; default: the only one."
+)
+@click.option(
+    "--foreground",
+    multiple=True,
+    metavar="RULE",
+    help="Tasks that users wait for: comm:GLOB, pid:N or cgroup:PATH; repeatable.",
+)
+@click.option(
+    "--background", multiple=True, metavar="RULE", help="The same for work nobody waits for."
+)
 @click.option(
     "--target",
     multiple=True,
@@ -109,11 +129,28 @@ EXIT_UNMET = 1
 )
 @click.option("--no-record", is_flag=True, help="Leave out recording the causes.")
 @click.option("--no-ablation", is_flag=True, help="Leave out what each knob bought.")
-@click.option("--timeout", "timeout_s", type=DURATION, default="15m", help="Of one trial.")
-@click.option("--journal", type=click.Path(path_type=Path), help="Folder of the knobs' journal.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=DURATION,
+    default="15m",
+    show_default=True,
+    help="Of one trial.",
+)
+@click.option(
+    "--journal",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the knobs' journal.  [default: /var/lib/rcp/tune]",
+)
 @click.option("-y", "--yes", is_flag=True, help="Allow values beyond the safe ranges.")
 @click.option(
-    "--format", "kind", type=click.Choice(["text", "json"]), default="text", help="Of the result."
+    "--format",
+    "kind",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the result: for people or programs.",
 )
 @click.argument("workload", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

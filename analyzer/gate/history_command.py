@@ -17,7 +17,7 @@ import click
     metavar="NAME[@KIND]",
     help="Which quantile: p99, or p999@fsync.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="SVG to write.")
+@click.option("--picture", type=click.Path(path_type=Path), help="SVG of it to write.")
 @click.option(
     "--format",
     "kind",
@@ -26,7 +26,7 @@ import click
     show_default=True,
     help="How to print.",
 )
-def history(folder: Path, quantile: str, plot: Path | None, kind: str) -> None:
+def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> None:
     """Show a quantile over all saves of a baseline, and where it changed for good.
 
     Small regressions, each within its limit, add up: change points (PELT) over the saves find
@@ -34,7 +34,7 @@ def history(folder: Path, quantile: str, plot: Path | None, kind: str) -> None:
 
     \b
     Examples:
-      rcp-trace gate history ci/baseline --quantile p999 --plot p999.svg
+      rcp-trace gate history ci/baseline --quantile p999 --picture p999.svg
     """
     from rcp.analyzer.gate import history as histories
     from rcp.analyzer.gate.checking import told_in_a_line
@@ -45,8 +45,8 @@ def history(folder: Path, quantile: str, plot: Path | None, kind: str) -> None:
         name, at, of = quantile.partition("@")
         (asked,) = slo.parse(f"{name}=1ns{at}{of}")
         found = histories.read(folder, asked, quantile)
-        if plot:
-            plot.write_text(histories.svg(found), encoding="utf-8")
+        if picture:
+            picture.write_text(histories.svg(found), encoding="utf-8")
     changed = {drift.point: drift for drift in found.drifts}
     if kind == "json":
         told = {

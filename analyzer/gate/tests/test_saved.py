@@ -112,7 +112,7 @@ def test_history_lists_saves_and_draws_them(
             *("save", *make_runs(f"s{number}", 3, factor, 2000), "-o", base),
             *("--label", f"v{number}"),
         )
-    text = gate("history", base, "--plot", plot).stdout
+    text = gate("history", base, "--picture", plot).stdout
     assert "v3" in text
     assert text.count("from here on") == 1
     assert plot.read_text().count("<circle") == 6
