@@ -15,8 +15,8 @@ from rcp.analyzer.diff_command import diff
 from rcp.analyzer.export.command import export
 from rcp.analyzer.gate.command import gate
 from rcp.analyzer.roles_command import roles
-from rcp.probes.cli import doctor, live_command_of, record_command
-from rcp.probes.live_cli import Analysis
+from rcp.probes.cli import doctor, record_command
+from rcp.probes.live_cli import Analysis, live_command
 from rcp.probes.spool import PACKED_SUFFIX, Spool, SpoolError
 from rcp.ui.command import explore
 
@@ -252,9 +252,8 @@ def _live_text(told: dict[str, Any]) -> str:
     return as_text(told)
 
 
-_record = record_command(_load_recorded)
-main.add_command(_record)
-main.add_command(live_command_of(_record, Analysis(_analyse, _live_text)))
+main.add_command(record_command(_load_recorded))
+main.add_command(live_command(Analysis(_analyse, _live_text)))
 main.add_command(doctor)
 main.add_command(export)
 main.add_command(diff)

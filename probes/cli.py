@@ -6,18 +6,15 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rcp.probes.active import missing_probes, without
-from rcp.probes.attach import import_bcc
+from rcp.probes.cli_error import USER_ERRORS, fail, say
 from rcp.probes.cmdlines import cmdline_option
-from rcp.probes.containers import container_cgroup
 from rcp.probes.doctor import as_text, diagnose
-from rcp.probes.durations import DurationError, option_ns
-from rcp.probes.features import RecordError, read_features, require
 from rcp.probes.flight_cli import (
     clear_dumps,
     flight_options,
@@ -25,18 +22,10 @@ from rcp.probes.flight_cli import (
     numbered,
     spool_of,
 )
-from rcp.probes.live_cli import Analysis, live_command
-from rcp.probes.points import FORMS, resolve_requests
-from rcp.probes.probe import DEFAULT_SYSCALLS
-from rcp.probes.program import Cgroup, GlobError, Options, Target, compile_globs
+from rcp.probes.look import look, look_options
 from rcp.probes.record import Ended, Plan, record
-from rcp.probes.role_profiles import profiles
-from rcp.probes.roles import RuleError, cgroup_of, require_pid, resolve_rules, with_descendants
 from rcp.probes.spool import SpoolError
 from rcp.probes.telling import cost_text
-from rcp.probes.triggers import TriggerError
-
-_USER_ERRORS = (RecordError, RuleError, GlobError, SpoolError, TriggerError, DurationError)
 
 Loader = Callable[[Path, Path], None]
 """Loads a spool folder into a new store file."""
@@ -62,10 +51,6 @@ Examples:
 """
 
 
-def _say(text: str) -> None:
-    click.echo(f"rcp-trace: {text}", err=True)
-
-
 def _show_progress(n_records: int, n_bytes: int) -> None:
     """Keep one line up to date for somebody who watches; a log would fill with it."""
     if sys.stderr.isatty():
@@ -73,47 +58,16 @@ def _show_progress(n_records: int, n_bytes: int) -> None:
         click.echo(f"\r{text}  ", nl=False, err=True)
 
 
-def _fail(message: str, code: int = 2) -> None:
-    click.echo(f"rcp-trace: error: {message}", err=True)
-    sys.exit(code)
-
-
-def _target_cgroup(options: dict[str, Any]) -> Cgroup | None:
-    if options["container"] and options["cgroup"]:
-        raise RuleError("--container and --cgroup are two ways to say one thing: give one.")
-    if options["container"]:
-        return cgroup_of(container_cgroup(options["container"]))
-    return cgroup_of(options["cgroup"]) if options["cgroup"] else None
-
-
 def _plan(options: dict[str, Any], output: Path) -> Plan:
-    """Check everything that can be checked before anything is started."""
-    features = without(read_features(), options["without"])
-    require(features)
-    import_bcc()
-    for probe in missing_probes(features):
-        _say(f"the probe {probe.name} is left out here: {probe.without}.")
-    assert features.tracefs is not None  # require() made sure
-    target = Target(
-        pids=with_descendants(require_pid(pid) for pid in options["pid"]),
-        comms=tuple(options["comm"]),
-        cgroup=_target_cgroup(options),
-        command=bool(options["command"]),
-    )
-    compile_globs(target.comms)
-    min_wait_ns = option_ns("--min-wait", options["min_wait"]) if options["min_wait"] else 0
-    requests = resolve_requests(options["request"], features.tracefs, target.pids)
-    return Plan(
-        spool=output,
-        options=Options(target, requests, min_wait_ns=min_wait_ns),
-        features=features,
-        roles=resolve_rules(options["foreground"], options["background"], options["profile"]),
+    plan = look(output, options, at_command=bool(options["command"]))
+    return replace(
+        plan,
         duration_s=options["duration"],
         command=list(options["command"]),
         max_bytes=options["max_spool"] << 20,
         progress=_show_progress,
         max_cpu=options["max_cpu"] / 100 if options["max_cpu"] else None,
-        flight=flight_plan(options, output, requests.names.values()),
+        flight=flight_plan(options, output, plan.options.requests.names.values()),
         cmdline=options["cmdline"],
     )
 
@@ -141,11 +95,11 @@ def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
     lost = f", {ended.n_lost} lost" if ended.n_lost else ", none lost"
     if sys.stderr.isatty():
         click.echo(err=True)
-    _say(f"ended ({ended.why}: {ended.detail}); {ended.n_records} events{lost}.")
+    say(f"ended ({ended.why}: {ended.detail}); {ended.n_records} events{lost}.")
     if ended.cost:
-        _say(f"cost: {cost_text(ended.cost)}.")
+        say(f"cost: {cost_text(ended.cost)}.")
     if ended.why == "disk":
-        _fail(
+        fail(
             f"{ended.detail}; what was recorded is in {spool}: free some space, then run "
             f"`rcp-trace recover {spool}`.",
             code=1,
@@ -154,64 +108,37 @@ def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
         _finish_dumps(ended, output, load)
     else:
         _load(spool, output, load)
-        _say(f"see it with `rcp-trace report {output}`.")
+        say(f"see it with `rcp-trace report {output}`.")
     sys.exit(ended.status)
 
 
 def _load(spool: Path, output: Path, load: Loader) -> None:
     if output != spool:
-        _say(f"loading into {output}…")
+        say(f"loading into {output}…")
         load(spool, output)
         shutil.rmtree(spool)
 
 
 def _finish_dumps(ended: Ended, output: Path, load: Loader) -> None:
     if not ended.dumps:
-        _say("nothing fired, so nothing was written; SIGUSR1 writes the window at any time.")
+        say("nothing fired, so nothing was written; SIGUSR1 writes the window at any time.")
     for number, spool in enumerate(ended.dumps, 1):
         _load(spool, numbered(output, number), load)
     if ended.dumps:
-        _say(f"see the first with `rcp-trace report {numbered(output, 1)}`.")
+        say(f"see the first with `rcp-trace report {numbered(output, 1)}`.")
 
 
 def record_command(load: Loader) -> click.Command:
     """Return ``rcp-trace record``; ``load`` turns the finished spool into the store."""
 
     @click.command("record", help=_RECORD_HELP, short_help="Record what holds up requests.")
-    @click.option("-p", "--pid", type=int, multiple=True, help="Target process, with children.")
-    @click.option("--comm", multiple=True, metavar="GLOB", help="Target threads by name.")
-    @click.option("--cgroup", metavar="PATH", help="Target cgroup (v2), with its children.")
-    @click.option(
-        "--container", metavar="NAME", help="Target container, by name or beginning of its id."
-    )
+    @look_options
     @click.option(
         "-d",
         "--duration",
         type=click.FloatRange(min=0.0, min_open=True),
         metavar="SECS",
         help="Stop after this many seconds.",
-    )
-    @click.option(
-        "--foreground",
-        multiple=True,
-        metavar="RULE",
-        help="comm:GLOB, pid:N, cgroup:PATH or cmdline:REGEX; default: the targets.",
-    )
-    @click.option(
-        "--background", multiple=True, metavar="RULE", help="The same for work nobody waits for."
-    )
-    @click.option(
-        "--profile",
-        multiple=True,
-        metavar="NAME",
-        help=f"Roles of a database's threads: {', '.join(profiles())}.",
-    )
-    @click.option(
-        "--request",
-        multiple=True,
-        metavar="[NAME=]SPEC",
-        help=f"What counts as a request: {FORMS}. Without any syscall:, these are recorded "
-        f"too, inside the others: {' '.join(DEFAULT_SYSCALLS)}; syscall:none turns them off.",
     )
     @click.option(
         "-o",
@@ -231,9 +158,6 @@ def record_command(load: Loader) -> click.Command:
         help="Stop once the spool has grown to this; with --keep, keep less.",
     )
     @click.option(
-        "--min-wait", metavar="TIME", help="Leave out waits shorter than TIME (20us): they cost."
-    )
-    @click.option(
         "--max-cpu",
         type=click.FloatRange(min=0.0, min_open=True),
         metavar="PCT",
@@ -241,12 +165,6 @@ def record_command(load: Loader) -> click.Command:
     )
     @flight_options
     @cmdline_option
-    @click.option(
-        "--without",
-        multiple=True,
-        metavar="PROBE",
-        help="Record as on a kernel that lacks this probe or kernel hook; see rcp-trace doctor.",
-    )
     @click.option("-f", "--force", is_flag=True, help="Replace FILE when it exists.")
     @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD [ARG]…]")
     def command(output: Path, force: bool, **options: Any) -> None:
@@ -255,22 +173,13 @@ def record_command(load: Loader) -> click.Command:
             if plan.flight:
                 clear_dumps(output, force)
             plan.spool = _spool_path(output, force)
-            ended = record(plan, _say)
-        except _USER_ERRORS as error:
-            _fail(str(error))
+            ended = record(plan, say)
+        except USER_ERRORS as error:
+            fail(str(error))
         else:
             _finish(ended, output, plan, load)
 
     return command
-
-
-def live_command_of(record: click.Command, analysis: Analysis) -> click.Command:
-    """Return ``rcp-trace live``, which looks at what ``record`` could be told to."""
-
-    def plan(options: dict[str, Any]) -> Plan:
-        return _plan(options, Path("live"))
-
-    return live_command(record, plan, analysis, _fail, _USER_ERRORS)
 
 
 @click.command("doctor", short_help="Tell whether this machine can record.")

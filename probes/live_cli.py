@@ -9,24 +9,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
 from rcp.probes.attach import Probes
-from rcp.probes.cmdlines import FULL
+from rcp.probes.cli_error import USER_ERRORS, fail, say
 from rcp.probes.durations import DurationError, option_ns
 from rcp.probes.live import Interval, Live, LivePlan
+from rcp.probes.look import look, look_options
 from rcp.probes.record import Plan, describe
 from rcp.probes.signals import Signals
 from rcp.probes.spool import Spool
 
-# What record takes and a table that is only looked at has no use for.
-_OF_RECORD_ONLY = (
-    *("output", "force", "duration", "max_spool", "max_cpu", "command", "cmdline"),
-    *("keep", "when", "after", "max_dumps"),
-)
 _SHORTEST_INTERVAL_NS = 500_000_000
+_NO_SPOOL = Path("live")  # nothing is written
 
 _HELP = """Show what holds up requests now, like top.
 
@@ -81,7 +79,7 @@ def _show(told: dict[str, Any], form: str, analysis: Analysis) -> None:
 def _watch(plan: Plan, live_plan: LivePlan, form: str, analysis: Analysis) -> None:
     signals = Signals()
     with signals.caught():
-        click.echo("rcp-trace: compiling the probes (usually 2-10 s)…", err=True)
+        say("compiling the probes (usually 2-10 s)…")
         with Probes(plan.options, plan.features, os.getpid()) as probes:
             live = Live(probes, describe(plan), live_plan, signals)
             for interval in live.intervals():
@@ -90,15 +88,37 @@ def _watch(plan: Plan, live_plan: LivePlan, form: str, analysis: Analysis) -> No
                 live.took(cpu_s)
 
 
-def live_command(
-    record: click.Command,
-    make_plan: Callable[[dict[str, Any]], Plan],
-    analysis: Analysis,
-    fail: Callable[[str], None],
-    user_errors: tuple[type[Exception], ...],
-) -> click.Command:
-    """Return ``rcp-trace live``, with the options of ``record`` that choose what to look at."""
+def live_command(analysis: Analysis) -> click.Command:
+    """Return ``rcp-trace live``, which looks at what ``record`` could be told to."""
 
+    @click.command("live", help=_HELP, short_help="Show what holds up requests now.")
+    @look_options
+    @click.option(
+        "--interval",
+        metavar="TIME",
+        default="2",
+        show_default=True,
+        help="Length of an interval: seconds, or with a unit.",
+    )
+    @click.option(
+        "--count", type=click.IntRange(min=1), help="End after this many; default: Ctrl-C."
+    )
+    @click.option(
+        "--max-cpu",
+        type=click.FloatRange(min=0.0, min_open=True),
+        metavar="PCT",
+        default=10.0,
+        show_default=True,
+        help="Lengthen the interval when analysing takes more of one CPU than this.",
+    )
+    @click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="A table, or one JSON object a line.",
+    )
     def command(
         interval: str, count: int | None, max_cpu: float, form: str, **options: Any
     ) -> None:
@@ -106,47 +126,9 @@ def live_command(
             interval_ns = option_ns("--interval", interval, bare_seconds=True)
             if interval_ns < _SHORTEST_INTERVAL_NS:
                 raise DurationError(f"--interval {interval!r}: give at least 0.5 s.")
-            unused: dict[str, Any] = dict.fromkeys(
-                ("duration", "max_cpu", "keep", "after", "max_dumps")
-            )
-            unused |= {"when": (), "command": (), "max_spool": 1, "cmdline": FULL}
-            plan = make_plan({**options, **unused})
+            plan = look(_NO_SPOOL, options)
             _watch(plan, LivePlan(interval_ns, count, max_cpu / 100), form, analysis)
-        except user_errors as error:
+        except USER_ERRORS as error:
             fail(str(error))
 
-    own = [
-        click.Option(
-            ["--interval"],
-            metavar="TIME",
-            default="2",
-            show_default=True,
-            help="Length of an interval: seconds, or with a unit.",
-        ),
-        click.Option(
-            ["--count"], type=click.IntRange(min=1), help="End after this many; default: Ctrl-C."
-        ),
-        click.Option(
-            ["--max-cpu"],
-            type=click.FloatRange(min=0.0, min_open=True),
-            metavar="PCT",
-            default=10.0,
-            show_default=True,
-            help="Lengthen the interval when analysing takes more of one CPU than this.",
-        ),
-        click.Option(
-            ["--format", "form"],
-            type=click.Choice(["text", "json"]),
-            default="text",
-            show_default=True,
-            help="A table, or one JSON object a line.",
-        ),
-    ]
-    shared = [parameter for parameter in record.params if parameter.name not in _OF_RECORD_ONLY]
-    return click.Command(
-        "live",
-        callback=command,
-        params=[*shared, *own],
-        help=_HELP,
-        short_help="Show what holds up requests now.",
-    )
+    return command

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from click.testing import CliRunner
 
-from rcp.probes.cli import live_command_of, record_command
 from rcp.probes.events import IO, RECORDS, REQUEST, SLEEP, TASK
-from rcp.probes.live_cli import Analysis
+from rcp.probes.live_cli import Analysis, live_command
 from rcp.probes.spool import Spool, SpoolWriter, open_spool
 
 if TYPE_CHECKING:
@@ -221,9 +220,8 @@ def live() -> dict[str, Any]:
         writer.close({"why": "interval"})
         return {}
 
-    record = record_command(lambda _spool, _output: None)
     done = CliRunner().invoke(
-        live_command_of(record, Analysis(write, lambda told: f"{json.dumps(told)}\n")),
+        live_command(Analysis(write, lambda told: f"{json.dumps(told)}\n")),
         [
             *("--comm", "waiter", "--background", "comm:holder", "--request", "flock"),
             *("--interval", "4", "--count", "3", "--max-cpu", "50"),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner, Result
 
-from rcp.probes import cli
+from rcp.probes import cli, look
 from rcp.probes.cost import Cost
 from rcp.probes.features import Features
 from rcp.probes.record import Ended, Plan
@@ -34,8 +34,8 @@ def recorder(
             dump.mkdir()
         return ended
 
-    monkeypatch.setattr(cli, "read_features", lambda: state.features)
-    monkeypatch.setattr(cli, "import_bcc", lambda: None)
+    monkeypatch.setattr(look, "read_features", lambda: state.features)
+    monkeypatch.setattr(look, "import_bcc", lambda: None)
     monkeypatch.setattr(cli, "record", record)
     return state
 

@@ -9,10 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.probes import live
-from rcp.probes.cli import live_command_of, record_command
 from rcp.probes.events import IO, REQUEST, SLEEP, TASK
 from rcp.probes.live import History, Live, LivePlan
-from rcp.probes.live_cli import Analysis
+from rcp.probes.live_cli import Analysis, live_command
 from rcp.probes.signals import Signals
 
 if TYPE_CHECKING:
@@ -139,8 +138,7 @@ def test_a_signal_ends_it(source: "ArraySource", clock: "Clock", signals: Signal
 
 
 def run(*arguments: str) -> Result:
-    record = record_command(lambda spool, output: None)
-    command = live_command_of(record, Analysis(lambda spool: {}, lambda told: ""))
+    command = live_command(Analysis(lambda spool: {}, lambda told: ""))
     return CliRunner().invoke(command, arguments)
 
 
