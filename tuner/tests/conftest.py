@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.fake_machine import FakeMachine, fake_machine
 from rcp.tuner.tests.toy import ToyMachine, tune
 
 
@@ -23,3 +24,15 @@ def toy_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("toy") / "toy.duckdb"
     tune(path, ToyMachine(), "p99=9ms").close()
     return path
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> FakeMachine:
+    """A machine of files with the patched kernel's knobs."""
+    return fake_machine(tmp_path / "machine", patched=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a session keeps its journal."""
+    return tmp_path / "journal"

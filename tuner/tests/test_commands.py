@@ -22,11 +22,6 @@ def machine(tmp_path: Path) -> FakeMachine:
     return fake_machine(tmp_path / "machine", patched=False)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "journal"
-
-
 def restored(machine: FakeMachine, folder: Path, *options: str) -> Result:
     return CliRunner().invoke(restore, ["--journal", str(folder), *options], obj=machine)
 

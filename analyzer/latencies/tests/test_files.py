@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rcp.analyzer.latencies.files import Growing, open_latencies
 from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.tests.written import FILES
 
 FIO = "1, 20000, 0, 4096, 0, 0\n2, 30000, 1, 4096, 0, 0\n9, 25000, 0, 4096, 8192, 0\n"
 
@@ -180,3 +182,18 @@ def test_a_growing_file_that_was_cut_is_told(tmp_path: Path) -> None:
     with pytest.raises(LatencyError) as error:
         growing.poll()
     assert str(error.value) == f"{path} was cut while it was read: let nothing rotate it."
+
+
+def test_every_file_is_read_or_refused() -> None:
+    names = [
+        path for path in FILES.rglob("*") if path.is_file() and path.suffix in (".log", ".json")
+    ]
+    assert len(names) > 15
+    for path in names:
+        try:
+            latencies = open_latencies(path)
+        except LatencyError as error:
+            assert str(error).startswith(str(path))
+            continue
+        for times in latencies.by_kind.values():
+            assert times.dtype == np.int64

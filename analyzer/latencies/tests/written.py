@@ -1,0 +1,26 @@
+"""What the programs in fixtures/latencies wrote, for tests to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rcp.analyzer.latencies.files import open_latencies
+from rcp.analyzer.latencies.latency import Latencies, LatencyError
+from rcp.analyzer.latencies.slo import measure, parse
+
+FILES = Path(__file__).parents[3] / "fixtures/latencies"
+
+
+def value_ns(latencies: Latencies, text: str) -> int:
+    """Return what the SLO *text* bounds."""
+    (slo,) = parse(text)
+    return measure(slo, latencies).value_ns
+
+
+def refusal(path: Path | str) -> str:
+    """Return why a file is not read."""
+    with pytest.raises(LatencyError) as error:
+        open_latencies(path)
+    return str(error.value)
