@@ -190,7 +190,7 @@ def path(file: Path, request_id: str, kind: str) -> None:
             known = f"request ids go from {first} to {last}" if last else "it has no requests"
             raise CliError(f"{file} has no request {request_id}: {known}.")
         if kind == "text":
-            lines = [render.request_line(found)]
+            lines = render.request_text(found)
             lines += render.held_up_text(reports.held_up(store, found.request_id))
             lines += render.story_text(story.tell(store, found.request_id, limit=None))
             click.echo("\n".join(lines))

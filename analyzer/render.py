@@ -23,6 +23,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, _SECTION_WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+
+
 def story_text(lines: Iterable[StoryLine]) -> list[str]:
     """Return a story: offset, duration, and what happened, indented by depth."""
     out = []
@@ -36,7 +42,7 @@ def story_text(lines: Iterable[StoryLine]) -> list[str]:
     return out
 
 
-def request_line(request: Request) -> str:
+def request_text(request: Request) -> list[str]:
     """Return one sentence on a request."""
     held = ""
     if request.inverted_ns and request.dur_ns:
@@ -45,9 +51,10 @@ def request_line(request: Request) -> str:
             f"({percent(request.inverted_ns / request.dur_ns)}) of it held up"
         )
     took = f"took {duration(request.dur_ns)}" if request.dur_ns is not None else "did not finish"
-    return (
+    return _wrapped(
         f"request {request.request_id}: {request.name} by {request.comm} "
-        f"(tid {request.tid}, {request.role}) {took}{held}"
+        f"(tid {request.tid}, {request.role}) {took}{held}",
+        rest="  ",
     )
 
 
@@ -108,12 +115,6 @@ def _waits(report: Report) -> Iterator[str]:
     yield from table(names, rows, left=2) if rows else ["nothing recorded"]
 
 
-def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, _SECTION_WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
-
-
 _RULE_MAX = 40  # characters; the head of the report has the rules whole
 
 
@@ -159,7 +160,7 @@ def _worst(report: Report) -> Iterator[str]:
     if report.worst is None:
         yield "no request was recorded"
         return
-    yield from _wrapped(request_line(report.worst), rest="  ")
+    yield from request_text(report.worst)
     yield from held_up_text(report.held_up)
     yield from story_text(report.story)
 

@@ -231,7 +231,7 @@ def told(store: Store, request_id: int) -> str:
     if found is None:
         return ""
     head = report.header(store, report.facts(store))
-    lines = [f"{head.host}, kernel {head.kernel}, {head.clock}", render.request_line(found)]
+    lines = [f"{head.host}, kernel {head.kernel}, {head.clock}", *render.request_text(found)]
     lines += render.held_up_text(report.held_up(store, request_id))
     lines += render.story_text(story.tell(store, request_id))
     return "\n".join(lines)
