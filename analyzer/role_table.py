@@ -1,4 +1,4 @@
-"""``rcp-trace roles``: whose work the tasks of a recording do, and changing it."""
+"""Whose work the tasks of a recording do, as ``rcp-trace roles`` prints it."""
 
 from __future__ import annotations
 

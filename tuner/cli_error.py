@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO, Any
 
-from rcp.tuner.command import CliError
+import click
+
+EXIT_ERROR = 2
+
+
+class CliError(click.ClickException):
+    """What went wrong, in one line: the thing, the fault, the remedy."""
+
+    exit_code = EXIT_ERROR
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print ``rcp-tune: error: …`` on stderr."""
+        message = " ".join(self.format_message().split()).rstrip(".")
+        click.echo(f"rcp-tune: error: {message}.", file=file or sys.stderr)
 
 
 @contextmanager

@@ -1,27 +1,14 @@
-"""What the commands of ``rcp-tune`` have in common: errors in one line, and the machine."""
+"""What commands of ``rcp-tune`` have in common: how they end, and the machine."""
 
 from __future__ import annotations
 
-import sys
-from typing import IO, Any
+from typing import Any
 
 import click
 
+from rcp.tuner.cli_error import CliError
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.tree import Tree
-
-EXIT_ERROR = 2
-
-
-class CliError(click.ClickException):
-    """What went wrong, in one line: the thing, the fault, the remedy."""
-
-    exit_code = EXIT_ERROR
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print ``rcp-tune: error: …`` on stderr."""
-        message = " ".join(self.format_message().split()).rstrip(".")
-        click.echo(f"rcp-tune: error: {message}.", file=file or sys.stderr)
 
 
 class TuneCommand(click.Command):

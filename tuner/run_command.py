@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rcp.tuner.cli_error import one_line_errors
-from rcp.tuner.command import CliError
+from rcp.tuner.cli_error import CliError, one_line_errors
 from rcp.tuner.durations import DURATION
 
 if TYPE_CHECKING:
