@@ -18,33 +18,32 @@ from rcp.tuner.source import OUT_PLACEHOLDER, RECORDING, Source, parse_source
 _WORDS: tuple[Literal["auto", "rcp", "stock"], ...] = ("auto", "rcp", "stock")
 
 
+def _rule(noun: str, text: str) -> tuple[str, str]:
+    kind, _, value = text.partition(":")
+    is_known = kind in ("comm", "cgroup") or (kind == "pid" and value.isdigit())
+    if not is_known or not value.strip("/"):
+        raise TuneError(f"bad {noun} {text!r}: write comm:GLOB, pid:N or cgroup:PATH")
+    return kind, value
+
+
 def group_of(rules: Sequence[str]) -> Group:
     """Return the tasks that *rules* (``comm:GLOB``, ``pid:N``, ``cgroup:PATH``) name."""
     comms: list[str] = []
     pids: list[int] = []
     cgroup = ""
-    for rule in rules:
-        kind, _, value = rule.partition(":")
-        if kind == "comm" and value:
+    for kind, value in (_rule("group", rule) for rule in rules):
+        if kind == "comm":
             comms.append(value)
-        elif kind == "pid" and value.isdigit():
+        elif kind == "pid":
             pids.append(int(value))
-        elif kind == "cgroup" and value.strip("/"):
-            cgroup = value.strip("/")
         else:
-            raise TuneError(f"bad group {rule!r}: write comm:GLOB, pid:N or cgroup:PATH")
+            cgroup = value.strip("/")
     return Group(tuple(comms), tuple(pids), cgroup)
 
 
 def _target(rule: str) -> list[str]:
     """Return the options of rcp-trace record that say the same; raises TuneError."""
-    kind, _, value = rule.partition(":")
-    if (
-        kind not in ("comm", "pid", "cgroup")
-        or not value
-        or (kind == "pid" and not value.isdigit())
-    ):
-        raise TuneError(f"bad target {rule!r}: write comm:GLOB, pid:N or cgroup:PATH")
+    kind, value = _rule("target", rule)
     return [f"--{kind}", value]
 
 
