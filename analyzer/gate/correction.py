@@ -51,14 +51,10 @@ def corrected(latencies: Latencies, interval_ns: int) -> Latencies:
         by_kind={},
         histograms={kind: put_back(table) for kind, table in tables.items()},
         # What counts without a kind keeps being apart from the kinds inside it.
-        outermost=None if whole is None else _single(put_back(histogram_of(whole))),
+        outermost=None if whole is None else put_back(histogram_of(whole)).each(),
         open_loop=True,
         warnings=(
             *latencies.warnings,
             f"{latencies.source}: corrected for what a closed loop left out, by estimate",
         ),
     )
-
-
-def _single(table: Histogram) -> Times:
-    return np.repeat(table.values_ns, np.diff(table.cumulative, prepend=0))

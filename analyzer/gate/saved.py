@@ -20,7 +20,7 @@ import numpy as np
 from rcp.analyzer.arrow import Column
 from rcp.analyzer.gate import causes
 from rcp.analyzer.gate.host import Facts
-from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Times, histogram_of
+from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, histogram_of
 from rcp.analyzer.store import Store, StoreError
 
 VERSION = 1
@@ -124,13 +124,9 @@ def _run(folder: Path, told: Mapping[str, Any]) -> Saved:
         histograms=tables,
         open_loop=told["open_loop"],
         warnings=tuple(told["warnings"]),
-        outermost=None if whole is None else _single(whole),
+        outermost=None if whole is None else whole.each(),
     )
     return Saved(latencies, told["host"], told["lost_ppm"], windows)
-
-
-def _single(table: Histogram) -> Times:
-    return np.repeat(table.values_ns, np.diff(table.cumulative, prepend=0))
 
 
 def _tables(latencies: Latencies) -> dict[str, Histogram]:

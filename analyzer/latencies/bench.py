@@ -6,8 +6,6 @@ python -m rcp.analyzer.latencies.bench [--rows N] [--runs N] [--json]
 from __future__ import annotations
 
 import json
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +16,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.bench import host_facts
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.slo import measure, parse
 
@@ -76,16 +75,6 @@ def measure_reading(rows: int, runs: int) -> list[dict[str, Any]]:
     return found
 
 
-def _host() -> dict[str, Any]:
-    return {
-        "n_cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "load_average": round(os.getloadavg()[0], 1),
-    }
-
-
 @click.command()
 @click.option("--rows", type=click.IntRange(10_000), default=ROWS, show_default=True, help="Lines.")
 @click.option(
@@ -96,7 +85,7 @@ def main(rows: int, runs: int, as_json: bool) -> None:
     """Measure reading latencies from files of each format that can be long."""
     results = measure_reading(rows, runs)
     if as_json:
-        click.echo(json.dumps({"host": _host(), "results": results}, indent=1))
+        click.echo(json.dumps({"host": host_facts(), "results": results}, indent=1))
         return
     for result in results:
         click.echo(

@@ -42,6 +42,10 @@ class Histogram:
         """How many requests there were."""
         return int(self.cumulative[-1]) if len(self.cumulative) else 0
 
+    def each(self) -> Times:
+        """Return every latency, as what it was counted as."""
+        return np.repeat(self.values_ns, np.diff(self.cumulative, prepend=0))
+
 
 @dataclass(frozen=True)
 class Points:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rcp.analyzer.latencies.files import open_latencies
-from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.tests.written import refusal
 from rcp.analyzer.store import Store
 
 CSV = "when,latency_us,size\n1,20,4096\n2,30.5,4096\n3,7,512\n"
@@ -17,12 +17,6 @@ CSV = "when,latency_us,size\n1,20,4096\n2,30.5,4096\n3,7,512\n"
 def write(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
-
-
-def refusal(path: Path | str, unit: str | None = None) -> str:
-    with pytest.raises(LatencyError) as error:
-        open_latencies(path, unit=unit)
-    return str(error.value)
 
 
 def test_the_one_column_with_a_unit_is_the_latency(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.files import open_latencies
-from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.analyzer.latencies.slo import measure, parse
+from rcp.analyzer.latencies.tests.written import refusal
 
 PRECISION = 1e-3  # three significant digits
 
@@ -43,12 +43,6 @@ def write_log(path: Path, parts: list[list[int]], heading: str = "", tag: str = 
     tagged = [f"Tag={tag},{line}" if tag and line[0].isdigit() else line for line in lines]
     path.write_text("\n".join(tagged) + "\n")
     return path
-
-
-def refusal(path: Path, unit: str | None = None) -> str:
-    with pytest.raises(LatencyError) as error:
-        open_latencies(path, unit=unit)
-    return str(error.value)
 
 
 @settings(max_examples=20)

@@ -19,8 +19,8 @@ def value_ns(latencies: Latencies, text: str) -> int:
     return measure(slo, latencies).value_ns
 
 
-def refusal(path: Path | str) -> str:
+def refusal(path: Path | str, unit: str | None = None) -> str:
     """Return why a file is not read."""
     with pytest.raises(LatencyError) as error:
-        open_latencies(path)
+        open_latencies(path, unit=unit)
     return str(error.value)
