@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rcp.analyzer.child import run_child
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.raw import RawTrial, describe_file, trial_file
@@ -51,11 +52,14 @@ class LabMachine:
                 command += ["--input", str(prepared)]
             for pair in self.parameters:
                 command += ["-e", pair]
-            done = subprocess.run(
-                [*command, self.scenario], capture_output=True, text=True, check=False
-            )
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+            said = Path(scratch) / "stderr.txt"
+            with said.open("wb") as stderr:
+                status = run_child(
+                    [*command, self.scenario], stdout=subprocess.DEVNULL, stderr=stderr
+                )
+            lines = said.read_text(errors="replace").strip().splitlines()
+        if status != 0:
+            lines = lines or [f"exit status {status}"]
             fault = lines[-1].removeprefix("rcp-lab: error: ").removeprefix("rcp-tune: error: ")
             raise TuneError(f"{self.scenario} in the lab: {fault}")
         return time.monotonic() - started

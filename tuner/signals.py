@@ -23,7 +23,9 @@ class Signals:
     def install(self) -> None:
         """Take the signals over; only the main thread can, others have none to fear."""
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+            # What nohup ignores stays ignored.
+            ours = [n for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+            self._before = {number: signal.signal(number, self._on_signal) for number in ours}
 
     def remove(self) -> None:
         """Give them back."""

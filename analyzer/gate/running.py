@@ -6,13 +6,13 @@ On this machine, or each run in a guest of the lab in virtual time, where one ru
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rcp.analyzer.child import run_child
 from rcp.analyzer.gate import host
 from rcp.analyzer.gate.side import Reading, Run, read_run
 from rcp.analyzer.latencies.latency import LatencyError
@@ -79,20 +79,14 @@ def _call(
 ) -> None:
     output = folder / _STDOUT
     with output.open("wb") as stdout, (folder / "stderr.txt").open("wb+") as stderr:
-        # A group of its own, so that a run which takes too long ends with its children.
-        process = subprocess.Popen(
-            words, stdout=stdout, stderr=stderr, env=dict(environment), start_new_session=True
-        )
         try:
-            status = process.wait(timeout_s)
-        except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise LatencyError(
-                    f"{named} took longer than {timeout_s:g} s: give it longer with --timeout."
-                ) from error
-            raise
+            status = run_child(
+                words, stdout=stdout, stderr=stderr, env=environment, timeout_s=timeout_s
+            )
+        except subprocess.TimeoutExpired as error:
+            raise LatencyError(
+                f"{named} took longer than {timeout_s:g} s: give it longer with --timeout."
+            ) from error
         stderr.seek(0)
         lines = stderr.read().decode(errors="replace").strip().splitlines()
     if status != 0:

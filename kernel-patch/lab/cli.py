@@ -41,8 +41,18 @@ class _Command(click.Command):
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
+    # Whoever ends a group of processes and each of them signals twice; once must be enough.
+    for again in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(again, signal.SIG_IGN)
     # As an exception, so that QEMU and temporary files go the way they go on Ctrl-C.
     sys.exit(128 + number)
+
+
+def _catch() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # What nohup ignores stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminated)
 
 
 @click.group(context_settings=_CONTEXT, short_help="Run things on a real kernel.")
@@ -60,7 +70,7 @@ def main() -> None:
       rcp-lab run --timing wal-vs-checkpoint
       rcp-lab run --functional -- 'uname -r; nproc'
     """
-    signal.signal(signal.SIGTERM, _terminated)
+    _catch()
 
 
 _checkout_option = click.option(

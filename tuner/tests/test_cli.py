@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from rcp.tuner.cli import main
+from rcp.tuner.run_command import told_how_to_go_on
 from rcp.tuner.tests.toy import ToyMachine, tune
 
 
@@ -96,6 +100,22 @@ def test_a_study_is_not_overwritten(tmp_path: Path) -> None:
         f"rcp-tune: error: {study} exists: go on with it by --resume, or name another by --study.\n"
     )
     assert study.read_bytes() == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_tuning_with_a_word_on_how_to_go_on(
+    tmp_path: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "s.duckdb"
+    study.touch()
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit) as ended, told_how_to_go_on(study):
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+    assert ended.value.code == 128 + number
+    told = f"rcp-tune: ended by a signal: --resume goes on with {study}\n"
+    assert capsys.readouterr().err == told
+    assert signal.getsignal(number) == before
 
 
 def test_the_name_of_run_may_be_left_out() -> None:
