@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import click
 
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.listing import Listing
-from rcp.tuner.study import Row
+from rcp.tuner.study import Row, best_of
 from rcp.tuner.wording import objective_text, settings_text
 
 if TYPE_CHECKING:
@@ -24,13 +25,21 @@ _MOST_KNOBS = 4
 class Progress:
     """Is told of each trial and shows it; to be used in a ``with``."""
 
-    def __init__(self, listing: Listing, objective: str, *, watched: bool | None = None) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        objective: str,
+        *,
+        before: Sequence[Row] = (),
+        watched: bool | None = None,
+    ) -> None:
         """Know how to print what is measured.
 
+        *before*: trials that were made earlier, of which one may be the best so far.
         *watched*: whether to draw a table; by default, when stderr is a terminal.
         """
         self._listing, self._objective = listing, objective
-        self._best: float | None = None
+        self._best = best_of(before)
         self._started = time.monotonic()
         self._watched = sys.stderr.isatty() if watched is None else watched
         self._stack = ExitStack()
@@ -61,9 +70,7 @@ class Progress:
 
     def ended(self, row: Row, left_s: float | None) -> None:
         """A trial has ended; so many seconds of the budget are left."""
-        found = row.observation
-        if found.feasible and (self._best is None or found.objective > self._best):
-            self._best = found.objective
+        self._best = best_of([*([self._best] if self._best else []), row])
         cells = self._listing.cells(row, most=_MOST_KNOBS)
         so_far = self._so_far(left_s)
         if self._table is not None:
@@ -84,8 +91,8 @@ class Progress:
 
     def _so_far(self, left_s: float | None = None) -> str:
         best = (
-            f"best so far: {objective_text(self._objective, self._best)}"
-            if self._best is not None
+            f"best so far: {objective_text(self._objective, self._best.objective)}"
+            if self._best
             else "none meets it yet"
         )
         left = f", {left_s:.0f} s left" if left_s is not None else ""

@@ -217,7 +217,7 @@ def _run(options: dict[str, Any]) -> int:
         return 0
     with _study(machine, options) as study:
         listing = Listing(study.bounds_ns(), options["objective"], study.initial())
-        with Progress(listing, options["objective"]) as progress:
+        with Progress(listing, options["objective"], before=study.trials()) as progress:
             _tuning(study, machine, judge, options, progress).run()
         found = explanation(study)
         click.echo(json.dumps(found, indent=1) if options["kind"] == "json" else found["text"])

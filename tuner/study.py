@@ -79,6 +79,12 @@ class Row(NamedTuple):
         return Observation(self.objective or 0.0, self.ratios, self.failed)
 
 
+def best_of(rows: Sequence[Row]) -> Row | None:
+    """Return the trial with most of the objective of those that met every SLO."""
+    met = (row for row in rows if row.observation.feasible)
+    return max(met, key=lambda row: row.observation.objective, default=None)
+
+
 _TRIALS = """
     SELECT t.trial_id, phase, asked, settings, why, seed, wall_s, objective, failed, recording,
         to_json(map_from_entries(list((slo, value_ns / bound_ns)) FILTER (slo IS NOT NULL)))

@@ -36,7 +36,7 @@ def status(study: Path, kind: str) -> None:
       rcp-tune status night.duckdb --format json
     """
     from rcp.tuner.explain import outcome_of
-    from rcp.tuner.study import Study
+    from rcp.tuner.study import Study, best_of
     from rcp.tuner.wording import objective_text
 
     with one_line_errors(), Study.open(study, read_only=True) as found:
@@ -44,8 +44,7 @@ def status(study: Path, kind: str) -> None:
         phases = {row.phase: 0 for row in rows}
         for row in rows:
             phases[row.phase] += 1
-        feasible = [row for row in rows if row.observation.feasible]
-        best = max(feasible, key=lambda row: row.objective or 0.0, default=None)
+        best = best_of(rows)
         told = {
             "slo": found.facts()["slo"],
             "outcome": outcome_of(found),

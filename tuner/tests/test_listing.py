@@ -60,6 +60,21 @@ def test_without_a_terminal_each_trial_is_a_line(capsys: pytest.CaptureFixture[s
     assert "(best so far: 1.9 GB/s; 0 s spent, 30 s left)" in lines[2]
 
 
+def test_the_best_so_far_is_that_of_all_trials_of_the_study(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    worse = ROWS[1]._replace(trial_id=4, objective=1.1e9)
+    with Progress(listing(), "background", before=ROWS, watched=False) as progress:
+        progress.ended(worse, None)
+    assert "(best so far: 1.9 GB/s; 0 s spent)" in capsys.readouterr().err
+    with Progress(listing(), "background", before=ROWS[:1], watched=False) as progress:
+        progress.ended(ROWS[0], None)
+        progress.ended(worse, None)
+    first, second = capsys.readouterr().err.splitlines()
+    assert "(none meets it yet; " in first
+    assert "(best so far: 1.1 GB/s; " in second
+
+
 def test_the_live_table_keeps_the_newest_rows_that_fit_the_terminal() -> None:
     out = io.StringIO()
     console = Console(file=out, width=60, height=9, force_terminal=True)
