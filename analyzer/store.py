@@ -39,6 +39,10 @@ class StoreError(Exception):
     """A store cannot be made, opened or asked; the message names the thing and the remedy."""
 
 
+class StoreBusyError(StoreError):
+    """Another process has the file open, to write it or while it is to be written."""
+
+
 @dataclass(frozen=True)
 class Result:
     """Rows of a query with the names of their columns."""
@@ -246,7 +250,8 @@ def _connect(path: Path, *, read_only: bool, not_ours: str) -> duckdb.DuckDBPyCo
     except duckdb.Error as error:
         message = _one_line(error)
         if "lock" in message.lower():
-            raise StoreError(f"{path} is being written by another process: try again.") from error
+            doing = "being written" if read_only else "held open"
+            raise StoreBusyError(f"{path} is {doing} by another process: try again.") from error
         if "not a valid DuckDB" in message:
             raise StoreError(not_ours) from error
         raise StoreError(f"{path} cannot be opened, it may be damaged: {message}.") from error

@@ -9,6 +9,12 @@ from rcp.tuner.study import Row
 from rcp.tuner.wording import aligned, changed, objective_text, settings_text, slo_text
 
 
+def best_of(rows: Sequence[Row]) -> Row | None:
+    """Return the trial with most of the objective of those that met every SLO."""
+    met = (row for row in rows if row.observation.feasible)
+    return max(met, key=lambda row: row.observation.objective, default=None)
+
+
 class Listing:
     """Makes the cells of trials: number, phase, each SLO, the objective, what was set."""
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rcp.tuner.knobs.knob import Settings
-from rcp.tuner.listing import Listing
-from rcp.tuner.study import Row, best_of
+from rcp.tuner.listing import Listing, best_of
+from rcp.tuner.study import Row
 from rcp.tuner.wording import objective_text, settings_text
 
 if TYPE_CHECKING:

@@ -264,7 +264,9 @@ def _study(machine: Machine, options: dict[str, Any]) -> Study:
                     f"{path} was begun with {key} {study.facts().get(key)}, not {value}: "
                     "go on with the same, or begin a new study"
                 )
-        check_same(machine.describe().facts, study.facts(), path)
+        before = study.facts()
+        with study.let_read(lambda text: click.echo(f"rcp-tune: {text}", err=True)):
+            check_same(machine.describe().facts, before, path)
         return study
     if path.exists():
         raise TuneError(f"{path} exists: go on with it by --resume, or name another by --study")

@@ -7,7 +7,9 @@ it was in the middle of. The tables are in ``tuner/sql``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 
 from rcp.analyzer.latencies.slo import parse
 from rcp.analyzer.store import Store, StoreError, open_other
+from rcp.tuner import held
 from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.raw import knob_from
@@ -79,12 +82,6 @@ class Row(NamedTuple):
         return Observation(self.objective or 0.0, self.ratios, self.failed)
 
 
-def best_of(rows: Sequence[Row]) -> Row | None:
-    """Return the trial with most of the objective of those that met every SLO."""
-    met = (row for row in rows if row.observation.feasible)
-    return max(met, key=lambda row: row.observation.objective, default=None)
-
-
 _TRIALS = """
     SELECT t.trial_id, phase, asked, settings, why, seed, wall_s, objective, failed, recording,
         to_json(map_from_entries(list((slo, value_ns / bound_ns)) FILTER (slo IS NOT NULL)))
@@ -101,9 +98,9 @@ def _schema() -> list[str]:
 class Study:
     """An open study."""
 
-    def __init__(self, store: Store) -> None:
-        """Wrap an open store; use ``create`` or ``open``."""
-        self._store = store
+    def __init__(self, store: Store, path: Path, lock: int | None = None) -> None:
+        """Wrap an open store, with the lock of who writes it; use ``create`` or ``open``."""
+        self._store, self._path, self._lock = store, path, lock
 
     @classmethod
     def create(cls, path: Path, facts: Mapping[str, str], knobs: Sequence[Knob]) -> Study:
@@ -113,7 +110,8 @@ class Study:
                 f"{path} already exists: go on with it by --resume, or name another with --study"
             )
         try:
-            study = cls(Store.create(path, schema=_schema()))
+            store = Store.create(path, schema=_schema())
+            study = cls(store, path, held.lock(path))
             for key, value in {**facts, "study_version": str(STUDY_VERSION)}.items():
                 study._store.write("INSERT INTO meta VALUES (?, ?)", [key, value])
             for knob in knobs:
@@ -123,16 +121,26 @@ class Study:
         return study
 
     @classmethod
-    def open(cls, path: Path, *, read_only: bool) -> Study:
-        """Open an existing study; raises TuneError when it is none, or of a newer rcp."""
+    def open(cls, path: Path, *, read_only: bool, patience_s: float | None = None) -> Study:
+        """Open an existing study; raises TuneError when it is none, or of a newer rcp.
+
+        One that is only read waits for *patience_s* (held.PATIENCE_S) until nobody writes it.
+        """
         if not path.exists():
             raise TuneError(f"{path} does not exist: `rcp-tune --slo …` makes a study")
+        not_ours = f"{path} is not a study of rcp-tune: name the file that --study wrote"
+        lock = None if read_only else held.lock(path)
         try:
-            not_ours = f"{path} is not a study of rcp-tune: name the file that --study wrote"
-            study = cls(open_other(path, not_ours, read_only=read_only))
+            if read_only:
+                store = held.opened_to_read(path, not_ours, patience_s)
+            else:
+                store = open_other(path, not_ours, read_only=False)
         except StoreError as error:
+            if lock is not None:
+                os.close(lock)
             text = str(error).rstrip(".")
             raise (NotAStudyError if text == not_ours else TuneError)(text) from error
+        study = cls(store, path, lock)
         if set(_TABLES) - set(study._store.tables()):
             study.close()
             raise NotAStudyError(not_ours)
@@ -156,6 +164,19 @@ class Study:
     def close(self) -> None:
         """Close the file."""
         self._store.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @contextmanager
+    def let_read(self, say: Callable[[str], None]) -> Iterator[None]:
+        """Let others read the file while this study is not used; it is closed if that fails.
+
+        *say* is told when somebody keeps it from being opened again.
+        """
+        self._store.close()
+        yield
+        self._store = held.opened_again(self._path, say)
 
     def _add_knob(self, knob: Knob) -> None:
         definition = json.dumps(asdict(knob), default=list)

@@ -36,7 +36,8 @@ def status(study: Path, kind: str) -> None:
       rcp-tune status night.duckdb --format json
     """
     from rcp.tuner.explain import outcome_of
-    from rcp.tuner.study import Study, best_of
+    from rcp.tuner.listing import best_of
+    from rcp.tuner.study import Study
     from rcp.tuner.wording import objective_text
 
     with one_line_errors(), Study.open(study, read_only=True) as found:

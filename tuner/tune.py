@@ -89,9 +89,10 @@ class Tuning:
         self._tools.listener.begun(phase, why, settings)
         recorded = record and self._limits.record
         give_up = giver_up(self._tools.judge.slos) if phase == SEARCH else None
-        raw = self._tools.machine.trial(settings, seed, record=recorded, give_up=give_up)
-        measurement = self._tools.judge.judge(raw)
-        causes = causes_of(raw.recording) if raw.recording else []
+        with self._study.let_read(self._tools.listener.note):
+            raw = self._tools.machine.trial(settings, seed, record=recorded, give_up=give_up)
+            measurement = self._tools.judge.judge(raw)
+            causes = causes_of(raw.recording) if raw.recording else []
         self._study.add(phase, why, seed, measurement, causes)
         self._rows = self._study.trials()
         self._tools.listener.ended(self._rows[-1], self._budget.left_s)

@@ -32,7 +32,7 @@ def given(environment: Mapping[str, str] = os.environ) -> list[Path]:
 @lru_cache(maxsize=1024)
 def _may_be_study(found: Stamp) -> bool:
     try:
-        Study.open(Path(found.path), read_only=True).close()
+        Study.open(Path(found.path), read_only=True, patience_s=0).close()
     except NotAStudyError:
         return False
     except TuneError:

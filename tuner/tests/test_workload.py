@@ -281,9 +281,13 @@ def test_the_lab_has_no_duckdb_and_needs_none() -> None:
             "import sys",
             "for name in ('duckdb', 'pyarrow', 'hdrh'): sys.modules[name] = None",
             "import rcp.tuner.attach, rcp.tuner.objective, rcp.tuner.workload",
+            "from rcp.tuner.cli import main",
+            "needs = ['--journal', 'j', '--disk', 'd', '--output', '.', '--request', 'gone']",
+            "main(['trial', *needs])",
         ]
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, check=False)
+    assert done.stderr == b"rcp-tune: error: gone: No such file or directory.\n"
 
 
 @pytest.mark.parametrize("text", ["", "fio-log:", "hgrm:ms:"])
