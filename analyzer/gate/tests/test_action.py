@@ -1,10 +1,14 @@
-"""The composite action's own shell, run as GitHub runs it."""
+"""The composite action: its form, and its own shell, run as GitHub runs it."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import site
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,8 @@ import yaml
 from rcp.analyzer.gate.tests.conftest import MakeRuns
 
 ROOT = Path(__file__).parents[3]
+# How a runner calls the shell of a step with `shell: bash`.
+BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 
 
 @pytest.fixture
@@ -22,31 +28,42 @@ def action() -> dict[str, Any]:
     return told
 
 
-def judged(action: dict[str, Any], folder: Path, **inputs: str) -> tuple[int, str]:
-    """Run the step that judges; return its exit status and the step's summary."""
-    runner = folder / "runner"
-    (runner / "rcp/bin").mkdir(parents=True)
-    (runner / "rcp/bin/rcp-trace").symlink_to(Path(sys.executable).with_name("rcp-trace"))
-    (step,) = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
+def step_of(action: dict[str, Any], name: str) -> dict[str, Any]:
+    (step,) = [step for step in action["runs"]["steps"] if step["name"] == name]
+    return dict(step)
+
+
+def run_step(step: dict[str, Any], folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "step.sh"
+    script.write_text(step["run"])
+    return subprocess.run(
+        [*BASH, str(script)],
+        cwd=folder,
+        env={**os.environ, "RUNNER_TEMP": str(folder / "runner"), **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def judged(action: dict[str, Any], folder: Path, **inputs: str) -> tuple[int, str, str]:
+    """Run the step that judges; return its exit status, the step's summary, and its stderr."""
+    program = folder / "runner/rcp/bin/rcp-trace"
+    if not program.exists():
+        program.parent.mkdir(parents=True)
+        program.symlink_to(Path(sys.executable).with_name("rcp-trace"))
+    step = step_of(action, "Judge latencies")
     given = {name: spec.get("default", "") for name, spec in action["inputs"].items()} | inputs
     wanted = {
         name: given[value.removeprefix("${{ inputs.").removesuffix(" }}")]
         for name, value in step["env"].items()
     }
     files = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "output"}
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
-        cwd=folder,
-        env={
-            **os.environ,
-            **wanted,
-            **{name: str(folder / file) for name, file in files.items()},
-            "RUNNER_TEMP": str(runner),
-        },
-        check=False,
-    )
+    for file in files.values():
+        (folder / file).write_text("")
+    done = run_step(step, folder, **wanted, **{k: str(folder / v) for k, v in files.items()})
     assert (folder / "output").read_text() == f"exit-status={done.returncode}\n"
-    return done.returncode, (folder / "summary.md").read_text()
+    return done.returncode, (folder / "summary.md").read_text(), done.stderr
 
 
 def test_the_step_passes_on_the_gates_verdict(
@@ -54,12 +71,97 @@ def test_the_step_passes_on_the_gates_verdict(
 ) -> None:
     make_runs("old")
     make_runs("new", factor=1.4)
-    status, summary = judged(
-        action, tmp_path, candidate="new*.txt", baseline="old*.txt", junit="gate.xml", slo="p50=1s"
-    )
+    make_runs("same")
+    files = {"baseline": "old*.txt", "junit": "gate.xml"}
+    status, summary, _ = judged(action, tmp_path, candidate="new*.txt", slo="p50=1s", **files)
     assert status == 1
     assert summary.startswith("### ❌ Latency gate: regression: p99 ")
     assert "<failure " in (tmp_path / "gate.xml").read_text()
+    options = {"options": "--max-regression p50=30%", "max-regression": "p99=20%"}
+    status, summary, _ = judged(action, tmp_path, candidate="same*.txt", **files, **options)
+    assert status == 0
+    assert summary.startswith("### ✅ Latency gate: pass")
+    assert "<failure " not in (tmp_path / "gate.xml").read_text()
+
+
+def test_a_pattern_without_files_is_an_error(action: dict[str, Any], tmp_path: Path) -> None:
+    status, summary, stderr = judged(action, tmp_path, candidate="none*.txt", slo="p50=1s")
+    assert (status, summary) == (2, "")
+    assert stderr == (
+        "rcp-trace: error: no candidate is given: write its runs first, then --baseline.\n"
+    )
+
+
+def test_the_first_step_installs_what_the_second_runs(
+    action: dict[str, Any], make_runs: MakeRuns, tmp_path: Path
+) -> None:
+    """With the network left out: setuptools and rcp's dependencies are those of this checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    checkout, tools = tmp_path / "checkout", tmp_path / "tools"
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).exists():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, checkout / name)
+    (packages,) = site.getsitepackages()
+    tools.mkdir()
+    (tools / "setuptools").symlink_to(Path(packages) / "setuptools")
+    done = run_step(
+        step_of(action, "Install rcp"),
+        tmp_path,
+        GITHUB_ACTION_PATH=str(checkout),
+        PYTHONPATH=str(tools),
+        PIP_NO_INDEX="1",
+        PIP_NO_DEPS="1",
+        PIP_NO_BUILD_ISOLATION="0",  # pip reads it as the option's value: 0 is without isolation
+    )
+    assert done.returncode == 0, done.stderr
+    (lib,) = (tmp_path / "runner/rcp/lib").glob("python3*")
+    (lib / "site-packages/checkout.pth").write_text(f"{packages}\n")
+    installed = lib / "site-packages/rcp"
+    assert (installed / "analyzer/sql").is_dir()
+    make_runs("old")
+    status, summary, stderr = judged(action, tmp_path, candidate="old*.txt", slo="p50=1s")
+    assert (status, stderr) == (0, "")
+    assert summary.startswith("### ✅ Latency gate: pass")
+
+
+def check_schema(name: str, file: Path) -> None:
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is missing: `make setup`")
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{name}"]
+    done = subprocess.run([*words, str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_action_has_the_form_that_github_asks_for(tmp_path: Path) -> None:
+    check_schema("github-actions", ROOT / "action.yml")
+    bad = tmp_path / "action.yml"
+    bad.write_text((ROOT / "action.yml").read_text().replace("shell: bash", "shel: bash"))
+    with pytest.raises(AssertionError, match="shel"):
+        check_schema("github-actions", bad)
+
+
+def test_the_gitlab_snippet_of_the_docs_has_the_form_that_gitlab_asks_for(tmp_path: Path) -> None:
+    page = (ROOT / "docs/gate.md").read_text()
+    snippet = re.search(r"^GitLab:\n\n((?: {4}.*\n)+)", page, re.MULTILINE)
+    assert snippet
+    file = tmp_path / "gitlab-ci.yml"
+    file.write_text(textwrap.dedent(snippet[1]))
+    check_schema("gitlab-ci", file)
+
+
+def test_the_steps_are_good_shell(action: dict[str, Any], tmp_path: Path) -> None:
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed: run `make setup`")
+    for number, step in enumerate(action["runs"]["steps"]):
+        script = tmp_path / f"step{number}.sh"
+        names = "".join(f"{name}=\n" for name in step.get("env", {}))
+        script.write_text(f"#!/bin/bash\nset -eo pipefail\n{names}{step['run']}")
+        done = subprocess.run(
+            ["shellcheck", str(script)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
 
 
 def test_every_input_is_described(action: dict[str, Any]) -> None:
