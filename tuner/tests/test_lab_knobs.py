@@ -52,6 +52,15 @@ def test_killed_at_any_step_everything_is_put_back(seen: Any) -> None:
     assert bad == []
 
 
+def test_a_groups_limit_holds_for_what_others_write_back(seen: Any) -> None:
+    free, limited = seen["buffered"]["free"], seen["buffered"]["limited"]
+    # All of it is charged to the group whose pages they are, though another process syncs.
+    assert 4 << 20 <= free["bytes"] < 5 << 20
+    assert 4 << 20 <= limited["bytes"] < 5 << 20
+    assert free["s"] < 1
+    assert limited["s"] > 3  # a MiB a second
+
+
 def test_what_the_kernel_refuses_is_told_and_the_rest_put_back(seen: Any) -> None:
     assert seen["refused"] == (
         "/sys/block/rcpd0/queue/nr_requests: does not take 1024: Invalid argument."
