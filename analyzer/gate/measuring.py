@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from rcp.analyzer.cli import CliError
 from rcp.analyzer.gate.checking import check_hosts, reading_of, rules_of, tell, told_in_a_line
 from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge
@@ -42,6 +44,16 @@ def measured(
     return judge_again(a, b, rules), a, b
 
 
+def _lab_options(asked: Mapping[str, Any]) -> list[str]:
+    text = asked["lab_options"]
+    if text and not asked["lab"]:
+        raise CliError("--lab-options is for guests of the lab: add --lab, or leave it out.")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CliError(f"--lab-options {text!r}: {error}: write it as for a shell.") from error
+
+
 def run_and_tell(asked: Mapping[str, Any]) -> None:
     """Do what ``rcp-trace gate run`` was asked for, and exit."""
     with ExitStack() as stack, told_in_a_line():
@@ -54,6 +66,7 @@ def run_and_tell(asked: Mapping[str, Any]) -> None:
             asked["latencies"],
             reading_of(asked),
             asked["lab"],
+            _lab_options(asked),
             asked["timeout"],
         )
         runs = asked["runs"] or (1 if asked["lab"] else RUNS)

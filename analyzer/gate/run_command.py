@@ -29,6 +29,12 @@ from rcp.analyzer.gate.options import judging, telling
     is_flag=True,
     help="Each run in a fresh guest of the lab, in virtual time; files go to $RCP_LAB_OUT.",
 )
+@click.option(
+    "--lab-options",
+    default="",
+    metavar="WORDS",
+    help="Options of rcp-lab run for these guests, such as '--input ./bench --kernel rcp'.",
+)
 @click.option("--no-confirm", is_flag=True, help="Make no fresh runs to confirm a regression.")
 @click.option(
     "--keep",
@@ -52,6 +58,8 @@ def run(**asked: Any) -> None:
       rcp-trace gate run --a './bench main' --b './bench branch' --runs 8
       rcp-trace gate run --a 'fio --output-format=json+ --output=$RCP_GATE_OUT/f a.fio' \\
           --b 'fio --output-format=json+ --output=$RCP_GATE_OUT/f b.fio' --latencies f
+      rcp-trace gate run --lab --lab-options '--input ./bench' \\
+          --a '$RCP_LAB_IN/inputs/bench 1' --b '$RCP_LAB_IN/inputs/bench 2'
     """
     from rcp.analyzer.gate.measuring import run_and_tell
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -36,6 +36,8 @@ class Plan:
     latencies: str = ""
     reading: Reading = field(default_factory=Reading)
     in_lab: bool = False
+    lab_options: Sequence[str] = ()
+    """Of ``rcp-lab run``: what the guest is to have."""
     timeout_s: float | None = None
 
 
@@ -64,7 +66,7 @@ def _run(plan: Plan, side: str, number: int) -> Run:
     if plan.in_lab:
         results = folder / "lab"  # it has a stdout.txt of its own, the guest's
         words = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing", "--out", str(results)]
-        words += ["--", command]
+        words += [*plan.lab_options, "--", command]
     _call(words, named, folder, environment, plan.timeout_s)
     found = read_run(str(results / (plan.latencies or _STDOUT)), plan.reading)
     return replace(found, name=named, host=found.host or host.here())

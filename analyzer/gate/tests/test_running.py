@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.gate.running import turns
-from rcp.analyzer.gate.tests.conftest import Gate
+from rcp.analyzer.gate.tests.conftest import Gate, GateError
 
 PROGRAM = """
 import os, random, sys, time
@@ -81,6 +81,16 @@ def test_a_run_that_fails_is_named(gate: Gate) -> None:
 def test_a_run_that_takes_too_long_is_ended(gate: Gate) -> None:
     assert error_of(gate, "sleep 60 & sleep 60", "--timeout", 1) == (
         "A, run 1 took longer than 1 s: give it longer with --timeout."
+    )
+
+
+def test_options_of_the_lab_are_for_the_lab(gate_error: GateError) -> None:
+    words = ("run", "--a", "true", "--b", "true", "--lab-options")
+    assert gate_error(*words, "--input x") == (
+        "--lab-options is for guests of the lab: add --lab, or leave it out."
+    )
+    assert gate_error(*words, "--input 'x", "--lab") == (
+        '--lab-options "--input \'x": No closing quotation: write it as for a shell.'
     )
 
 
