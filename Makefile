@@ -4,7 +4,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 # A guest keeps one CPU and 2-6 GiB busy: as many at once as there are CPUs, never over four.
-TOGETHER := -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+TOGETHER := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 CASES_OPTIONS ?=
 BIN := .venv/bin
 SCENARIO := wal-vs-checkpoint

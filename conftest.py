@@ -5,11 +5,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent
+SHARING_RECORDER_LAB = {
+    f"probes/tests/test_lab_{name}.py" for name in ("causes", "recorder", "waits")
+}
 
 # Deadlines are of the wall clock, and that a host is busy is no fault of ours.
 hypothesis.settings.register_profile("rcp", deadline=None)
@@ -30,20 +34,22 @@ def lab() -> None:
     subprocess.run([sys.executable, "-m", "rcp.lab", "setup"], check=True)
 
 
-def _together(item: pytest.Item) -> str:
-    """Name of what must run in one worker: a file, or the files that share what one boot left."""
-    shared = "recorder_lab"
-    return shared if shared in getattr(item, "fixturenames", ()) else str(item.path)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what boots machines first, and what shares a fixture into one worker of pytest-xdist.
-
-    A boot takes one CPU for minutes; started last, it would leave the other workers idle.
-    """
+    """Put what boots machines first: started last, it would leave the other workers idle."""
     items.sort(key=lambda item: item.get_closest_marker("lab") is None)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_together(item)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Give each file to one worker, and to one alone the files that share what one boot left."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByBoot(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::", 1)[0]
+            return "recorder_lab" if file in SHARING_RECORDER_LAB else file
+
+    return ByBoot(config, log)
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
