@@ -44,7 +44,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Give each file to one worker, and to one alone the files that share what one boot left."""
     from xdist.scheduler import LoadFileScheduling
 
-    class ByBoot(LoadFileScheduling):
+    class ByBoot(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::", 1)[0]
             return "recorder_lab" if file in SHARING_RECORDER_LAB else file
