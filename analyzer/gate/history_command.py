@@ -39,10 +39,13 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
     from rcp.analyzer.gate import history as histories
     from rcp.analyzer.gate.checking import told_in_a_line
     from rcp.analyzer.latencies import slo
+    from rcp.analyzer.latencies.quantiles import NAMES_TOLD, SHARES
     from rcp.analyzer.text import as_json, duration, table
 
     with told_in_a_line():
         name, at, of = quantile.partition("@")
+        if name.strip().lower() not in SHARES:
+            raise slo.SloError(f"{name!r} is no percentile: write one of {NAMES_TOLD}.")
         (asked,) = slo.parse(f"{name}=1ns{at}{of}")
         found = histories.read(folder, asked, quantile)
         if picture:

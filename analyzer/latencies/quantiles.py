@@ -26,6 +26,9 @@ SHARES = {
 }
 """Quantiles by the names users give them."""
 
+NAMES_TOLD = ", ".join(name for name in SHARES if "." not in name)
+"""For messages about a name that is none of them."""
+
 PARTS = 10_000
 """Every share is a whole number of these: ranks are computed in integers."""
 
@@ -81,8 +84,9 @@ class Grammar:
             raise self.error(f"{text!r} is no {self.noun}: {self.remedy}.")
         name, kind = match["name"].strip(), match["kind"]
         if name.lower() not in SHARES:
-            known = ", ".join(name for name in SHARES if "." not in name)
-            raise self.error(f"{text!r} has the unknown percentile {name!r}: write one of {known}.")
+            raise self.error(
+                f"{text!r} has the unknown percentile {name!r}: write one of {NAMES_TOLD}."
+            )
         if kind is not None and not kind.strip():
             raise self.error(f"{text!r} names no kind of request after the @: {self.remedy}.")
         return Term(text, name, match["value"].strip(), (kind or "").strip())

@@ -107,6 +107,9 @@ def test_history_lists_saves_and_draws_them(
     assert gate_error("history", base) == (
         f"{base} holds no baseline: save one with `rcp-trace gate save RUN… -o {base}`."
     )
+    assert gate_error("history", base, "--quantile", "p98@fsync") == (
+        "'p98' is no percentile: write one of p50, p90, p95, p99, p999, p9999, max."
+    )
     for number, factor in enumerate((1, 1.01, 1, 1.5, 1.5, 1.51)):
         gate(
             *("save", *make_runs(f"s{number}", 3, factor, 2000), "-o", base),
