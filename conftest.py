@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,16 @@ SHARING_RECORDER_LAB = {
 # Deadlines are of the wall clock, and that a host is busy is no fault of ours.
 hypothesis.settings.register_profile("rcp", deadline=None)
 hypothesis.settings.load_profile("rcp")
+
+
+def pytest_configure() -> None:
+    """Take signals as they usually are: what a job in the background ignores, its programs would.
+
+    Shells have such a job ignore SIGINT, nohup SIGHUP; tests send both to programs they start.
+    """
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, None)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual or signal.SIG_DFL)
 
 
 @pytest.fixture
