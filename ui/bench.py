@@ -10,6 +10,7 @@ those of a busy disk: heavily tailed. Threads then overlap themselves, which no 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -60,6 +61,7 @@ class _Clock:
 
     def wait(self, what: str, act: Callable[[], Any], sign: str) -> None:
         """Act, and wait until ``sign`` (a selector) is on the page."""
+        click.echo(f"{what} …", err=True)
         begin = time.perf_counter()
         act()
         self._opened.wait_for_selector(sign)
@@ -104,7 +106,7 @@ def _interact(opened: Any, clock: _Clock, url: str) -> None:
     )
     clock.wait(
         "a request",
-        opened.get_by_role("link", name="request ").first.click,
+        opened.get_by_role("link", name=re.compile(r"request \d")).first.click,
         _has("Who waited for whom"),
     )
     clock.wait("Overview again", go("Overview"), f'{_MARK}[aria-label*="the slowest took"]')
