@@ -11,6 +11,15 @@ SCENARIO := wal-vs-checkpoint
 # Benchmarks that need a booted kernel: scenarios that leave NAME.json in $RCP_LAB_OUT.
 LAB_BENCHES := ring-drain probe-cost recording-cost
 
+# $(call recorded,RUN,NAME): record one run of the scenario anew as fixtures/recordings/NAME.
+define recorded
+	@$(BIN)/rcp-lab run --timing --out build/recording-$(1) -e RUNS=$(1) \
+		-e REQUESTS=4000 -e PRESET=null_blk $(SCENARIO)
+	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
+		pack(*map(pathlib.Path, sys.argv[1:]))' build/recording-$(1)/$(1).spool \
+		fixtures/recordings/$(2).spool.tar.xz
+endef
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
 	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench gate-bench docs fixtures clean
@@ -182,16 +191,8 @@ docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
 fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings anew
 	@$(BIN)/python -c 'from rcp.probes.c_header import c_header; print(c_header(), end="")' \
 		> build/events.h && mv build/events.h probes/bpf/events.h
-	@$(BIN)/rcp-lab run --timing --out build/recording -e RUNS=with-background \
-		-e REQUESTS=4000 -e PRESET=null_blk $(SCENARIO)
-	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
-		pack(*map(pathlib.Path, sys.argv[1:]))' build/recording/with-background.spool \
-		fixtures/recordings/$(SCENARIO).spool.tar.xz
-	@$(BIN)/rcp-lab run --timing --out build/alone -e RUNS=without-background \
-		-e REQUESTS=4000 -e PRESET=null_blk $(SCENARIO)
-	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
-		pack(*map(pathlib.Path, sys.argv[1:]))' build/alone/without-background.spool \
-		fixtures/recordings/wal-alone.spool.tar.xz
+	$(call recorded,with-background,$(SCENARIO))
+	$(call recorded,without-background,wal-alone)
 
 clean: ## remove build/, caches and .venv (the lab's cache outside the checkout stays)
 	rm -rf build dist .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -26,9 +26,13 @@ def pytest_configure() -> None:
 
     Shells have such a job ignore SIGINT, nohup SIGHUP; tests send both to programs they start.
     """
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, None)):
+    usual: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    for number, handler in usual.items():
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, usual or signal.SIG_DFL)
+            signal.signal(number, handler)
 
 
 @pytest.fixture

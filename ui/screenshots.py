@@ -21,10 +21,7 @@ VIEWS = {
     "overview": ("/?slo=p99%3D10ms", "Over time"),
     "inversions": ("/inversions", "Ranked by p99 share"),
     "request": ("/request?request=1206", "Who waited for whom"),
-    "compare": (
-        f"/compare?file={quote(str(_ALONE))}&other={quote(str(demo_recording()))}",
-        "By reason",
-    ),
+    "compare": (f"/compare?file={_ALONE}&other={_BESIDE}", "By reason"),
     "tuning": ("/tuning", "What each knob bought"),
     "sql": (f"/explore?sql={quote(_SQL)}", "files hold at most"),
 }

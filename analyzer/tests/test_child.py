@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from rcp.analyzer.child import run_child
+from rcp.fixtures.processes import comes_true
 
 # Like rcp-lab: what it started itself is in another session, and ended when it ends in order.
 CHILD = """
@@ -37,14 +38,6 @@ run_child([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL, stderr=sub
 """
 
 
-def soon(what: Callable[[], bool]) -> bool:
-    """Whether it comes true within 20 s."""
-    end = time.monotonic() + 20
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
-
-
 def gone(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -61,7 +54,7 @@ def tree(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
     words = [sys.executable, "-c", PARENT, str(tmp_path / "child.py"), str(pids)]
     parent = subprocess.Popen(words)
     try:
-        assert soon(pids.exists)
+        assert comes_true(pids.exists, 20)
         yield parent, [int(pid) for pid in pids.read_text().split()]
     finally:
         parent.kill()
@@ -83,7 +76,7 @@ def test_a_child_ends_in_order_when_its_parent_is_ended(
     with tree(tmp_path) as (parent, pids):
         parent.send_signal(number)
         assert parent.wait(20) == status
-        assert soon(lambda: all(gone(pid) for pid in pids))
+        assert comes_true(lambda: all(gone(pid) for pid in pids), 20)
     assert (tmp_path / "pids.ended").exists()
 
 
@@ -97,7 +90,7 @@ def test_what_does_not_end_is_killed_with_its_group(
         run_child(
             ["sh", "-c", deaf], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout_s=1
         )
-    assert soon(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+    assert comes_true(lambda: all(gone(int(pid)) for pid in pids.read_text().split()), 20)
 
 
 def test_the_status_is_the_programs_own() -> None:

@@ -4,33 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.processes import comes_true, emulators
+
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
-
-
-def _soon(what: Callable[[], bool], limit_s: float) -> bool:
-    end = time.monotonic() + limit_s
-    while not what() and time.monotonic() < end:
-        time.sleep(0.1)
-    return what()
-
-
-def _emulators(out: Path) -> list[int]:
-    """The processes that write the console of the run in *out*."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            told = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if f"path={out}/console.log".encode() in told:
-            found.append(int(folder.name))
-    return found
 
 
 @pytest.mark.parametrize(
@@ -45,13 +25,13 @@ def test_rcp_lab_leaves_no_emulator(tmp_path: Path, number: signal.Signals, stat
         [*words, "--", "sleep 100000000"], env={**os.environ, "TMPDIR": str(scratch)}
     )
     try:
-        assert _soon(lambda: _emulators(out) != [], 200)
+        assert comes_true(lambda: emulators(out) != [], 200)
         lab.send_signal(number)
         assert lab.wait(30) == status
     finally:
         lab.kill()
         lab.wait()
-    assert _soon(lambda: _emulators(out) == [], 10)
+    assert comes_true(lambda: emulators(out) == [], 10)
     if number != signal.SIGKILL:
         assert list(scratch.iterdir()) == []
         assert '"outcome": "interrupted"' in (out / "result.json").read_text()

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rcp.fixtures.processes import comes_true, emulators
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
@@ -70,27 +70,6 @@ def told_once(text: str, words: str) -> bool:
     return text.count(words) == 1
 
 
-def emulators(trials: Path) -> list[int]:
-    """The processes that write the console of a guest of this study."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            told = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if f"path={trials}/".encode() in told:
-            found.append(int(folder.name))
-    return found
-
-
-def wait_for(what: Callable[[], bool], limit_s: float) -> bool:
-    """Whether it comes true in time."""
-    end = time.monotonic() + limit_s
-    while not what() and time.monotonic() < end:
-        time.sleep(0.1)
-    return what()
-
-
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
 )
@@ -106,14 +85,14 @@ def test_no_guest_outlives_the_tuner(tmp_path: Path, number: signal.Signals, sta
     )
     trials = study.with_suffix(".trials")
     try:
-        assert wait_for(lambda: emulators(trials) != [], 200)
+        assert comes_true(lambda: emulators(trials) != [], 200)
         tuner.send_signal(number)
         assert tuner.wait(30) == status
     finally:
         tuner.kill()
         tuner.wait()
-    assert wait_for(lambda: emulators(trials) == [], 15)
+    assert comes_true(lambda: emulators(trials) == [], 15)
     # rcp-lab ended in order, even without a tuner to ask it.
-    assert wait_for(
+    assert comes_true(
         lambda: not any(path.name.startswith("rcp-lab-") for path in scratch.iterdir()), 5
     )
