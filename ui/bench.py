@@ -14,6 +14,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from rcp.analyzer.bench import host_facts
 from rcp.analyzer.bench_recording import SLEEPS_PER_REQUEST, write_spool
 from rcp.analyzer.load import load_spool
 from rcp.analyzer.store import open_other
-from rcp.ui.browser import Server, chromium, page, peak_mib, served
+from rcp.ui.browser import Server, chromium, page, peak_mib, served, settle
 from rcp.ui.queries import query
 
 REQUESTS = 1_000_000
@@ -57,75 +58,100 @@ class _Clock:
 
     def __init__(self, opened: Any) -> None:
         self._opened = opened
-        self.seconds: list[tuple[str, float]] = []
+        self.interactions_s: dict[str, float] = {}
+        self.page_loads_s: dict[str, float] = {}
 
-    def wait(self, what: str, act: Callable[[], Any], sign: str) -> None:
-        """Act, and wait until ``sign`` (a selector) is on the page."""
-        click.echo(f"{what} …", err=True)
+    def act(self, what: str, act: Callable[[], Any], sign: str) -> None:
+        """Act, and wait until ``sign`` (a selector) is on the page and it is whole."""
         begin = time.perf_counter()
         act()
         self._opened.wait_for_selector(sign)
-        self.seconds.append((what, time.perf_counter() - begin))
+        settle(self._opened)
+        self._note(self.interactions_s, what, begin)
+
+    def choose(self, label: str, option: str, parameter: str) -> None:
+        """Take an option of a list, and wait until the page is whole with it in its address."""
+        self._opened.get_by_role("combobox", name=label).first.click()
+        found = self._opened.get_by_role("option", name=option, exact=True)
+        found.wait_for()
+        begin = time.perf_counter()
+        found.click()
+        self._opened.wait_for_url(re.compile(rf"[?&]{parameter}="))
+        settle(self._opened)
+        self._note(self.interactions_s, f"{label}: {option}", begin)
+
+    def load(self, url: str, path: str, sign: str) -> None:
+        """Open an address."""
+        begin = time.perf_counter()
+        self._opened.goto(url + path, wait_until="commit")
+        self._opened.wait_for_selector(sign)
+        settle(self._opened)
+        self._note(self.page_loads_s, path, begin)
+
+    def _note(self, seconds: dict[str, float], what: str, begin: float) -> None:
+        seconds[what] = round(time.perf_counter() - begin, 2)
+        click.echo(f"{what}: {seconds[what]} s", err=True)
 
 
 def _has(text: str) -> str:
     return f'[data-testid="stMain"] :text("{text}")'
 
 
-def _interact(opened: Any, clock: _Clock, url: str) -> None:
-    """Do what people do: the SLO, a cell, a chain, patterns, filters."""
+_HEAT = f'{_MARK}[aria-label*="the slowest took"]'
+_CHAIN = _has("Who waited for whom")
+_RANKED = _has("Ranked by p99 share")
 
-    def slo(text: str) -> Callable[[], Any]:
-        def type_it() -> None:
-            box = opened.get_by_placeholder("p999=50ms")
-            box.fill(text)
-            box.press("Enter")
 
-        return type_it
+def _use_overview(opened: Any, clock: _Clock) -> None:
+    """Try SLOs, choose other requests, go from a cell to its chain."""
 
-    def go(path: str) -> Callable[[], Any]:
-        return lambda: opened.get_by_role("link", name=path, exact=True).first.click()
-
-    def address(path: str) -> Callable[[], Any]:
-        return lambda: opened.goto(url + path, wait_until="commit")
+    def slo(text: str) -> None:
+        box = opened.get_by_placeholder("p999=50ms")
+        box.fill(text)
+        box.press("Enter")
 
     for bound in (1, 2, 5):
-        clock.wait(f"SLO {bound} ms", slo(f"p99={bound}ms"), _has(f"p99={bound}ms:"))
-    cell = opened.locator(f'{_MARK}[aria-label*="the slowest took"]').last
-    clock.wait("a cell", cell.click, _has("fsync by writer at"))
-    clock.wait(
-        "its chain",
-        opened.get_by_role("link", name="fsync by writer at").first.click,
-        _has("Who waited for whom"),
-    )
-    clock.wait("Inversions", go("Inversions"), _has("Ranked by p99 share"))
-    clock.wait(
-        "a pattern",
-        opened.get_by_role("link", name="fsync waits").first.click,
-        _has("Requests held up"),
-    )
-    clock.wait(
-        "a request",
-        opened.get_by_role("link", name=re.compile(r"request \d")).first.click,
-        _has("Who waited for whom"),
-    )
-    clock.wait("Overview again", go("Overview"), f'{_MARK}[aria-label*="the slowest took"]')
-    clock.wait(
-        "slowest of a band",
-        opened.get_by_role("link", name="the slowest").first.click,
-        _has("Who waited for whom"),
-    )
+        clock.act(f"SLO {bound} ms", partial(slo, f"p99={bound}ms"), _has(f"p99={bound}ms:"))
+    clock.choose("Requests of", "(all threads)", "role")
+    clock.choose("Kind", "fsync", "kind")
+    clock.act("a cell", opened.locator(_HEAT).last.click, _has("fsync by writer at"))
+    example = opened.get_by_role("link", name="fsync by writer at").first
+    clock.act("its chain", example.click, _CHAIN)
+
+
+def _use_inversions(opened: Any, clock: _Clock) -> None:
+    """Filter patterns, go from one to a request it held up."""
+
+    def link(name: str | re.Pattern[str], *, exact: bool = False) -> Callable[[], Any]:
+        found = opened.get_by_role("link", name=name, exact=exact).first
+        return lambda: found.click()
+
+    def until(text: str) -> None:
+        box = opened.get_by_label("To s")
+        box.fill(text)
+        box.press("Enter")
+        opened.wait_for_url(re.compile(r"[?&]to="))
+
+    clock.act("Inversions", link("Inversions", exact=True), _RANKED)
+    clock.choose("Kind of inversion", "io_dependency", "inversion")
+    clock.choose("Culprit", "checkpointer", "culprit")
+    clock.act("to 1.5 s", partial(until, "1.5"), _RANKED)
+    clock.act("a pattern", link("fsync waits"), _has("Requests held up"))
+    clock.act("a request", link(re.compile(r"request \d")), _CHAIN)
+    clock.act("Overview", link("Overview", exact=True), _HEAT)
+    clock.act("slowest of a band", link("the slowest"), _CHAIN)
+
+
+def _load_pages(clock: _Clock, url: str) -> None:
     for path, sign in (
-        ("/inversions?inversion=condition", "Ranked by p99 share"),
-        ("/inversions?from=0.5&to=1.5", "Ranked by p99 share"),
-        ("/inversions?culprit=checkpointer", "Ranked by p99 share"),
-        ("/request", "Slowest requests"),
-        ("/request?request=500000", "Who waited for whom"),
-        ("/?role=all", "Over time"),
-        ("/?kind=fsync", "Over time"),
-        ("/", "Over time"),
+        ("/inversions?from=0.5&to=1.5", _RANKED),
+        ("/inversions?role=all&culprit=checkpointer", _RANKED),
+        ("/request", _has("Slowest requests")),
+        ("/request?request=500000", _CHAIN),
+        ("/?role=all&kind=fsync", _HEAT),
+        ("/", _HEAT),
     ):
-        clock.wait(f"open {path}", address(path), _has(sign))
+        clock.load(url, path, sign)
 
 
 def _quantile(values: list[float], share: float) -> float:
@@ -138,18 +164,22 @@ def _measure_server(server: Server) -> dict[str, Any]:
         opened.goto(server.url, wait_until="commit")
         opened.wait_for_selector(_CHART)
         first_paint_s = time.perf_counter() - begin
-        opened.wait_for_selector(f'{_MARK}[aria-label*="the slowest took"]')
+        opened.wait_for_selector(_HEAT)
+        settle(opened)
         whole_page_s = time.perf_counter() - begin
         clock = _Clock(opened)
-        _interact(opened, clock, server.url)
-    seconds = [taken for _, taken in clock.seconds]
+        _use_overview(opened, clock)
+        _use_inversions(opened, clock)
+        _load_pages(clock, server.url)
+    seconds = list(clock.interactions_s.values())
     return {
         "first_paint_s": round(first_paint_s, 2),
         "whole_page_s": round(whole_page_s, 2),
         "n_interactions": len(seconds),
         "interaction_p50_s": round(_quantile(seconds, 0.5), 2),
         "interaction_p95_s": round(_quantile(seconds, 0.95), 2),
-        "interactions_s": {what: round(taken, 2) for what, taken in clock.seconds},
+        "interactions_s": clock.interactions_s,
+        "page_loads_s": clock.page_loads_s,
         "server_peak_mib": peak_mib(server.pid),
         "errors": seen.errors,
         "requests_elsewhere": seen.elsewhere,

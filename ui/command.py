@@ -48,8 +48,7 @@ def server_command(port: int, has_browser: bool) -> list[str]:
         "server.headless": str(not has_browser).lower(),
     }
     options = [f"--{name}={value}" for name, value in settings.items()]
-    script = str(Path(__file__).with_name("app.py"))
-    return [sys.executable, "-m", "streamlit", "run", script, *options]
+    return [sys.executable, "-m", "rcp.ui.serve", *options]
 
 
 def server_environment(files: Sequence[Path]) -> dict[str, str]:

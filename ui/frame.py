@@ -47,6 +47,16 @@ def open_kept(path: Path) -> Recording:
     return recording
 
 
+def open_ahead(path: Path) -> None:
+    """Open a recording before a page asks for it; what is wrong with it the page will say."""
+    try:
+        recording: Recording = web.kept(_open, stamp(path))
+    except (OSError, StoreError):
+        return
+    recording.ask(health)
+    recording.ask(population.kinds)
+
+
 def _files() -> tuple[Path, Path | None]:
     """Let recordings be chosen of those offered."""
     started_with = given()

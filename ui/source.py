@@ -6,6 +6,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -27,7 +28,7 @@ _BESIDE_MAX = 200
 ANSWERS_MAX = 128
 """Answers kept per recording: each holds some thousand rows at most."""
 
-_DIGEST = ("request", "chosen", "pattern", "held")
+_REQUESTS, _HELD = ("request", "chosen"), ("pattern", "held", "held_request")
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
@@ -97,15 +98,24 @@ def check(path: Path) -> None:
         open_store(path).close()
 
 
-def prepare(store: Store) -> None:
-    """Add the tables in memory that the explorer's queries rest on."""
+def prepare_requests(store: Store) -> None:
+    """Add the tables in memory that most of the explorer's queries rest on."""
     store.write("ATTACH ':memory:' AS digest (READ_WRITE)")
-    for name in _DIGEST:
+    for name in _REQUESTS:
+        store.write(query(f"digest/{name}"))
+
+
+def prepare_held(store: Store) -> None:
+    """Add those that ``ask_held`` rests on, which take several times as long to make."""
+    for name in _HELD:
         store.write(query(f"digest/{name}"))
 
 
 class Recording:
-    """An open recording. Its answers are kept: a page asks the same again at every click."""
+    """An open recording. Its answers are kept: a page asks the same again at every click.
+
+    It opens as soon as most can be asked; what ``ask_held`` rests on is made meanwhile.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open it; raise StoreError with one line for the user."""
@@ -115,10 +125,16 @@ class Recording:
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = Lock()
         try:
-            prepare(self._store)
+            prepare_requests(self._store)
         except BaseException:
             self._store.close()
             raise
+        self._pool = ThreadPoolExecutor(1)
+        self._held = self._pool.submit(self._prepare_held)
+
+    def _prepare_held(self) -> None:
+        with self._store.beside() as store:
+            prepare_held(store)
 
     @property
     def name(self) -> str:
@@ -145,6 +161,16 @@ class Recording:
                 self._answers.popitem(last=False)
         return answer
 
+    def ask_held(
+        self,
+        question: Callable[Concatenate[Store, Asked], Found],
+        *arguments: Asked.args,
+        **named: Asked.kwargs,
+    ) -> Found:
+        """The same for a question about what held requests up, which may have to be awaited."""
+        self._held.result()
+        return self.ask(question, *arguments, **named)
+
     def ask_anew(
         self,
         question: Callable[Concatenate[Store, Asked], Found],
@@ -157,4 +183,5 @@ class Recording:
 
     def close(self) -> None:
         """Close it."""
+        self._pool.shutdown()
         self._store.close()

@@ -15,19 +15,13 @@ import pandas as pd
 import streamlit as st
 
 from rcp.ui import bound, places
+from rcp.ui.rows import check_rows
 from rcp.ui.style import style
 from rcp.ui.texts import label, shown
-
-ROWS_MAX = 5_000
-"""Rows that may cross to the browser at once; more are a mistake in a query."""
 
 KEPT_MAX = 4  # recordings open at once: two to compare, and the two before them
 
 Selected = list[dict[str, Any]]
-
-
-class TooManyRowsError(Exception):
-    """A query was to be binned or limited in SQL and was not."""
 
 
 class Column(NamedTuple):
@@ -238,7 +232,8 @@ def download(text: str, name: str, data: bytes | Callable[[], bytes], mime: str)
 
 def chart(spec: Mapping[str, Any], key: str, *, selecting: bool = False) -> Selected:
     """Draw a Vega-Lite specification; return what is selected in its parameter ``pick``."""
-    _check(spec)
+    for name, rows in spec.get("datasets", {}).items():
+        check_rows(name, rows)
     if not selecting:
         st.vega_lite_chart(spec=dict(spec), key=key, theme=None, width="stretch")
         return []
@@ -247,12 +242,6 @@ def chart(spec: Mapping[str, Any], key: str, *, selecting: bool = False) -> Sele
     )
     picked = state.selection.get("pick", [])
     return [dict(item) for item in picked] if isinstance(picked, list) else []
-
-
-def _check(spec: Mapping[str, Any]) -> None:
-    for name, rows in spec.get("datasets", {}).items():
-        if len(rows) > ROWS_MAX:
-            raise TooManyRowsError(f"{name} has {len(rows)} rows, the most is {ROWS_MAX}")
 
 
 def table(
@@ -266,8 +255,7 @@ def table(
     row_height: int | None = None,
 ) -> int | None:
     """Put a table of ``rows`` by field; return which row is selected, at first ``selected``."""
-    if len(rows) > ROWS_MAX:
-        raise TooManyRowsError(f"table {key} has {len(rows)} rows, the most is {ROWS_MAX}")
+    check_rows(f"table {key}", rows)
     frame = pd.DataFrame(
         {name: [_cell(row[name]) for row in rows] for name in columns}, columns=list(columns)
     )

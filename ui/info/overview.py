@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rcp.analyzer.latencies.slo import Slo
 from rcp.analyzer.store import Store
-from rcp.ui.info.population import limits
+from rcp.ui.info.population import BANDS
 from rcp.ui.queries import query
 
 STEPS_PER_DOUBLING = 24
@@ -81,18 +81,15 @@ def totals(store: Store, role: str, kind: str) -> Totals:
     return found
 
 
-_MARKED = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999))
+_MARKED = tuple(f"p{share * 100:g}" for share, _ in BANDS)
 
 
-def marks(store: Store, role: str, kind: str) -> list[Mark]:
-    """Return the quantiles worth marking; none without requests."""
-    shares = [share for _, share in _MARKED]
-    rows = store.query(query("overview/marks"), [role, kind, shares])
-    return [
-        Mark(_MARKED[at][0], dur, slower)
-        for at, (dur, slower) in enumerate(rows)
-        if dur is not None
-    ]
+def marks(store: Store, role: str, kind: str, ends: tuple[int, ...]) -> list[Mark]:
+    """Return the quantiles worth marking, which are the *ends* of ``population.limits``."""
+    if not ends:
+        return []
+    rows = store.query(query("overview/marks"), [role, kind, ends])
+    return [Mark(name, *row) for name, row in zip(_MARKED, rows, strict=True)]
 
 
 def bounds(store: Store, role: str, kind: str, slos: tuple[Slo, ...]) -> list[Bound]:
@@ -113,9 +110,11 @@ def bounds(store: Store, role: str, kind: str, slos: tuple[Slo, ...]) -> list[Bo
     return found
 
 
-def band_waits(store: Store, role: str, kind: str) -> list[BandWait]:
-    """Return what the requests of each band waited for, the costliest reason of a band first."""
-    ends = limits(store, role, kind)
+def band_waits(store: Store, role: str, kind: str, ends: tuple[int, ...]) -> list[BandWait]:
+    """Return what the requests of each band waited for, the costliest reason of a band first.
+
+    *ends* are those of ``population.limits``.
+    """
     if not ends:
         return []
     rows = store.query(query("overview/band_waits"), [role, kind, ends])

@@ -47,14 +47,13 @@ def kinds(store: Store) -> list[Kind]:
     return store.rows(Kind, query("population/kinds"))
 
 
-def limits(store: Store, role: str, kind: str) -> list[int]:
-    """Return the latency in ns at the end of each of BANDS, [] without requests."""
+def limits(store: Store, role: str, kind: str) -> tuple[int, ...]:
+    """Return the latency in ns at the end of each of BANDS, () without requests."""
     shares = [share for share, _ in BANDS]
     ((found,),) = store.query(query("population/limits"), [role, kind, shares])
-    return [int(limit) for limit in found or []]
+    return tuple(int(limit) for limit in found or [])
 
 
-def bands(store: Store, role: str, kind: str) -> list[Band]:
-    """Return the bands that have requests, the fastest first."""
-    ends = limits(store, role, kind)
+def bands(store: Store, role: str, kind: str, ends: tuple[int, ...]) -> list[Band]:
+    """Return the bands that have requests, the fastest first; *ends* are those of ``limits``."""
     return store.rows(Band, query("population/bands"), [role, kind, ends]) if ends else []

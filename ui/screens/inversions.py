@@ -141,7 +141,7 @@ def screen(view: View) -> None:
         offer_roles(view)
         return
     asked = _filter(view.recording.ask(inversions.choices))
-    found = view.recording.ask(inversions.patterns, view.role, view.kind, asked)
+    found = view.recording.ask_held(inversions.patterns, view.role, view.kind, asked)
     if not found:
         web.empty("Nobody held these requests up.", "Take filters away, or choose other requests.")
         return

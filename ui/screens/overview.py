@@ -21,6 +21,10 @@ def _slos() -> tuple[Slo, ...]:
         return ()
 
 
+def _ends(view: View) -> tuple[int, ...]:
+    return view.recording.ask(population.limits, view.role, view.kind)
+
+
 def _latency(view: View) -> None:
     of = (view.role, view.kind)
     wide, narrow = web.columns(3, 1)
@@ -35,16 +39,17 @@ def _latency(view: View) -> None:
             )
         if slos and not bounds:
             web.say("The SLO is of requests that are not shown.")
-        totals = view.recording.ask(overview.totals, *of)
+    with wide:
+        web.heading("Latency", "part of the requests that took longer; both axes logarithmic")
+        points = view.recording.ask(overview.ccdf, *of)
+        marks = view.recording.ask(overview.marks, *of, _ends(view))
+        web.chart(charts.ccdf(points, marks, bounds, web.is_dark()), "ccdf")
+    with narrow:  # after the chart: these may have to be awaited
+        totals = view.recording.ask_held(overview.totals, *of)
         web.metric("requests", f"{totals.n:,}")
         web.metric("held up by others", f"{totals.n_held_up:,}", "requests with an inversion")
         share = totals.held_up_ns / totals.dur_ns if totals.dur_ns else 0
         web.metric("of their time", percent(share), "part of all requests' time in inversions")
-    with wide:
-        web.heading("Latency", "part of the requests that took longer; both axes logarithmic")
-        points = view.recording.ask(overview.ccdf, *of)
-        marks = view.recording.ask(overview.marks, *of)
-        web.chart(charts.ccdf(points, marks, bounds, web.is_dark()), "ccdf")
 
 
 def _example(view: View, example: timeline.Example) -> None:
@@ -71,7 +76,8 @@ def _over_time(view: View) -> None:
 
 
 def _bands(view: View) -> None:
-    waits = view.recording.ask(overview.band_waits, view.role, view.kind)
+    of = (view.role, view.kind, _ends(view))
+    waits = view.recording.ask(overview.band_waits, *of)
     web.heading("Where the time went", "what requests' own threads did, by how slow they were")
     if waits:
         tail = max(wait.band for wait in waits)
@@ -81,7 +87,7 @@ def _bands(view: View) -> None:
             f"in {worst.reason}."
         )
     web.chart(charts.band_waits(waits, web.is_dark()), "bands")
-    for band in reversed(view.recording.ask(population.bands, view.role, view.kind)):
+    for band in reversed(view.recording.ask(population.bands, *of)):
         name, slowest, typical = web.columns(4, 1, 1)
         with name:
             web.say(
@@ -128,7 +134,7 @@ def screen(view: View) -> None:
     found = view.recording.ask(health)
     web.title(view.recording.name)
     _health(view, found)
-    if not view.recording.ask(overview.totals, view.role, view.kind).n:
+    if not view.recording.ask(overview.ccdf, view.role, view.kind):
         web.empty("No request of this kind finished.", "Choose other requests at the left.")
     else:
         _latency(view)

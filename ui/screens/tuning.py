@@ -9,6 +9,7 @@ from rcp.ui.charts import tuning as charts
 from rcp.ui.frame import show_study
 from rcp.ui.info import tuning
 from rcp.ui.info.tuning import Effect, Told, Trial
+from rcp.ui.rows import ROWS_MAX
 
 _OUTCOMES = {
     "met": "The SLOs hold, and fresh runs confirmed it.",
@@ -154,7 +155,7 @@ def _trials(found: Told) -> None:
 
 def _journal(found: Told) -> None:
     with web.folded(f"Journal of writes: {len(found.writes):,} settings of knobs, in order"):
-        shown = found.writes[-web.ROWS_MAX :]
+        shown = found.writes[-ROWS_MAX:]
         if len(shown) < len(found.writes):
             web.caption(f"the last {len(shown):,} of {len(found.writes):,}")
         web.table([write._asdict() for write in shown], _WRITES, "writes")

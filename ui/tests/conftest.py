@@ -10,7 +10,7 @@ import pytest
 from rcp.analyzer.load import load_in_memory, load_spool
 from rcp.analyzer.store import Store
 from rcp.fixtures.synth import Synth
-from rcp.ui.source import FILES_VARIABLE, prepare
+from rcp.ui.source import FILES_VARIABLE, prepare_held, prepare_requests
 
 APP = Path(__file__).parents[1] / "app.py"
 
@@ -27,7 +27,8 @@ def load(tmp_path: Path) -> Iterator[Load]:
     def of(synth: Synth) -> Store:
         store = load_in_memory(synth.write(tmp_path / f"{len(opened)}.spool"))
         opened.append(store)
-        prepare(store)
+        prepare_requests(store)
+        prepare_held(store)
         return store
 
     yield of

@@ -8,6 +8,7 @@ from rcp.analyzer.latencies.slo import parse
 from rcp.analyzer.store import Store
 from rcp.fixtures.explored import durations, journal, one_request
 from rcp.fixtures.synth import Synth
+from rcp.probes.events import WaitReason
 from rcp.ui.info import chain, inversions, overview, population, timeline
 from rcp.ui.info.health import health
 
@@ -32,8 +33,8 @@ def test_the_ccdf_is_thinned_out_to_latencies_that_occurred(load: Load) -> None:
 
 def test_bands_end_at_latencies_that_occurred(load: Load) -> None:
     store = load(durations(100, 100, 200, 800))
-    assert population.limits(store, *OF) == [100, 800, 800, 800]
-    assert population.bands(store, *OF) == [
+    assert population.limits(store, *OF) == (100, 800, 800, 800)
+    assert population.bands(store, *OF, population.limits(store, *OF)) == [
         population.Band(0, 2, 100, 100, 1, 1),
         population.Band(1, 2, 200, 800, 4, 3),
     ]
@@ -41,8 +42,9 @@ def test_bands_end_at_latencies_that_occurred(load: Load) -> None:
 
 def test_marks_say_how_many_are_slower(load: Load) -> None:
     store = load(durations(100, 100, 200, 800))
-    assert overview.marks(store, *OF)[0] == overview.Mark("p50", 100, 0.5)
-    assert overview.marks(store, *OF)[3] == overview.Mark("p99.9", 800, 0.0)
+    found = overview.marks(store, *OF, population.limits(store, *OF))
+    assert found[0] == overview.Mark("p50", 100, 0.5)
+    assert found[3] == overview.Mark("p99.9", 800, 0.0)
 
 
 def test_an_slo_is_measured_on_the_requests_shown(load: Load) -> None:
@@ -58,7 +60,8 @@ def test_time_by_reason_is_split_by_how_slow_requests_were(load: Load) -> None:
     synth = one_request()
     writer = synth.task("writer", tid=10, target=True)
     synth.request(writer, 5000, 5100)
-    found = overview.band_waits(load(synth), *OF)
+    store = load(synth)
+    found = overview.band_waits(store, *OF, population.limits(store, *OF))
     assert found == [
         overview.BandWait(0, "cpu", 100, 1, 1.0),
         overview.BandWait(1, "lock", 800, 1, 0.8),
@@ -151,6 +154,24 @@ def test_patterns_are_ranked_by_what_the_slowest_lost(load: Load) -> None:
 def test_filters_leave_out(load: Load, asked: inversions.Filter, n_requests: int) -> None:
     found = inversions.patterns(load(journal(3)), *OF, asked)
     assert sum(pattern.n_requests for pattern in found) == n_requests
+
+
+@pytest.mark.parametrize(("cgroup", "dur_ns"), [(None, 700), (1, 500), (2, 200)])
+def test_a_request_held_up_from_two_cgroups_counts_once(
+    load: Load, cgroup: int | None, dur_ns: int
+) -> None:
+    synth = Synth([("background", "comm:worker")])
+    writer = synth.task("writer", tid=10, target=True)
+    first = synth.task("worker", tid=20, cgroup_id=1)
+    second = synth.task("worker", tid=21, cgroup_id=2)
+    for worker in (first, second):
+        synth.sleep(worker, 1, 2)
+    synth.request(writer, 1000, 2000)
+    synth.sleep(writer, 1000, 1500, waker=first, reason=WaitReason.LOCK, stack=["down_read"])
+    synth.sleep(writer, 1600, 1800, waker=second, reason=WaitReason.LOCK, stack=["down_read"])
+    asked = inversions.Filter(cgroup=cgroup)
+    (found,) = inversions.patterns(load(synth), *OF, asked)
+    assert (found.n_requests, found.total_ns) == (1, dur_ns)
 
 
 def test_filters_offer_what_there_is(load: Load) -> None:

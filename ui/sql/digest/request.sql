@@ -1,4 +1,4 @@
--- Finished requests with what every screen asks of them, sorted once for all screens.
+-- Finished requests with what every screen asks of them.
 CREATE TABLE digest.request AS
 SELECT
     request.request_id,
@@ -13,4 +13,3 @@ SELECT
 FROM request
 JOIN task USING (utid)
 WHERE request.dur IS NOT NULL
-ORDER BY request.request_id

@@ -17,15 +17,16 @@ WITH of_file AS (
 ), grouped AS (
     SELECT
         held.pattern_id,
-        count(DISTINCT held.request_id) AS n_requests,
+        -- Of one cgroup there is but one row of each request.
+        count(*) FILTER (held.is_first OR $9::BIGINT IS NOT NULL) AS n_requests,
         sum(held.dur)::BIGINT AS dur,
         coalesce(sum(held.dur) FILTER (picked.is_slow), 0)::BIGINT AS slow_dur,
-        max(held.dur) AS max_dur,
-        sum(held.confidence * held.dur) / nullif(sum(held.dur), 0) AS confidence
+        max(held.longest) AS max_dur,
+        sum(held.sure_dur) / nullif(sum(held.dur), 0) AS confidence
     FROM digest.held
     JOIN picked USING (request_id)
     WHERE $9::BIGINT IS NULL
-       OR held.culprit_utid IN (SELECT utid FROM task WHERE cgroup_id = $9::BIGINT)
+       OR held.cgroup_id = $9::BIGINT
     GROUP BY held.pattern_id
 )
 SELECT

@@ -1,8 +1,3 @@
-WITH held AS (
-    SELECT request_id, sum(dur)::BIGINT AS dur
-    FROM digest.held
-    GROUP BY request_id
-)
 SELECT
     count(*),
     coalesce(sum(chosen.dur), 0)::BIGINT,
@@ -10,4 +5,4 @@ SELECT
     count(held.request_id),
     coalesce(sum(held.dur), 0)::BIGINT
 FROM digest.chosen($1, $2) AS chosen
-LEFT JOIN held USING (request_id)
+LEFT JOIN digest.held_request AS held USING (request_id)

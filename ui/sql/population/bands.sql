@@ -1,6 +1,9 @@
 -- $3: where bands end. A request at an end belongs to the band that ends there.
-WITH placed AS (
-    SELECT request_id, dur, len(list_filter($3::BIGINT[], lambda limit_: limit_ < dur)) AS band
+WITH placed AS MATERIALIZED (
+    SELECT
+        request_id,
+        dur,
+        len(list_filter($3::BIGINT[], lambda limit_: limit_ < dur))::TINYINT AS band
     FROM digest.chosen($1, $2)
 ), bands AS (
     SELECT
@@ -13,8 +16,9 @@ WITH placed AS (
     FROM placed
     GROUP BY band
 )
-SELECT
-    bands.band, n, shortest, longest, slowest_id,
-    (SELECT min(request_id) FROM placed WHERE placed.band = bands.band AND dur = middle)
+SELECT band, n, shortest, longest, slowest_id, min(placed.request_id)
 FROM bands
-ORDER BY bands.band
+JOIN placed USING (band)
+WHERE placed.dur = bands.middle
+GROUP BY ALL
+ORDER BY band

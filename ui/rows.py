@@ -1,0 +1,17 @@
+"""How many rows may cross to the browser: aggregates are DuckDB's work."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+
+ROWS_MAX = 5_000
+
+
+class TooManyRowsError(Exception):
+    """A query was to be binned or limited in SQL and was not."""
+
+
+def check_rows(what: str, rows: Sized) -> None:
+    """Raise TooManyRowsError for more rows than may cross at once."""
+    if len(rows) > ROWS_MAX:
+        raise TooManyRowsError(f"{what} has {len(rows)} rows, the most is {ROWS_MAX}")

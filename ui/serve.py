@@ -1,0 +1,27 @@
+"""``python -m rcp.ui.serve OPTION…``: the explorer's server, which opens its recording at once.
+
+A browser takes a second until it asks for a page; what that rests on is made meanwhile.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from threading import Thread
+
+from rcp.ui import frame
+from rcp.ui.source import given
+
+_SCRIPT = Path(__file__).with_name("app.py")
+
+
+def main() -> None:
+    """Serve until a signal; OPTIONs are those of ``streamlit run``."""
+    Thread(target=frame.open_ahead, args=[given()[0]], name="ahead").start()
+    sys.argv = ["streamlit", "run", str(_SCRIPT), *sys.argv[1:]]
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
