@@ -98,10 +98,11 @@ test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, sce
 test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
 	@$(BIN)/rcp-lab build --kernel rcp --debug
 	@echo "==> block tests on the debug kernel in virtual time, usually 20-30 minutes"
-	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 blocktests
+	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 \
+		-e SLOWER=20 blocktests
 	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
 	@$(BIN)/rcp-lab run --functional --kernel rcp-debug --timeout 3600 -e TEST_TIMEOUT_S=1500 \
-		-e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
+		-e SLOWER=20 -e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
