@@ -84,7 +84,7 @@ def choices(store: Store) -> Choices:
     found: dict[str, list[str]] = {"kind": [], "culprit": [], "cgroup": []}
     for what, value, _ in store.query(query("inversions/choices")):
         found[what].append(value)
-    paths = [path for path, _, _ in store.query(query("inversions/files"))]
+    paths = [path for path, _ in store.query(query("inversions/files"))]
     return Choices(found["kind"], found["culprit"], found["cgroup"], paths)
 
 
@@ -95,23 +95,13 @@ def _window(store: Store, asked: Filter) -> tuple[int, int, int]:
     return begin, lo, hi
 
 
-def _inodes(store: Store, path: str) -> list[int] | None:
-    if not path:
-        return None
-    found: dict[str, list[int]] = {
-        name: inodes for name, inodes, _ in store.query(query("inversions/files"))
-    }
-    return found.get(path, [])
-
-
 def patterns(store: Store, role: str, kind: str, asked: Filter) -> list[Pattern]:
     """Return the patterns of inversions of the requests shown, by what the slowest lost."""
     ends = limits(store, role, kind)
     if not ends:
         return []
     _, lo, hi = _window(store, asked)
-    inodes = _inodes(store, asked.path)
-    only = [asked.kind, asked.culprit, inodes, asked.cgroup]
+    only = [asked.kind, asked.culprit, asked.path, asked.cgroup]
     return store.rows(
         Pattern, query("inversions/patterns"), [role, kind, ends[_SLOW], lo, hi, *only]
     )

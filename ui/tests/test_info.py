@@ -174,6 +174,14 @@ def test_a_request_held_up_from_two_cgroups_counts_once(
     assert (found.n_requests, found.total_ns) == (1, dur_ns)
 
 
+@pytest.mark.parametrize(("path", "n_requests"), [("base/table", 1), ("base/other", 0)])
+def test_a_file_is_not_that_of_another_file_system(load: Load, path: str, n_requests: int) -> None:
+    synth = journal(1)
+    synth.file(77, "other", "base", dev=8 << 20)
+    found = inversions.patterns(load(synth), *OF, inversions.Filter(path=path))
+    assert sum(pattern.n_requests for pattern in found) == n_requests
+
+
 def test_filters_offer_what_there_is(load: Load) -> None:
     assert inversions.choices(load(journal())) == inversions.Choices(
         ["condition"], ["checkpointer"], ["1"], ["base/table"]

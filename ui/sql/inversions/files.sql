@@ -1,20 +1,19 @@
--- Files that waits and ios of critical paths were about, by name.
+-- Files that waits and ios of critical paths were about, by name, those met most often first.
 WITH met AS (
-    SELECT sleep.ino, count(*) AS n
+    SELECT sleep.dev, sleep.ino, count(*) AS n
     FROM edge
     JOIN sleep USING (sleep_id)
     WHERE sleep.ino IS NOT NULL
-    GROUP BY sleep.ino
+    GROUP BY sleep.dev, sleep.ino
     UNION ALL
-    SELECT io.ino, count(*)
+    SELECT io_file.dev, io_file.ino, count(*)
     FROM edge
-    JOIN io ON io.io_id = edge.io_id
-    WHERE io.ino IS NOT NULL
-    GROUP BY io.ino
+    JOIN io_file USING (io_id)
+    GROUP BY io_file.dev, io_file.ino
 )
-SELECT file.path, list(DISTINCT file.ino), sum(met.n)::BIGINT AS n
+SELECT file.path, sum(met.n)::BIGINT AS n
 FROM met
-JOIN file USING (ino)
+JOIN file USING (dev, ino)
 GROUP BY file.path
 ORDER BY n DESC, file.path
 LIMIT 100

@@ -1,19 +1,26 @@
 -- Inversions of the chosen requests by pattern, what the slowest 1 % lost to them first. $3:
--- where that begins, in ns; $4 to $9: only in [$4, $5) ns, of this kind, culprit, file (NULL for
--- any) and cgroup. A file is on a request's path when a wait or an io of the path is of it.
-WITH of_file AS (
+-- where that begins, in ns; $4 to $9: only in [$4, $5) ns, of this kind, culprit, file and
+-- cgroup (NULL for any). A file is on a request's path when a wait or an io of the path is of it.
+WITH asked AS (
+    SELECT dev, ino
+    FROM file
+    WHERE path = $8
+), of_file AS (
     SELECT edge.request_id
-    FROM edge
-    LEFT JOIN sleep USING (sleep_id)
-    LEFT JOIN io ON io.io_id = edge.io_id
-    WHERE $8::UBIGINT[] IS NOT NULL
-      AND (list_contains($8::UBIGINT[], sleep.ino) OR list_contains($8::UBIGINT[], io.ino))
+    FROM asked
+    JOIN sleep USING (dev, ino)
+    JOIN edge USING (sleep_id)
+    UNION ALL
+    SELECT edge.request_id
+    FROM asked
+    JOIN io_file USING (dev, ino)
+    JOIN edge USING (io_id)
 ), picked AS (
     SELECT request_id, dur, dur >= $3 AS is_slow
     FROM digest.chosen($1, $2)
     WHERE ts >= $4
       AND ts < $5
-      AND ($8::UBIGINT[] IS NULL OR request_id IN (SELECT request_id FROM of_file))
+      AND ($8 = '' OR request_id IN (SELECT request_id FROM of_file))
 ), grouped AS (
     SELECT
         held.pattern_id,
