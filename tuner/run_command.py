@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +12,7 @@ import click
 
 from rcp.tuner.cli_error import CliError, one_line_errors
 from rcp.tuner.durations import DURATION
+from rcp.tuner.interrupted import told_how_to_go_on
 
 if TYPE_CHECKING:
     from rcp.tuner.judge import Judge
@@ -178,25 +176,6 @@ def run(ctx: click.Context, /, **options: Any) -> None:
         with told_how_to_go_on(options["study"]):
             status = _run(options)
         ctx.exit(status)
-
-
-@contextmanager
-def told_how_to_go_on(study: Path) -> Iterator[None]:
-    """Let signals end the tuning in order, and say that nothing is lost."""
-    from rcp.tuner.signals import Signals
-
-    signals = Signals()
-    signals.install()
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit) as ended:
-        number = ended.code if isinstance(ended, SystemExit) else 128 + signal.SIGINT
-        if study.exists():
-            click.echo(f"rcp-tune: ended by a signal: --resume goes on with {study}", err=True)
-        # Not click's 1, which says that the SLOs are not met.
-        raise SystemExit(number) from None
-    finally:
-        signals.remove()
 
 
 def _run(options: dict[str, Any]) -> int:

@@ -3,56 +3,18 @@
 import json
 import shlex
 import shutil
-import signal
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from rcp.lab import cache, kernel, module, payload, request, rootfs, run, scenario, vm, wheel
-from rcp.lab.errors import LabError
+from rcp.lab.command import AFTER, Command, catch_signals
 from rcp.lab.progress import Progress
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
-
-
-class _Command(click.Command):
-    """A command that prints LabErrors as one line and keeps what follows -- in ctx.meta."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            cut = args.index("--")
-            ctx.meta["rcp.lab.after"] = args[cut + 1 :]
-            args = args[:cut]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except LabError as error:
-            click.echo(f"rcp-lab: error: {error}", err=True)
-            ctx.exit(error.exit_status)
-        except KeyboardInterrupt:
-            # Not click's 1, which a guest's command may return as well.
-            click.echo("rcp-lab: interrupted", err=True)
-            ctx.exit(128 + signal.SIGINT)
-
-
-def _terminated(number: int, frame: object) -> NoReturn:
-    # Whoever ends a group of processes and each of them signals twice; once must be enough.
-    for again in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(again, signal.SIG_IGN)
-    # As an exception, so that QEMU and temporary files go the way they go on Ctrl-C.
-    sys.exit(128 + number)
-
-
-def _catch() -> None:
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # What nohup ignores stays ignored.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _terminated)
 
 
 @click.group(context_settings=_CONTEXT, short_help="Run things on a real kernel.")
@@ -70,7 +32,7 @@ def main() -> None:
       rcp-lab run --timing wal-vs-checkpoint
       rcp-lab run --functional -- 'uname -r; nproc'
     """
-    _catch()
+    catch_signals()
 
 
 _checkout_option = click.option(
@@ -92,7 +54,7 @@ _scenarios_option = click.option(
 )
 
 
-@main.command(cls=_Command, short_help="Build the guest now.")
+@main.command(cls=Command, short_help="Build the guest now.")
 @_checkout_option
 @_quiet_option
 def setup(checkout: Path | None, quiet: bool) -> None:
@@ -113,7 +75,7 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     click.echo(f"kernel {root.release}\nrootfs {root.image}")
 
 
-@main.command(cls=_Command, short_help="Build a patched kernel.")
+@main.command(cls=Command, short_help="Build a patched kernel.")
 @click.option(
     "--kernel",
     "name",
@@ -145,7 +107,7 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     click.echo(f"kernel {built.release}\nvmlinuz {built.vmlinuz}")
 
 
-@main.command("run", cls=_Command, short_help="Run a scenario or a command.")
+@main.command("run", cls=Command, short_help="Run a scenario or a command.")
 @click.argument("name", required=False, metavar="[SCENARIO] [-- CMD ARGS...]")
 @click.option("--timing", "mode", flag_value="timing", help="One CPU in virtual time.")
 @click.option("--functional", "mode", flag_value="functional", help="Two CPUs, the host's time.")
@@ -212,7 +174,7 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
       rcp-lab run --kernel rcp --module rcpdisk -- 'ls /sys/kernel/config/rcpdisk'
     """
     progress = Progress(quiet=options["quiet"])
-    wanted = request.from_options(options, ctx.meta.get("rcp.lab.after"), progress)
+    wanted = request.from_options(options, ctx.meta.get(AFTER), progress)
     if options["dry_run"]:
         files = vm.Files(Path("INPUT.tar"), Path("OUTPUT.img"), wanted.out.resolve())
         click.echo(shlex.join(vm.command(wanted.machine, files)))
@@ -224,7 +186,7 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(report.exit_status)
 
 
-@main.command(cls=_Command, short_help="Open a root shell in a guest.")
+@main.command(cls=Command, short_help="Open a root shell in a guest.")
 @_checkout_option
 @_memory_option
 @click.option("--timeout", "timeout_s", default=14400.0, show_default=True, help="Wall seconds.")
@@ -255,7 +217,7 @@ def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> Non
             vm.run_interactive(vm.command(machine, files, interactive=True), timeout_s)
 
 
-@main.command(cls=_Command, short_help="List the scenarios.")
+@main.command(cls=Command, short_help="List the scenarios.")
 @click.option(
     "--format",
     "form",
@@ -285,7 +247,7 @@ def scenarios(form: str, checkout: Path | None, scenarios_dir: Path | None) -> N
             click.echo(click.wrap_text(item.description.strip(), 96, "    ", "    "))
 
 
-@main.command(cls=_Command, short_help="Delete cached guests and kernels.")
+@main.command(cls=Command, short_help="Delete cached guests and kernels.")
 @click.option("--all", "everything", is_flag=True, help="Also what the next run would use.")
 @_checkout_option
 def clean(everything: bool, checkout: Path | None) -> None:

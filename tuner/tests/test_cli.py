@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from rcp.tuner.cli import main
-from rcp.tuner.run_command import told_how_to_go_on
+from rcp.tuner.interrupted import told_how_to_go_on
 from rcp.tuner.tests.toy import ToyMachine, tune
 
 
