@@ -23,6 +23,7 @@ HEADERS = (
     "context.h",
     "inode.h",
     "cause.h",
+    "bio.h",
 )
 
 # Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.

@@ -5,25 +5,7 @@
  * its io's id stands in completing_io, so that the wake-ups it causes can name it.
  */
 
-struct bio_state {
-	u64 queued_ns;
-	u64 got_ns;
-	u64 mapping; /* page cache its first page belongs to, or nothing of sense (inode.h) */
-	u64 blkg;
-	u32 tid;
-	u32 bytes;
-	u32 flags;
-	u32 unused;
-};
-
-/* LRU: bios of drivers without requests (dm, md) never finish here. */
-BPF_TABLE("lru_hash", u64, struct bio_state, bios, 65536);
 BPF_HASH(ios, u64, struct io_record, 65536);
-/* Not 0 once blk-throttle was asked about a bio (io_hold.bpf.c): without limits it never is. */
-BPF_ARRAY(holds_bios, int, 1);
-
-/* In bio_state.flags: submitted, but not queued yet, so its submitter and time are known. */
-#define BIO_IS_HELD (1U << 31)
 BPF_PERCPU_ARRAY(io_count, u64, 1);
 
 /* More merged bios than this are not looked at: 64 * 4 KiB is a common request limit. */
@@ -38,20 +20,6 @@ struct io_inodes {
 
 /* In a map, not on the stack: the verifier would follow every way to fill it, bio by bio. */
 BPF_PERCPU_ARRAY(inodes_of_io, struct io_inodes, 1);
-
-static inline u64 mapping_of(struct bio *bio)
-{
-	struct bio_vec *vec = bio->bi_io_vec;
-	struct folio *folio = NULL;
-	u64 mapping = 0, head = 0;
-
-	bpf_probe_read_kernel(&folio, sizeof(folio), &vec[bio->bi_iter.bi_idx].bv_page);
-	bpf_probe_read_kernel(&head, sizeof(head), &((struct page *)folio)->compound_head);
-	if (head & 1)
-		folio = (struct folio *)(head - 1);
-	bpf_probe_read_kernel(&mapping, sizeof(mapping), &folio->mapping);
-	return mapping;
-}
 
 RAW_TRACEPOINT_PROBE(block_bio_queue)
 {
