@@ -21,7 +21,7 @@ define recorded
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-debug test-bare lint format \
+.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
 	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench gate-bench docs fixtures clean
 
 help: ## list the targets
@@ -94,6 +94,10 @@ kernel: setup ## build the patched kernel: 15 minutes the first time, then cache
 test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
 	@echo "==> tests on the patched kernel, usually some minutes"
 	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(TOGETHER) $(PYTEST_ARGS)
+
+test-kernel-smoke: kernel ## the few of these that CI runs: unit tests, and the latency gate
+	@echo "==> smoke tests on the patched kernel, usually 5 minutes"
+	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m smoke $(TOGETHER) $(PYTEST_ARGS)
 
 test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
 	@$(BIN)/rcp-lab build --kernel rcp --debug

@@ -42,6 +42,7 @@ def test_checkpatch_is_content(patch):
     assert "total: 0 errors, 0 warnings, 0 checks" in done.stderr, done.stderr
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("suite", "n_cases"), [("rcpdisk", 21), ("rcp", 8)])
 def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
     done = _run(
