@@ -1,4 +1,4 @@
-"""Durations as people write them: a number and its unit, ``50ms``."""
+"""Durations as people write them: a number and its unit, ``50ms``, ``1h``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "
 """Both letters mu: the micro sign (U+00B5) and the Greek one."""
 
 UNIT_NAMES = "ns, us, ms, s"
+
+_SPANS_NS = {**UNITS_NS, "m": 60 * 10**9, "h": 3600 * 10**9}
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµμ]*)")
 
@@ -22,9 +24,9 @@ def parse_duration_ns(text: str) -> int:
     if match is None:
         raise DurationError("give a number and a unit, as in 50ms")
     number, unit = match.groups()
-    if unit not in UNITS_NS:
-        raise DurationError("give a unit: ns, us, ms or s")
-    value_ns = round(float(number) * UNITS_NS[unit])
+    if unit not in _SPANS_NS:
+        raise DurationError("give a unit: ns, us, ms, s, m or h")
+    value_ns = round(float(number) * _SPANS_NS[unit])
     if value_ns <= 0:
         raise DurationError("give more than 0")
     return value_ns

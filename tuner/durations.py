@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
-_UNITS_S = {"s": 1, "m": 60, "h": 3600}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+from rcp.probes.durations import DurationError, parse_duration_ns
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no [float]
@@ -22,10 +20,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no [
         """Return seconds; fails for what is no span of time."""
         if isinstance(value, float):
             return value
-        match = _SPAN.fullmatch(str(value).strip())
-        if match is None or float(match[1]) == 0:
-            self.fail(f"{value!r} is no span of time: write 90s, 15m or 1h", param, ctx)
-        return float(match[1]) * _UNITS_S[match[2]]
+        try:
+            return parse_duration_ns(str(value)) / 1e9
+        except DurationError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
 
 
 DURATION = Duration()

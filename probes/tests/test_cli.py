@@ -223,7 +223,7 @@ def test_dumps_of_an_earlier_run_are_kept_unless_forced(
         (["--when", "request>5ms"], "--when needs --keep: say how much to keep, as in --keep 30s."),
         (["--after", "5s"], "--after needs --keep: say how much to keep, as in --keep 30s."),
         (["--max-dumps", "2"], "--max-dumps needs --keep: say how much to keep, as in --keep 30s."),
-        (["--keep", "30"], "--keep '30': give a unit: ns, us, ms or s."),
+        (["--keep", "30"], "--keep '30': give a unit: ns, us, ms, s, m or h."),
         (["--keep", "10ms"], "--keep '10ms': keep at least 1s."),
         (
             ["--keep", "9s", "--after", "9s"],
@@ -238,7 +238,7 @@ def test_dumps_of_an_earlier_run_are_kept_unless_forced(
         (["--keep", "9s", "--after", "x"], "--after 'x': give a number and a unit, as in 50ms."),
         (
             ["--keep", "9s", "--when", "request>50"],
-            "--when 'request>50': give a unit: ns, us, ms or s.",
+            "--when 'request>50': give a unit: ns, us, ms, s, m or h.",
         ),
         (
             ["--keep", "9s", "--request", "fsync", "--when", "sync>5ms"],
@@ -278,7 +278,7 @@ def test_limits_reach_the_recorder(recorder: SimpleNamespace, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--min-wait", "20"], "--min-wait '20': give a unit: ns, us, ms or s."),
+        (["--min-wait", "20"], "--min-wait '20': give a unit: ns, us, ms, s, m or h."),
         (
             ["--container", "web", "--cgroup", "/x"],
             "--container and --cgroup are two ways to say one thing: give one.",

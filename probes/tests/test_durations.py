@@ -12,6 +12,8 @@ from rcp.probes.durations import DurationError, duration_text, option_ns, parse_
         ("50ms", 50_000_000),
         ("1.5s", 1_500_000_000),
         (" 30 s ", 30_000_000_000),
+        ("2m", 120_000_000_000),
+        ("1h", 3_600_000_000_000),
     ],
 )
 def test_a_duration_is_read_to_the_nanosecond(text: str, ns: int) -> None:
@@ -21,8 +23,8 @@ def test_a_duration_is_read_to_the_nanosecond(text: str, ns: int) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("50", "give a unit: ns, us, ms or s"),
-        ("50m", "give a unit: ns, us, ms or s"),
+        ("50", "give a unit: ns, us, ms, s, m or h"),
+        ("50d", "give a unit: ns, us, ms, s, m or h"),
         ("0ms", "give more than 0"),
         ("0.1ns", "give more than 0"),
         ("", "give a number and a unit, as in 50ms"),
@@ -47,4 +49,4 @@ def test_an_option_is_named_and_may_take_bare_seconds() -> None:
     assert option_ns("--interval", "2", bare_seconds=True) == 2_000_000_000
     with pytest.raises(DurationError) as raised:
         option_ns("--keep", "30")
-    assert str(raised.value) == "--keep '30': give a unit: ns, us, ms or s."
+    assert str(raised.value) == "--keep '30': give a unit: ns, us, ms, s, m or h."

@@ -146,7 +146,7 @@ def run(*arguments: str) -> Result:
     ("arguments", "message"),
     [
         (["--interval", "x"], "--interval 'x': give a number and a unit, as in 50ms."),
-        (["--interval", "2m"], "--interval '2m': give a unit: ns, us, ms or s."),
+        (["--interval", "2d"], "--interval '2d': give a unit: ns, us, ms, s, m or h."),
         (["--interval", "0.1"], "--interval '0.1': give at least 0.5 s."),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_trigger_is_a_name_and_a_bound(text: str, trigger: Trigger) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("request>50", "--when 'request>50': give a unit: ns, us, ms or s."),
+        ("request>50", "--when 'request>50': give a unit: ns, us, ms, s, m or h."),
         ("request>", "--when 'request>': give a number and a unit, as in 50ms."),
         ("request>0ms", "--when 'request>0ms': give more than 0."),
         ("request", "--when 'request': write NAME>DURATION, as in 'request>50ms'."),
