@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 
@@ -32,31 +33,9 @@ class _Counts(NamedTuple):
     held_up_dur_ns: int
 
 
-# A request that never finished has no path, so what is inside it is judged by itself.
-_COUNTS = """
-    WITH outermost AS (
-        SELECT request.request_id, request.name, request.dur
-        FROM request
-        JOIN task USING (utid)
-        LEFT JOIN request AS parent ON parent.request_id = request.parent_request_id
-        WHERE task.role = 'foreground' AND request.dur IS NOT NULL
-          AND (parent.dur IS NULL OR parent.name = request.name)
-    ), held AS (
-        SELECT request_id, sum(dur) AS inverted
-        FROM inversion
-        GROUP BY request_id
-    )
-    SELECT count(*), coalesce(min(name), ''), count(DISTINCT name), count(inverted),
-        coalesce(sum(inverted), 0)::BIGINT,
-        coalesce(sum(dur) FILTER (inverted IS NOT NULL), 0)::BIGINT
-    FROM outermost
-    LEFT JOIN held USING (request_id)
-"""
-
-
 def answer(store: Store, mostly: str, is_background: bool) -> Answer:
     """Return the answer; ``mostly`` names the first pattern and whether it is background work's."""
-    (counts,) = store.rows(_Counts, _COUNTS)
+    (counts,) = store.rows(_Counts, query("answer/counts"))
     if not counts.n:
         return Answer(0, 0, 0.0, "No foreground request was finished: there is nothing to judge.")
     name = f"{counts.name} " if counts.n_names == 1 else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
@@ -52,29 +53,7 @@ class Measured(NamedTuple):
     """What inversions took, by role of the culprits."""
 
 
-_LATENCIES = """
-    SELECT request.name, role, count(*), sum(dur)::BIGINT, max(dur),
-        [quantile_disc(dur, 0.5), quantile_disc(dur, 0.99), quantile_disc(dur, 0.999)]
-    FROM request JOIN task USING (utid)
-    WHERE dur IS NOT NULL
-    GROUP BY ALL
-"""
-
 _REASONS = "SELECT name, role, reason, n, dur FROM wait_by_kind"
-
-# Not a sum over patterns: a request may be held up by one culprit in several ways.
-_CULPRITS = """
-    SELECT name, task.role, kind || ' by ' || culprit, count(DISTINCT request_id),
-        sum(inversion.dur)::BIGINT
-    FROM inversion JOIN request USING (request_id) JOIN task USING (utid)
-    GROUP BY ALL
-"""
-
-_PATTERNS = """
-    SELECT name, role, pattern || ': ' || kind || ' by ' || culprit, n_requests, dur
-    FROM pattern_by_kind
-"""
-
 _BEHIND = "SELECT name, role, culprit_role, sum(dur)::BIGINT FROM pattern_by_kind GROUP BY ALL"
 
 
@@ -88,12 +67,12 @@ class Recording:
         self.loads: dict[Key, Load] = {}
         self.quantiles: dict[Key, list[int]] = {}
         seconds = max(dur_ns, 1) / 1e9
-        for request, role, n, total, worst, quantiles in store.query(_LATENCIES):
+        for request, role, n, total, worst, quantiles in store.query(query("by_kind/latencies")):
             self.loads[request, role] = Load(n, n / seconds, total, worst)
             self.quantiles[request, role] = quantiles
         self.reasons = _by_kind(store, _REASONS)
-        self.culprits = _by_kind(store, _CULPRITS)
-        self.patterns = _by_kind(store, _PATTERNS)
+        self.culprits = _by_kind(store, query("by_kind/culprits"))
+        self.patterns = _by_kind(store, query("by_kind/patterns"))
         self.behind: dict[Key, dict[str, int]] = {}
         for request, role, culprit_role, dur in store.query(_BEHIND):
             self.behind.setdefault((request, role), {})[culprit_role] = dur

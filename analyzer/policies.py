@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 
@@ -24,8 +25,4 @@ class Policy(NamedTuple):
 
 def policies(store: Store) -> list[Policy]:
     """Return the decisions by kind, role and class, the costliest first."""
-    return store.rows(
-        Policy,
-        "SELECT kind, role, level, n, dur, max_dur, n_requests, foreground_dur"
-        " FROM policy_by_kind ORDER BY dur DESC, kind, role, level",
-    )
+    return store.rows(Policy, query("report/policies"))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.load import request_names
+from rcp.analyzer.queries import query
 from rcp.analyzer.reasons import REASONS
 from rcp.analyzer.roles import ROLES
 from rcp.analyzer.store import Store
@@ -79,36 +80,18 @@ _LOCK_WAIT = f"""
     FROM lock_wait
 """
 
-_JOURNAL_COMMIT = """
-    SELECT ts, coalesce(locking_ns, 0) AS locking_ns, coalesce(flushing_ns, 0) AS flushing_ns,
-        coalesce(logging_ns, 0) AS logging_ns, coalesce(ts + dur, 0) AS end_ns, dev,
-        transaction_id AS transaction, utid AS tid, n_handles, n_blocks, n_blocks_logged
-    FROM journal_commit
-"""
-
-_JOURNAL_HANDLE = """
-    SELECT ts, ts + dur AS end_ns, held_dur AS held_ns, longest_dur AS longest_ns, dev,
-        transaction_id AS transaction, utid AS tid, n_handles
-    FROM journal_handle
-"""
 
 _IO_CAUSE = "SELECT io_id AS io, ino, dev, utid AS tid, n_pages, n_causes FROM io_cause"
 
-_THROTTLE = """
-    SELECT ts, coalesce(cgroup_id, 0) AS cgroup_id, limit_pages, setpoint_pages, dirty_pages,
-        bdi_setpoint_pages, bdi_dirty_pages, dirty_ratelimit_kibps, task_ratelimit_kibps,
-        pause_dur // 1000000 AS pause_ms, utid AS tid, dirtied_pages
-    FROM throttle ORDER BY throttle_id
-"""
 
 _SOURCES = {
     "sleep": _SLEEP,
     "io": _IO,
     "lock_wait": _LOCK_WAIT,
-    "journal_commit": _JOURNAL_COMMIT,
-    "journal_handle": _JOURNAL_HANDLE,
+    "journal_commit": query("rebuild/journal_commit"),
+    "journal_handle": query("rebuild/journal_handle"),
     "io_cause": _IO_CAUSE,
-    "throttle": _THROTTLE,
+    "throttle": query("rebuild/throttle"),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rcp.analyzer.answer import Answer, answer
 from rcp.analyzer.doubts import notes, why_lowered
 from rcp.analyzer.policies import Policy, policies
+from rcp.analyzer.queries import query
 from rcp.analyzer.reasons import paper_name
 from rcp.analyzer.store import Store
 from rcp.analyzer.story import StoryLine, tell
@@ -140,16 +141,8 @@ def header(store: Store, meta: dict[str, Any]) -> Header:
     clock_text = "hardware clock"
     if clock.get("virtual"):
         clock_text = "virtual time" + (f" (icount shift {shift})" if shift is not None else "")
-    ((n_requests, n_unfinished),) = store.query(
-        "SELECT count(dur), count(*) - count(dur) FROM request JOIN task USING (utid)"
-        " WHERE role = 'foreground'"
-    )
-    rules = store.query(
-        "SELECT role || ' ' || role_rule || ' (' || count(*)"
-        " || if(count(*) = 1, ' thread)', ' threads)') FROM task"
-        " WHERE role IN ('foreground', 'background') GROUP BY role, role_rule"
-        " ORDER BY role DESC, role_rule"
-    )
+    ((n_requests, n_unfinished),) = store.query(query("report/counts"))
+    rules = store.query(query("report/rules"))
     return Header(
         host=str(host.get("name", "?")),
         kernel=str(host.get("kernel", "?")),
@@ -183,22 +176,15 @@ def _mostly(pattern: Pattern) -> str:
 
 def waits(store: Store) -> list[Wait]:
     """Return where foreground requests spent their time, the costliest reason first."""
-    rows = store.query(
-        "SELECT reason, n, avg_dur, p99_dur, max_dur, dur, share FROM wait_by_reason"
-        " ORDER BY dur DESC, reason"
-    )
+    rows = store.query(query("report/waits"))
     return [Wait(reason, paper_name(reason), *rest) for reason, *rest in rows]
 
 
 def patterns(store: Store) -> list[Pattern]:
     """Return the inversions by pattern, the costliest first."""
     share = float(facts(store).get("recorded_share", 1.0))
-    rows = store.query(
-        "SELECT rank, kind, culprit, role, role_rule, n_requests, dur, max_dur, slow_share,"
-        " confidence, worst_request_id, pattern FROM inversion_pattern ORDER BY rank"
-    )
     told = []
-    for row in rows:
+    for row in store.query(query("report/patterns")):
         role, confidence = row[3], row[9]
         told.append(Pattern._make((*row, why_lowered(confidence, role, share))))
     return told
@@ -206,25 +192,13 @@ def patterns(store: Store) -> list[Pattern]:
 
 def request(store: Store, request_id: int) -> Request | None:
     """Return one request, None when there is no such."""
-    found = store.rows(
-        Request,
-        "SELECT request_id, name, comm, tid, role, ts, request.dur,"
-        " (SELECT coalesce(sum(dur), 0)::BIGINT FROM inversion WHERE request_id = $1)"
-        " FROM request JOIN task USING (utid) WHERE request_id = $1",
-        [request_id],
-    )
+    found = store.rows(Request, query("report/request"), [request_id])
     return found[0] if found else None
 
 
 def held_up(store: Store, request_id: int) -> list[HeldUp]:
     """Return what held up a request, the longest first."""
-    return store.rows(
-        HeldUp,
-        "SELECT dur, kind, comm, n_ios_ahead, bytes_ahead, chain"
-        " FROM inversion JOIN task ON utid = culprit_utid WHERE request_id = ?"
-        " ORDER BY dur DESC, inversion_id",
-        [request_id],
-    )
+    return store.rows(HeldUp, query("report/held_up"), [request_id])
 
 
 def request_range(store: Store) -> tuple[int, int]:
@@ -235,13 +209,8 @@ def request_range(store: Store) -> tuple[int, int]:
 
 def _worst(store: Store) -> Request | None:
     """Return the request held up longest, else the slowest foreground one."""
-    for sql in (
-        "SELECT request_id FROM inversion GROUP BY request_id"
-        " ORDER BY sum(dur) DESC, request_id LIMIT 1",
-        "SELECT request_id FROM request JOIN task USING (utid)"
-        " WHERE role = 'foreground' AND dur IS NOT NULL ORDER BY dur DESC, request_id LIMIT 1",
-    ):
-        found = store.query(sql)
+    for name in ("worst_held_up", "slowest"):
+        found = store.query(query(f"report/{name}"))
         if found:
             return request(store, found[0][0])
     return None
@@ -249,11 +218,7 @@ def _worst(store: Store) -> Request | None:
 
 def latencies(store: Store) -> list[Latency]:
     """Return the latency of finished requests by name and role, most time first."""
-    return store.rows(
-        Latency,
-        "SELECT name, role, n, avg_dur, p50_dur, p99_dur, p999_dur, max_dur, n_children"
-        " FROM request_latency ORDER BY dur DESC, name, role",
-    )
+    return store.rows(Latency, query("report/latencies"))
 
 
 def report(store: Store) -> Report:
@@ -276,10 +241,6 @@ def report(store: Store) -> Report:
         held_up=held_up(store, worst.request_id) if worst else [],
         story=tell(store, worst.request_id) if worst else [],
         policies=policies(store),
-        losses=store.rows(
-            Loss,
-            "SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT"
-            " FROM loss GROUP BY probe ORDER BY probe",
-        ),
+        losses=store.rows(Loss, query("report/losses")),
         notes=notes(meta, head.n_unfinished),
     )

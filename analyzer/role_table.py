@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rcp.analyzer.chains import generic_name
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 from rcp.analyzer.text import duration, size_text, table
 
@@ -26,21 +27,12 @@ class TaskRole(NamedTuple):
     io_bytes: int
 
 
-_TASKS = """
-    SELECT utid, role, role_rule, comm, tid, pid, cpu_dur, runqueue_dur, asleep_dur, n_ios, io_bytes
-    FROM task
-    JOIN task_activity USING (utid)
-    WHERE utid <> 0 AND NOT is_recorder
-    ORDER BY list_position(['foreground', 'background', 'unknown', 'kernel'], role), role_rule,
-        cpu_dur + runqueue_dur DESC, utid
-"""
-
 _RULE_MAX = 34  # characters of a rule in the text
 
 
 def task_roles(store: Store) -> list[TaskRole]:
     """Return the threads of a recording by role and rule, the busiest first."""
-    return store.rows(TaskRole, _TASKS)
+    return store.rows(TaskRole, query("roles/tasks"))
 
 
 def roles_text(found: list[TaskRole]) -> str:

@@ -26,6 +26,7 @@ from rcp.analyzer.critical_path import critical_paths
 from rcp.analyzer.export.perfetto import write_perfetto
 from rcp.analyzer.export.selection import select
 from rcp.analyzer.load import load_spool, read_trace
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store, open_store
 from rcp.analyzer.trace import Requests, Trace
 from rcp.fixtures.trace_processor import TraceProcessor
@@ -35,22 +36,6 @@ RECORDING = Path(__file__).parents[2] / "fixtures/recordings/wal-vs-checkpoint.s
 
 _MODULE = "INCLUDE PERFETTO MODULE sched.thread_executing_span"
 
-_THEIRS = """
-    SELECT coalesce(sum(path.dur), 0) AS ns
-    FROM _thread_executing_span_critical_path(
-        (SELECT utid FROM thread WHERE tid = {tid}), {ts}, {dur}) AS path
-    JOIN thread USING (utid)
-    WHERE thread.name = '{comm}'
-"""
-
-_SLOWEST = """
-    SELECT request_id, tid, ts, dur,
-        (SELECT coalesce(sum(inversion.dur), 0)::BIGINT FROM inversion
-            WHERE inversion.request_id = request.request_id)
-    FROM request JOIN task USING (utid)
-    WHERE request_id IN (SELECT unnest($1::INTEGER[]))
-    ORDER BY dur DESC, request_id
-"""
 
 T = TypeVar("T")
 
@@ -83,10 +68,10 @@ def _theirs(store: Store, target: Path, ids: list[int], culprit: str) -> dict[st
     perfetto, load_s = _timed(lambda: TraceProcessor(target))
     with perfetto:
         _, include_s = _timed(lambda: perfetto.query(_MODULE))
-        rows = store.query(_SLOWEST, [ids])
+        rows = store.query(query("export/slowest"), [ids])
         said, seconds = [], []
         for _, tid, ts, dur, held_up_ns in rows:
-            sql = _THEIRS.format(tid=tid, ts=ts, dur=dur, comm=culprit)
+            sql = query("export/theirs").format(tid=tid, ts=ts, dur=dur, comm=culprit)
             (row,), query_s = _timed(partial(perfetto.query, sql))
             seconds.append(query_s)
             said.append((row["ns"] / dur, held_up_ns / dur))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rcp.analyzer.export import lanes
 from rcp.analyzer.export.wire import Packets, Slice
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 
@@ -52,66 +53,6 @@ class Commit(NamedTuple):
     n_blocks_logged: int
 
 
-_DEVICES = """
-    SELECT dev, coalesce(name, (dev >> 20) || ':' || (dev & 1048575))
-    FROM (SELECT DISTINCT dev FROM io UNION SELECT DISTINCT dev FROM journal_commit)
-    LEFT JOIN device USING (dev)
-"""
-
-_IOS = """
-    SELECT io_id, io.dev, op, bytes, sector, queued_ns, issued_ns, completed_ns,
-        task.comm, task.role, io_file.path, causes
-    FROM io
-    LEFT JOIN task ON task.utid = submitter_utid
-    LEFT JOIN io_file USING (io_id)
-    LEFT JOIN (
-        SELECT io_id, string_agg(comm || ' (' || n_pages || ' pages)', ', ' ORDER BY n_pages DESC)
-            AS causes
-        FROM io_cause JOIN task USING (utid)
-        GROUP BY io_id
-    ) USING (io_id)
-    WHERE queued_ns < $2 AND completed_ns >= $1
-    ORDER BY queued_ns, io_id
-"""
-
-_COMMITS = """
-    SELECT dev, ts, dur, transaction_id, comm, locking_ns, flushing_ns, logging_ns, n_handles,
-        n_blocks, n_blocks_logged
-    FROM journal_commit JOIN task USING (utid)
-    WHERE ts < $2 AND (dur IS NULL OR ts + dur >= $1)
-    ORDER BY dev, ts
-"""
-
-_INVERSIONS = """
-    SELECT inversion.ts, inversion.kind, inversion.culprit, {
-        'kind': inversion.kind, 'culprit': inversion.culprit, 'role': inversion.role,
-        'role_rule': inversion.role_rule, 'chain': chain, 'share': share,
-        'confidence': confidence, 'held_up_ns': inversion.dur, 'request': request_id
-    }
-    FROM inversion JOIN request USING (request_id)
-    WHERE inversion.ts >= $1 AND inversion.ts < $2
-      AND (request_id IN (SELECT unnest($3::INTEGER[])) OR len($3::INTEGER[]) = 0)
-    ORDER BY inversion.ts, inversion_id
-"""
-
-_POLICIES = """
-    SELECT ts, kind, comm, {'decision': decision, 'io': io_id, 'waited_ns': dur}
-    FROM policy_decision LEFT JOIN task USING (utid)
-    WHERE ts >= $1 AND ts < $2
-    ORDER BY ts, policy_event_id
-"""
-
-# A counter holds until its next value, so only changes are sent.
-_IN_FLIGHT = """
-    SELECT ts, n FROM (
-        SELECT ts, {column} AS n, lag({column}) OVER (ORDER BY ts) AS before
-        FROM io_in_flight
-        WHERE dev = $3 AND ts >= $1 AND ts < $2
-    )
-    WHERE n IS DISTINCT FROM before
-    ORDER BY ts
-"""
-
 _DIRTY = """
     SELECT ts, any_value({column}) FROM throttle WHERE ts >= $1 AND ts < $2 GROUP BY ts ORDER BY ts
 """
@@ -119,12 +60,12 @@ _DIRTY = """
 
 def device_names(store: Store) -> dict[int, str]:
     """Return the name of every device that was used, by number."""
-    return dict(sorted(store.query(_DEVICES), key=lambda row: str(row[1])))
+    return dict(sorted(store.query(query("export/devices")), key=lambda row: str(row[1])))
 
 
 def _ios(store: Store, lo_ns: int, hi_ns: int) -> dict[int, list[Io]]:
     by_device = defaultdict(list)
-    for io in store.rows(Io, _IOS, [lo_ns, hi_ns]):
+    for io in store.rows(Io, query("export/ios"), [lo_ns, hi_ns]):
         by_device[io.dev].append(io)
     return by_device
 
@@ -213,7 +154,7 @@ def write_journals(
 ) -> None:
     """Write each journal's commits, with their phases inside them."""
     commits: dict[int, list[Slice]] = defaultdict(list)
-    for commit in store.rows(Commit, _COMMITS, window):
+    for commit in store.rows(Commit, query("export/commits"), window):
         args = {
             "transaction": commit.transaction_id,
             "thread": commit.comm,
@@ -233,13 +174,15 @@ def write_inversions(
 ) -> None:
     """Mark where each inversion of the chosen requests begins (of all, when none is chosen)."""
     track = packets.track("Inversions")
-    for ts, kind, culprit, args in store.query(_INVERSIONS, [*window, list(request_ids)]):
+    for ts, kind, culprit, args in store.query(
+        query("export/inversions"), [*window, list(request_ids)]
+    ):
         packets.instant(track, ts, f"{kind} by {culprit}", args)
 
 
 def write_policies(packets: Packets, store: Store, window: tuple[int, int]) -> None:
     """Mark each decision of the patched kernel's policies where it took effect; none elsewhere."""
-    found = store.query(_POLICIES, window)
+    found = store.query(query("export/policies"), window)
     track = packets.track("Decisions of the kernel's policies") if found else 0
     for ts, kind, comm, args in found:
         packets.instant(track, ts, f"{kind} of {comm or '?'}", args)
@@ -261,7 +204,7 @@ def write_counters(
     """Write how many ios each device had, and the dirty pages throttled writers saw."""
     for dev, name in names.items():
         for column, what in (("n_queued", "queued"), ("n_at_device", "at the device")):
-            rows = store.query(_IN_FLIGHT.format(column=column), [*window, dev])
+            rows = store.query(query("export/in_flight").format(column=column), [*window, dev])
             _write_counter(packets, f"{name}: ios {what}", "ios", rows)
     for column, name in (("dirty_pages", "dirty pages"), ("limit_pages", "dirty page limit")):
         _write_counter(packets, name, "pages", store.query(_DIRTY.format(column=column), window))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rcp.analyzer.export.wire import Slice
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 
@@ -59,42 +60,14 @@ class Segment(NamedTuple):
     submitter: str | None
 
 
-_REQUESTS = """
-    SELECT request_id, utid, name, ts, request.dur, ret, role,
-        (SELECT coalesce(sum(dur), 0)::BIGINT FROM inversion
-            WHERE inversion.request_id = request.request_id)
-    FROM request JOIN task USING (utid)
-    WHERE ts < $2 AND (request.dur IS NULL OR ts + request.dur >= $1)
-    ORDER BY ts, request.dur DESC NULLS FIRST, request_id
-"""
-
-_EDGES = """
-    SELECT edge_id, request_id, parent_edge_id, edge.ts, dur, sleep_id, waiter_utid, reason,
-        waker_utid, waker.comm, waker.role, io_id
-    FROM edge LEFT JOIN task AS waker ON waker.utid = waker_utid
-    WHERE list_contains($1::INTEGER[], request_id)
-    ORDER BY edge_id
-"""
-
-_SEGMENTS = """
-    SELECT request_id, ts, dur, kind, edge_id, task.comm, io_id, op, submitter.comm
-    FROM segment
-    LEFT JOIN task USING (utid)
-    LEFT JOIN io USING (io_id)
-    LEFT JOIN task AS submitter ON submitter.utid = io.submitter_utid
-    WHERE list_contains($1::INTEGER[], request_id)
-    ORDER BY segment_id
-"""
-
-
 def requests(store: Store, lo_ns: int, hi_ns: int) -> list[Request]:
     """Return requests of all roles that overlap [lo_ns, hi_ns), by time."""
-    return store.rows(Request, _REQUESTS, [lo_ns, hi_ns])
+    return store.rows(Request, query("export/requests"), [lo_ns, hi_ns])
 
 
 def edges(store: Store, request_ids: Sequence[int]) -> list[Edge]:
     """Return the edges of these requests' critical paths, parents first."""
-    return store.rows(Edge, _EDGES, [list(request_ids)])
+    return store.rows(Edge, query("export/edges"), [list(request_ids)])
 
 
 def edge_name(edge: Edge) -> str:
@@ -145,7 +118,7 @@ class Paths:
         self._children: dict[tuple[int, int | None], list[Edge | Segment]] = defaultdict(list)
         for edge in self.edges:
             self._children[edge.request_id, edge.parent].append(edge)
-        for segment in store.rows(Segment, _SEGMENTS, [list(request_ids)]):
+        for segment in store.rows(Segment, query("export/segments"), [list(request_ids)]):
             self._children[segment.request_id, segment.edge_id].append(segment)
         for siblings in self._children.values():
             siblings.sort(key=lambda piece: piece.ts)

@@ -28,6 +28,7 @@ from rcp.analyzer.export.paths import Edge, Paths, Request, request_slice, reque
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.threads import Thread, threads
 from rcp.analyzer.export.wire import Packets, Slice
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 PATHS_UNLESS_CHOSEN = 100
@@ -102,15 +103,6 @@ def _write_paths(
                 packets.slices(track, paths.slices(request))
 
 
-_SLEEPS = """
-    SELECT sleep_id, ts, woken_ns, object, owner.comm, array_to_string(frames, ' ← ')
-    FROM sleep
-    LEFT JOIN stack USING (stack_id)
-    LEFT JOIN task AS owner ON owner.utid = owner_utid
-    WHERE list_contains($1::INTEGER[], sleep_id)
-"""
-
-
 def _ending_edges(edges: Iterable[Edge]) -> dict[int, Edge]:
     """Return one edge of each sleep; those of one sleep agree in who ended it."""
     return {edge.sleep_id: edge for edge in edges}
@@ -123,7 +115,9 @@ def _write_waits(
     ended = _ending_edges(paths.edges)
     slices: dict[int, list[Slice]] = defaultdict(list)
     wakes: dict[int, list[Wake]] = defaultdict(list)
-    for sleep_id, ts, woken, address, owner, stack in store.query(_SLEEPS, [list(ended)]):
+    for sleep_id, ts, woken, address, owner, stack in store.query(
+        query("export/sleeps"), [list(ended)]
+    ):
         edge = ended[sleep_id]
         by_task = edge.io_id is None and edge.waker_utid is not None
         flows = [sleep_id] if by_task or edge.io_id is not None else []

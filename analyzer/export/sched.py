@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from rcp.analyzer.export.stacks import wait_function
 from rcp.analyzer.export.wire import HARDIRQ_FLAG, SOFTIRQ_FLAG, Switch, Waking
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 IDLE_UTID = 0
@@ -70,38 +71,16 @@ class Change(NamedTuple):
     """Since when who got the CPU had waited for one."""
 
 
-_RUNS = """
-    SELECT on_cpu.cpu, on_cpu.ts, on_cpu.utid,
-        coalesce(on_cpu.ts + on_cpu.dur, if(task.exit_ns >= on_cpu.ts, task.exit_ns, NULL)),
-        coalesce(left_as, if(task.exit_ns IS NULL, NULL, 'exited')), sleep.ran_utid,
-        sleep.woken_ns
-    FROM on_cpu
-    JOIN task USING (utid)
-    JOIN sleep USING (sleep_id)
-    -- A thread runs on for a while after it says that it exits, and may be preempted then.
-    WHERE on_cpu.ts < $2
-      AND (on_cpu.dur IS NULL OR on_cpu.ts + on_cpu.dur >= $1)
-"""
-
-# The waker was on the CPU it had got last.
-_WAKINGS = """
-    SELECT coalesce(waker.cpu, woken.cpu), woken.woken_ns, woken.utid, woken.waker_utid,
-        woken.waker_context, woken.cpu, woken.stack_id, woken.woken_ns = woken.ts
-    FROM sleep AS woken
-    ASOF LEFT JOIN (SELECT utid, ts, cpu FROM on_cpu) AS waker
-        ON waker.utid = woken.waker_utid AND waker.ts <= woken.woken_ns
-    WHERE NOT woken.is_preempted AND woken.woken_ns >= $1 AND woken.woken_ns < $2
-"""
-
-
 def changes(store: Store, lo_ns: int, hi_ns: int) -> list[Change]:
     """Return what CPUs did in [lo_ns, hi_ns), and the ends of what they did then, in order."""
     found = []
-    for cpu, ts, utid, end, how, before, woken in store.query(_RUNS, [lo_ns, hi_ns]):
+    for cpu, ts, utid, end, how, before, woken in store.query(query("export/runs"), [lo_ns, hi_ns]):
         found.append(Change(cpu, ts, _IN, utid, before, None, cpu, None, woken))
         if end is not None:
             found.append(Change(cpu, end, _OUT, utid, None, how, cpu, None, end))
-    for cpu, ts, utid, waker, how, target, stack, is_late in store.query(_WAKINGS, [lo_ns, hi_ns]):
+    for cpu, ts, utid, waker, how, target, stack, is_late in store.query(
+        query("export/wakings"), [lo_ns, hi_ns]
+    ):
         kind = _LATE_WAKE if is_late else _WAKE
         found.append(Change(cpu, ts, kind, utid, waker, how, target, stack, ts))
     return sorted(found, key=lambda change: change[:4])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 
@@ -32,18 +33,6 @@ def extent(store: Store) -> tuple[int, int]:
     return int(known.get("first_event_ns", 0)), int(known.get("last_event_ns", 0))
 
 
-_CHOSEN = """
-    SELECT request_id, ts, ts + dur
-    FROM request JOIN task USING (utid)
-    WHERE dur IS NOT NULL
-      AND ts >= $1 AND ts < $2
-      AND ($3 OR role = 'foreground')
-      AND (len($4::INTEGER[]) = 0 OR list_contains($4::INTEGER[], request_id))
-    ORDER BY dur DESC, request_id
-    LIMIT $5
-"""
-
-
 def select(
     store: Store,
     request_ids: Sequence[int] = (),
@@ -66,7 +55,7 @@ def select(
     ids = list(dict.fromkeys(request_ids))
     most = slowest if slowest is not None else 1 << 62
     for any_role in (bool(ids), True):
-        found = store.query(_CHOSEN, [lo, hi, any_role, ids, most])
+        found = store.query(query("export/chosen"), [lo, hi, any_role, ids, most])
         if found:
             break
     asked = bool(ids) or slowest is not None or from_ns is not None or to_ns is not None

@@ -14,6 +14,7 @@ from rcp.analyzer.by_kind import Found, Load
 from rcp.analyzer.diff import Change, changes
 from rcp.analyzer.latencies.quantiles import PARTS, rank
 from rcp.analyzer.latencies.recording import REQUESTS
+from rcp.analyzer.queries import query
 from rcp.analyzer.store import Store
 
 TOP = 3
@@ -57,19 +58,6 @@ _WINDOW = f"""
 """
 _N = f"SELECT count(*) FROM ({REQUESTS}) AS judged WHERE if($1 = '', is_outermost, name = $1)"
 _SUM = "SELECT count(*), coalesce(sum(dur), 0)::BIGINT FROM _window"
-_REASONS = """
-    SELECT reason, count(*), sum(request_wait.dur)::BIGINT
-    FROM request_wait JOIN _window USING (request_id) GROUP BY ALL
-"""
-_CULPRITS = """
-    SELECT kind || ' by ' || culprit, count(DISTINCT request_id), sum(inversion.dur)::BIGINT
-    FROM inversion JOIN _window USING (request_id) GROUP BY ALL
-"""
-_PATTERNS = """
-    SELECT pattern || ': ' || kind || ' by ' || culprit, count(DISTINCT request_id),
-        sum(inversion.dur)::BIGINT
-    FROM inversion JOIN _window USING (request_id) GROUP BY ALL
-"""
 
 
 def _places(n: int, share: float) -> tuple[int, int]:
@@ -87,7 +75,7 @@ def window(store: Store, kind: str, share: float) -> Window:
     ((chosen, total_ns),) = store.query(_SUM)
     found = [
         {what: Found(count, dur) for what, count, dur in store.query(sql)}
-        for sql in (_REASONS, _CULPRITS, _PATTERNS)
+        for sql in (query("gate/reasons"), query("gate/culprits"), query("gate/patterns"))
     ]
     return Window(chosen, total_ns, *found)
 

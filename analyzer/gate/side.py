@@ -13,15 +13,11 @@ from rcp.analyzer.latencies import recording
 from rcp.analyzer.latencies.files import AUTO, open_latencies
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.opening import open_recording
+from rcp.analyzer.queries import query
 from rcp.analyzer.report import facts
 from rcp.analyzer.store import Store, StoreError
 
 _HEAD_BYTES = 4096
-
-_LOST = """
-    SELECT coalesce(sum(lost), 0)::BIGINT, coalesce(sum(lost + written), 0)::BIGINT
-    FROM loss WHERE probe = 'request'
-"""
 
 
 def _unknown(kind: str, share: float) -> causes.Window | None:
@@ -97,7 +93,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _of_store(store: Store, path: Path) -> Run:
-    ((lost, n),) = store.query(_LOST)
+    ((lost, n),) = store.query(query("gate/lost"))
 
     def window(kind: str, share: float) -> causes.Window | None:
         with open_recording(path) as again:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, needed_to_read
+from rcp.analyzer.queries import query
 from rcp.probes.spool import PACKED_SUFFIX, is_spool
 
 if TYPE_CHECKING:
@@ -35,24 +36,6 @@ REQUESTS = """
 _NAMES = "SELECT DISTINCT name FROM request ORDER BY 1"
 _COLUMNS = f"""
     SELECT list_position(?, name) AS kind, ts, dur, is_outermost FROM ({REQUESTS}) ORDER BY ts, dur
-"""
-_UNFINISHED = """
-    SELECT count(*) FROM request JOIN task USING (utid) WHERE role = 'foreground' AND dur IS NULL
-"""
-# Whose work an io is, not who submitted it: a flusher writes what the foreground dirtied too.
-_BACKGROUND = """
-    SELECT coalesce(sum(bytes * share), 0)::DOUBLE
-    FROM io_blame JOIN io USING (io_id)
-    WHERE role <> 'foreground' AND NOT is_recorder AND cmd_flags & 255 IN (0, 1)
-"""  # REQ_OP_READ, REQ_OP_WRITE (include/linux/blk_types.h)
-_EXTENT = """
-    SELECT max(value::BIGINT) FILTER (key = 'last_event_ns')
-        - max(value::BIGINT) FILTER (key = 'first_event_ns')
-    FROM meta WHERE key IN ('first_event_ns', 'last_event_ns')
-"""
-_LOST = """
-    SELECT coalesce(sum(lost), 0)::BIGINT, coalesce(sum(written), 0)::BIGINT
-    FROM loss WHERE probe = 'request'
 """
 
 
@@ -100,18 +83,19 @@ def of_store(store: Store, path: Path) -> Latencies:
 
 
 def _values(store: Store) -> dict[str, float]:
-    ((moved,),), ((extent_ns,),) = store.query(_BACKGROUND), store.query(_EXTENT)
+    ((moved,),) = store.query(query("latencies/background"))
+    ((extent_ns,),) = store.query(query("latencies/extent"))
     return {"background": moved * 1e9 / extent_ns} if extent_ns else {}
 
 
 def _warnings(store: Store, path: Path) -> tuple[str, ...]:
     found = []
-    ((lost, written),) = store.query(_LOST)
+    ((lost, written),) = store.query(query("latencies/lost"))
     if lost:
         found.append(
             f"{path}: {lost} of {lost + written} requests were lost: the tail may be longer"
         )
-    ((unfinished,),) = store.query(_UNFINISHED)
+    ((unfinished,),) = store.query(query("latencies/unfinished"))
     if unfinished:
         found.append(f"{path}: {unfinished} foreground requests were unfinished: not judged")
     return tuple(found)

@@ -1,0 +1,9 @@
+-- Ios of device $3 in {column} in [$1, $2). A counter holds until its next value, so only changes
+-- are sent.
+SELECT ts, n FROM (
+    SELECT ts, {column} AS n, lag({column}) OVER (ORDER BY ts) AS before
+    FROM io_in_flight
+    WHERE dev = $3 AND ts >= $1 AND ts < $2
+)
+WHERE n IS DISTINCT FROM before
+ORDER BY ts

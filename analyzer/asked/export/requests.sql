@@ -1,0 +1,7 @@
+-- Requests under way in [$1, $2) and how long inversions held them up, outer before inner ones.
+SELECT request_id, utid, name, ts, request.dur, ret, role,
+    (SELECT coalesce(sum(dur), 0)::BIGINT FROM inversion
+        WHERE inversion.request_id = request.request_id)
+FROM request JOIN task USING (utid)
+WHERE ts < $2 AND (request.dur IS NULL OR ts + request.dur >= $1)
+ORDER BY ts, request.dur DESC NULLS FIRST, request_id

@@ -1,0 +1,11 @@
+-- Which thread had which CPU in [$1, $2), and what took it from it.
+SELECT on_cpu.cpu, on_cpu.ts, on_cpu.utid,
+    coalesce(on_cpu.ts + on_cpu.dur, if(task.exit_ns >= on_cpu.ts, task.exit_ns, NULL)),
+    coalesce(left_as, if(task.exit_ns IS NULL, NULL, 'exited')), sleep.ran_utid,
+    sleep.woken_ns
+FROM on_cpu
+JOIN task USING (utid)
+JOIN sleep USING (sleep_id)
+-- A thread runs on for a while after it says that it exits, and may be preempted then.
+WHERE on_cpu.ts < $2
+  AND (on_cpu.dur IS NULL OR on_cpu.ts + on_cpu.dur >= $1)

@@ -1,0 +1,6 @@
+-- What is known of sleeps $1: the lock and its owner, and where.
+SELECT sleep_id, ts, woken_ns, object, owner.comm, array_to_string(frames, ' ← ')
+FROM sleep
+LEFT JOIN stack USING (stack_id)
+LEFT JOIN task AS owner ON owner.utid = owner_utid
+WHERE list_contains($1::INTEGER[], sleep_id)

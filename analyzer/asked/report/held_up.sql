@@ -1,0 +1,6 @@
+-- What held request $1 up, the longest first.
+SELECT dur, kind, comm, n_ios_ahead, bytes_ahead, chain
+FROM inversion
+JOIN task ON utid = culprit_utid
+WHERE request_id = $1
+ORDER BY dur DESC, inversion_id
