@@ -61,10 +61,10 @@ class _Clock:
         self.interactions_s: dict[str, float] = {}
         self.page_loads_s: dict[str, float] = {}
 
-    def act(self, what: str, act: Callable[[], Any], sign: str) -> None:
+    def act(self, what: str, action: Callable[[], Any], sign: str) -> None:
         """Act, and wait until ``sign`` (a selector) is on the page and it is whole."""
         begin = time.perf_counter()
-        act()
+        action()
         self._opened.wait_for_selector(sign)
         settle(self._opened)
         self._note(self.interactions_s, what, begin)

@@ -1,4 +1,5 @@
--- $3: where bands end. A request at an end belongs to the band that ends there.
+-- $3: where bands end. A request at an end belongs to the band that ends there. Of those as slow as
+-- each other the first is named, in every server.
 WITH placed AS MATERIALIZED (
     SELECT
         request_id,
@@ -11,14 +12,16 @@ WITH placed AS MATERIALIZED (
         count(*) AS n,
         min(dur) AS shortest,
         max(dur) AS longest,
-        arg_max(request_id, dur) AS slowest_id,
         quantile_disc(dur, 0.5) AS middle
     FROM placed
     GROUP BY band
 )
-SELECT band, n, shortest, longest, slowest_id, min(placed.request_id)
+SELECT
+    band, n, shortest, longest,
+    min(placed.request_id) FILTER (placed.dur = bands.longest),
+    min(placed.request_id) FILTER (placed.dur = bands.middle)
 FROM bands
 JOIN placed USING (band)
-WHERE placed.dur = bands.middle
+WHERE placed.dur IN (bands.middle, bands.longest)
 GROUP BY ALL
 ORDER BY band
