@@ -7,6 +7,11 @@ from importlib.resources import files
 
 
 @cache
+def sql_file(package: str, name: str) -> str:
+    """Return the text of ``<name>.sql`` in a package."""
+    return (files(package) / f"{name}.sql").read_text(encoding="utf-8")
+
+
 def query(name: str) -> str:
     """Return the text of ``asked/<name>.sql``."""
-    return (files("rcp.analyzer") / "asked" / f"{name}.sql").read_text(encoding="utf-8")
+    return sql_file("rcp.analyzer", f"asked/{name}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
+from rcp.analyzer.queries import sql_file
 
 
-@cache
 def query(name: str) -> str:
     """Return the text of ``sql/<name>.sql``."""
-    return (files("rcp.ui") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    return sql_file("rcp.ui", f"sql/{name}")

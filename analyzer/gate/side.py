@@ -93,7 +93,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _of_store(store: Store, path: Path) -> Run:
-    ((lost, n),) = store.query(query("gate/lost"))
+    ((lost, written),) = store.query(query("latencies/lost"))
 
     def window(kind: str, share: float) -> causes.Window | None:
         with open_recording(path) as again:
@@ -101,4 +101,4 @@ def _of_store(store: Store, path: Path) -> Run:
 
     latencies = recording.of_store(store, path)
     where = host.of_recording(facts(store))
-    return Run(str(path), latencies, where, lost / n * 1e6 if n else 0.0, window)
+    return Run(str(path), latencies, where, 1e6 * lost / max(lost + written, 1), window)
