@@ -37,21 +37,25 @@ def _open(key: Hashable) -> Recording:
     return Recording(Path(key.path))
 
 
-def open_kept(path: Path) -> Recording:
-    """Return a recording, opened before unless its file has changed; raise StoreError."""
+def _kept(path: Path) -> Recording:
     try:
-        with web.waiting("reading the recording"):
-            recording: Recording = web.kept(_open, stamp(path))
+        recording: Recording = web.kept(_open, stamp(path))
     except OSError as error:
         raise StoreError(str(error)) from error
     return recording
 
 
+def open_kept(path: Path) -> Recording:
+    """Return a recording, opened before unless its file has changed; raise StoreError."""
+    with web.waiting("reading the recording"):
+        return _kept(path)
+
+
 def open_ahead(path: Path) -> None:
     """Open a recording before a page asks for it; what is wrong with it the page will say."""
     try:
-        recording: Recording = web.kept(_open, stamp(path))
-    except (OSError, StoreError):
+        recording = _kept(path)
+    except StoreError:
         return
     recording.ask(health)
     recording.ask(population.kinds)
@@ -146,7 +150,10 @@ def show(name: str, screen: Screen) -> None:
         role, kind = _population(recording)
         if recording.is_running and web.button("Read again", key="again"):
             web.stop()
-    screen(View(recording, compared, role, kind))
+    try:
+        screen(View(recording, compared, role, kind))
+    except StoreError as error:  # of what was still being made when it opened
+        web.fail(str(error))
 
 
 def show_study(screen: Callable[[Path], None]) -> None:
