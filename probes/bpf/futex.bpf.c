@@ -2,9 +2,13 @@
 /*
  * Which futex a task waits for, and who holds it. The word of a PI futex names its owner by
  * agreement with the kernel. A plain futex has no owner; but when it is a glibc mutex the
- * owner's tid is the third word of the mutex, and a word there that is the tid of another live
- * thread of the same process is taken for it, as a guess. Processes that share a mutex have said
- * so when they made it: then a thread of any process will do, if all else looks like a mutex.
+ * owner's tid is the third word of the mutex. Where all else looks like a mutex that is waited
+ * for, a word there that is the tid of another live thread of the same process is taken for it,
+ * as a guess. Processes that share a mutex have said so when they made it: then a thread of any
+ * process will do.
+ *
+ * All else is looked at because small numbers are tids in a pid namespace: behind the futex of a
+ * condition variable often lies a mutex, whose first word is 1 or 2.
  */
 
 /* struct __pthread_mutex_s on x86-64 (glibc, sysdeps/x86/nptl/bits/struct_mutex.h) */
@@ -20,13 +24,12 @@ struct glibc_mutex {
 #define GLIBC_KIND_SHARED 128 /* PTHREAD_MUTEX_PSHARED_BIT */
 #define GLIBC_KIND_BITS 1023 /* all there are, those of lock elision included */
 
-static inline int is_shared_mutex(struct glibc_mutex *mutex)
+static inline int is_mutex_waited_for(struct glibc_mutex *mutex)
 {
 	/* the word of a robust mutex names its owner itself */
 	u32 robust_word = mutex->owner | FUTEX_WAITERS;
 
-	return mutex->kind & GLIBC_KIND_SHARED && !(mutex->kind & ~GLIBC_KIND_BITS) &&
-	       mutex->n_users &&
+	return !(mutex->kind & ~GLIBC_KIND_BITS) && mutex->n_users &&
 	       (mutex->lock == GLIBC_LOCK_CONTENDED || mutex->lock == robust_word);
 }
 
@@ -54,11 +57,15 @@ static inline int begin_futex_wait(u64 address, int is_pi)
 	if (bpf_probe_read_user(&mutex, is_pi ? sizeof(mutex.lock) : sizeof(mutex),
 				(void *)address))
 		return 0;
+	if (!is_pi && !is_mutex_waited_for(&mutex))
+		return 0;
 	tid = thread_called(state, is_pi ? mutex.lock & FUTEX_TID_MASK : mutex.owner);
 	if (!tid || tid == (u32)bpf_get_current_pid_tgid())
 		return 0;
 	owner = tasks.lookup(&tid);
-	if (!owner || (!is_pi && owner->pid != state->pid && !is_shared_mutex(&mutex)))
+	if (!owner)
+		return 0;
+	if (!is_pi && owner->pid != state->pid && !(mutex.kind & GLIBC_KIND_SHARED))
 		return 0;
 	state->note.owner_tid = tid;
 	state->note.flags = is_pi ? 0 : RCP_SLEEP_OWNER_GUESSED;

@@ -203,14 +203,16 @@ def shared_mutex() -> dict[str, Any]:
     return {"object": ctypes.addressof(lock)}
 
 
-def bare_futex() -> dict[str, Any]:
-    """A shared futex that is no mutex, although its third word is the tid of a live process."""
+def bare_futex(
+    name: str, between: Callable[[str, Callable[[], Any], Callable[[], Any]], None]
+) -> dict[str, Any]:
+    """A futex that is no mutex, although its third word is the tid of a live thread."""
     memory = mmap.mmap(-1, PAGE)
     words = (ctypes.c_uint32 * 5).from_buffer(memory)
 
     def lock() -> None:
         if words[0] == 0:
-            words[0], words[2] = 2, os.getpid()
+            words[0], words[2] = 2, threading.get_native_id()
         else:
             libc.syscall(202, words, 0, 2, None)  # FUTEX_WAIT while the word is 2
 
@@ -218,7 +220,7 @@ def bare_futex() -> dict[str, Any]:
         words[0] = 0
         libc.syscall(202, words, 1, 1)  # FUTEX_WAKE
 
-    between_processes("bare", lock, unlock)
+    between(name, lock, unlock)
     return {"object": ctypes.addressof(words)}
 
 
@@ -259,7 +261,8 @@ def main() -> None:
         "mutex": mutex("mutex"),
         "pi": mutex("pi", inherits=True),
         "shared": shared_mutex(),
-        "bare": bare_futex(),
+        "bare": bare_futex("bare", between_processes),
+        "own-bare": bare_futex("own-bare", hold_and_wait),
         "semaphore": semaphore(),
         "throttled": throttled(),
     }

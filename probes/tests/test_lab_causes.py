@@ -202,11 +202,12 @@ def test_a_wait_for_a_lock_of_user_memory_names_the_holder(
         assert int(row["object"]) == evidence.truth[name]["object"]
 
 
-def test_a_shared_word_that_looks_like_an_owner_is_none_without_a_mutex(
-    evidence: Evidence,
+@pytest.mark.parametrize("name", ["bare", "own-bare"])
+def test_a_word_that_looks_like_an_owner_is_none_without_a_mutex(
+    evidence: Evidence, name: str
 ) -> None:
-    (row,) = evidence.sleeps("bare-waiter", WaitReason.FUTEX)
-    assert int(row["object"]) == evidence.truth["bare"]["object"]
+    rows = evidence.sleeps(f"{name}-waiter", WaitReason.FUTEX)
+    (row,) = rows[rows["object"] == evidence.truth[name]["object"]]
     assert row["owner_tid"] == 0
 
 
