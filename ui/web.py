@@ -21,6 +21,9 @@ from rcp.ui.texts import label, shown
 
 KEPT_MAX = 4  # recordings open at once: two to compare, and the two before them
 
+_BUTTONS = "_buttons"
+"""Key of the session under which the keys of buttons are."""
+
 Selected = list[dict[str, Any]]
 
 
@@ -192,7 +195,8 @@ def _follow_url(name: str, default: str, options: Sequence[str] | None = None) -
 
 def follow_widgets() -> None:
     """Let the URL have the values of widgets that were changed, before links carry them on."""
-    for name, value in bound.changed_widgets(st.session_state):
+    pressed = any(st.session_state.get(key) for key in st.session_state.get(_BUTTONS, ()))
+    for name, value in bound.changed_widgets(st.session_state, params(), pressed):
         put(name, value)
 
 
@@ -222,6 +226,7 @@ def ask_text(
 
 def button(text: str, key: str) -> bool:
     """Put a button; tell whether it was pressed."""
+    st.session_state.setdefault(_BUTTONS, set()).add(key)
     return bool(st.button(text, key=key))
 
 

@@ -144,8 +144,9 @@ def test_names_of_a_recording_are_only_shown(
     assert page.locator("main img, #vg-tooltip-element img").count() == 0
     page.goto(f"{server.url}/inversions?file={bad}")
     see(page, "Ranked by p99 share")
-    assert "<img src=x>[a](" in page.locator('[data-testid="stMain"]').inner_text()
-    assert page.locator('[data-testid="stMain"] img').count() == 0
+    main = page.locator('[data-testid="stMain"]')
+    main.get_by_text("<img src=x>[a](").first.wait_for()
+    assert main.locator("img").count() == 0
 
 
 def test_a_query_is_answered_saved_refused_and_linked_to(

@@ -1,6 +1,7 @@
 """Colours, addresses and texts."""
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -111,12 +112,48 @@ def test_a_widget_follows_a_link_and_a_link_the_widget() -> None:
     assert bound.widget_from_url(session, {"kind": "lock"}, "kind", "any", options) == "lock"
     assert session["kind"] == "lock"
     session["kind"] = "queue"  # the user chose
-    assert list(bound.changed_widgets(session)) == [("kind", "queue")]
+    assert list(bound.changed_widgets(session, {"kind": "lock"})) == [("kind", "queue")]
     assert bound.widget_from_url(session, {"kind": "queue"}, "kind", "any", options) == "queue"
     # a link without it was followed
-    assert list(bound.changed_widgets(session)) == []
+    assert list(bound.changed_widgets(session, {})) == []
     assert bound.widget_from_url(session, {}, "kind", "any", options) == ""
     assert session == {**session, "kind": "any"}
+
+
+class Text:
+    """A text of a page, and what a run of its script makes of it."""
+
+    def __init__(self, told: str) -> None:
+        self.session: dict[str, Any] = {}
+        self.run(told)
+
+    def run(self, told: str, is_pressed: bool = False) -> str:
+        """Run with what the browser says the URL is; return what it will be."""
+        params = {"sql": told}
+        params.update(bound.changed_widgets(self.session, params, is_pressed))
+        return bound.widget_from_url(self.session, params, "sql", "")
+
+    def write(self, text: str) -> None:
+        self.session["sql"] = text
+
+
+def test_a_text_outlives_a_url_that_is_told_late() -> None:
+    text = Text("old")
+    text.write("new")
+    assert text.run("old") == "new"  # begun by leaving the text
+    assert text.run("old", is_pressed=True) == "new"  # by the click; the browser knows nothing yet
+    assert text.run("new") == "new"
+
+
+def test_a_link_back_to_what_the_url_said_is_followed() -> None:
+    text = Text("old")
+    text.write("new")
+    assert text.run("old") == "new"
+    assert text.run("old") == "old"  # begun by no widget
+    text.write("new")
+    assert [text.run("old"), text.run("new"), text.run("old", is_pressed=True)] == [
+        *("new", "new", "old")
+    ]
 
 
 def test_an_address_cannot_choose_what_is_not_offered() -> None:
