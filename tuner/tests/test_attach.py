@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ def test_what_its_log_gains_in_the_window_is_measured(tmp_path: Path) -> None:
     path.write_text("9ms\n" * 1000)
     with running(WRITER.format(path=path)) as pid:
         trial = attach(pid, 1.0, Source(str(path)), out=tmp_path)
-    assert 5 < trial.latencies.n < 100
+    assert trial.latencies.n > 5
     assert set(trial.latencies.by_kind["request"].tolist()) == {3_000_000}
     assert 1.0 <= trial.duration_s < 20
 
@@ -46,8 +47,9 @@ def test_the_process_is_left_alone(tmp_path: Path) -> None:
     with running(WRITER.format(path=path)) as pid:
         wait_for(path)
         attach(pid, 0.2, Source(str(path)), out=tmp_path)
-        size = path.stat().st_size
-        time.sleep(0.3)
+        size, end = path.stat().st_size, time.monotonic() + 30
+        while path.stat().st_size == size and time.monotonic() < end:
+            time.sleep(0.01)
         assert path.stat().st_size > size
 
 
@@ -71,11 +73,17 @@ def test_a_process_that_does_not_run_is_told(tmp_path: Path) -> None:
 
 def test_a_process_that_ends_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
-    with running(f"echo 1ms > {path}; sleep 0.3") as pid, pytest.raises(WorkloadError) as error:
-        attach(pid, 30.0, Source(str(path)), out=tmp_path)
-    assert str(error.value) == (
-        f"process {pid} ended 0 s into the window of 30 s: attach to one that keeps running."
-    )
+    path.write_text("1ms\n")
+
+    def end(_latencies: object) -> bool:
+        process.kill()
+        process.wait()
+        return False
+
+    with subprocess.Popen(["sleep", "1000"]) as process, pytest.raises(WorkloadError) as error:
+        attach(process.pid, 30.0, Source(str(path)), out=tmp_path, abort=end)
+    told = rf"process {process.pid} ended \d+ s into the window of 30 s: "
+    assert re.fullmatch(told + "attach to one that keeps running.", str(error.value))
 
 
 def test_a_log_that_gains_nothing_is_told(tmp_path: Path) -> None:
