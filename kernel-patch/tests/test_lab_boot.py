@@ -102,4 +102,4 @@ def test_run_past_its_limit_is_ended(tmp_path):
     told = _result(out)
     assert told["outcome"] == "timeout"
     assert told["exit_status"] is None
-    assert 15 <= told["wall_s"] < 30
+    assert 15 <= told["wall_s"] < 90
