@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rcp.analyzer.diff import TAIL_MIN, Change, Diff, Kind, Quantile
-from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, signed, table
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, signed, table, wrapped
 
 _ROWS_MAX = 12
 """Changes of one sort in the text; the rest change little, and JSON and CSV have them."""
@@ -115,13 +114,7 @@ def _patterns(patterns: Sequence[Change]) -> Iterator[str]:
             f"  {change.status:<5} {delta}: {a} → {b}, "
             f"{a_per_1000} → {b_per_1000} of 1000 requests held up"
         )
-        yield from textwrap.wrap(
-            change.what,
-            WIDTH - 4,
-            initial_indent=" " * 8,
-            subsequent_indent=" " * 10,
-            break_on_hyphens=False,
-        )
+        yield from wrapped(change.what, WIDTH - 4, " " * 8, " " * 10)
     yield from (f"  {line}" for line in _rest(patterns))
 
 
@@ -145,12 +138,12 @@ def _sides(diff: Diff) -> Iterator[str]:
         yield f"{letter}  {side.name}: {duration(side.dur_ns)}{lost}"
     for letter, kinds in (("A", diff.only_in_a), ("B", diff.only_in_b)):
         if kinds:
-            yield from textwrap.wrap(f"only in {letter}: {', '.join(kinds)}", WIDTH - 1)
+            yield from wrapped(f"only in {letter}: {', '.join(kinds)}", WIDTH - 1)
 
 
 def diff_text(diff: Diff) -> str:
     """Return a comparison as text, under 100 columns; its first line is the answer."""
-    lines = [*textwrap.wrap(verdict(diff), WIDTH - 1), "", *_sides(diff)]
+    lines = [*wrapped(verdict(diff), WIDTH - 1), "", *_sides(diff)]
     for kind in diff.kinds:
         lines += _kind(kind)
     lines += [

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rcp.analyzer.doubts import confidence_word
 from rcp.analyzer.report import HeldUp, Pattern, Report, Request
 from rcp.analyzer.story import StoryLine
-from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, size_text, table
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, size_text, table, wrapped
 
 _SECTION_WIDTH = WIDTH - 3  # a section is indented by 2, and a line stays below WIDTH
 
@@ -24,9 +24,7 @@ def _plain(value: Any) -> Any:
 
 
 def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, _SECTION_WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+    return wrapped(text, _SECTION_WIDTH, first, rest)
 
 
 def story_text(lines: Iterable[StoryLine]) -> list[str]:
@@ -36,7 +34,7 @@ def story_text(lines: Iterable[StoryLine]) -> list[str]:
         head = f"{'+' + duration(line.offset_ns):>11} {duration(line.dur_ns):>9}  "
         indent = "  " * min(line.depth, 12)
         room = max(_SECTION_WIDTH - len(head) - len(indent), 30)
-        first, *rest = textwrap.wrap(line.text, room, break_on_hyphens=False) or [""]
+        first, *rest = wrapped(line.text, room) or [""]
         out.append(head + indent + first)
         out += [" " * len(head) + indent + "  " + part for part in rest]
     return out
@@ -202,7 +200,7 @@ _SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
 
 def report_text(report: Report) -> str:
     """Return a report as text, under 100 columns; its first line is the answer."""
-    lines = [*textwrap.wrap(report.answer.sentence, WIDTH - 1), "", *_header(report)]
+    lines = [*wrapped(report.answer.sentence, WIDTH - 1), "", *_header(report)]
     for title, section in _SECTIONS.items():
         if section is _policies and not report.policies:
             continue  # any kernel but the patched one

@@ -5,11 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 WIDTH = 100
 _CELL_MAX = 60  # characters of a text cell: a stack or a chain must not make a row unreadable
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|min|[KMG]iB|%)(?!\w))")
+_KEPT = "\u00a0"  # no line ends at it
 
 
 def duration(ns: float | None) -> str:
@@ -54,6 +59,18 @@ def rounded(value: float, digits: int = 3) -> str:
 def percent(share: float | None) -> str:
     """Return a share of 0 to 1 in percent; "-" for None."""
     return "-" if share is None else f"{share * 100:.1f} %"
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Return a text as lines of at most *width*, begun by *first* and then *rest*.
+
+    A line ends neither at a hyphen nor between a number and its unit.
+    """
+    kept = _BEFORE_UNIT.sub(_KEPT, text)
+    lines = textwrap.wrap(
+        kept, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+    return [line.replace(_KEPT, " ") for line in lines]
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rcp.analyzer.gate.causes import SORTS, Grown
 from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
-from rcp.analyzer.text import WIDTH, as_json, duration, table
+from rcp.analyzer.text import WIDTH, as_json, duration, table, wrapped
 
 _SIGNS = {
     Verdict.PASS: "✅",
@@ -98,9 +97,7 @@ def _causes(one: Tested) -> Iterator[str]:
                 f"  {share(cause):>6}  +{duration(change.delta_ns)} a request "
                 f"({duration(change.a_ns)} → {duration(change.b_ns)})  "
             )
-            yield from textwrap.wrap(
-                head + change.what, WIDTH - 1, subsequent_indent=" " * 10, break_on_hyphens=False
-            )
+            yield from wrapped(head + change.what, WIDTH - 1, rest=" " * 10)
 
 
 def _sides(judgement: Judgement) -> str:
@@ -117,19 +114,19 @@ def _sides(judgement: Judgement) -> str:
 
 def text(judgement: Judgement) -> str:
     """Return a judgement under 100 columns; its first line is the answer."""
-    lines = textwrap.wrap(headline(judgement), WIDTH - 1, break_on_hyphens=False)
+    lines = wrapped(headline(judgement), WIDTH - 1)
     if judgement.tested:
         lines += ["", *table(_COLUMNS, _rows(judgement.tested))]
     if judgement.bounded:
         lines += ["", *table(_SLO_COLUMNS, _slo_rows(judgement.bounded))]
     for one in judgement.tested:
         if one.verdict == Verdict.INCONCLUSIVE:
-            lines += ["", *textwrap.wrap(f"{one.name}: {one.why}", WIDTH - 1)]
+            lines += ["", *wrapped(f"{one.name}: {one.why}", WIDTH - 1)]
         if one.causes:
             lines += ["", *_causes(one)]
     lines += ["", *filter(None, [_sides(judgement)]), basis(judgement)]
     for warning in judgement.warnings:
-        lines += textwrap.wrap(f"note: {warning}", WIDTH - 1, subsequent_indent="  ")
+        lines += wrapped(f"note: {warning}", WIDTH - 1, rest="  ")
     return "\n".join(lines) + "\n"
 
 
