@@ -71,20 +71,10 @@ def _fill(bursts: int) -> None:
         os.getppid()
 
 
-def run() -> dict[str, Any]:
-    """Measure and return the figures."""
-    bpf = load_program(
-        (BPF_DIR / "ring_bench.c").read_text(),
-        [
-            f"-I{BPF_DIR}",
-            f"-DRCP_BENCH_PAGES={RING_BYTES // PAGE_BYTES}",
-            f"-DRCP_BENCH_BURST={BURST}",
-            f"-DRCP_SELF_PID={os.getpid()}",
-        ],
-    )
-    bpf.attach_tracepoint(tp="syscalls:sys_enter_getppid", fn_name="burst")
-    ring = Ring(bpf["bench_ring"].map_fd, SLEEP, RING_BYTES)
-    drain = _rate(_fill, BULK_BURSTS, lambda: len(ring.drain()))
+def _ring_rates(fd: int) -> tuple[float, float]:
+    """Return events per second of draining a ring, and of draining it into a spool."""
+    ring = Ring(fd, SLEEP, RING_BYTES)
+    drained = _rate(_fill, BULK_BURSTS, lambda: len(ring.drain()))
     with tempfile.TemporaryDirectory() as folder:
         spool = SpoolWriter(Path(folder) / "bench.spool", {})
 
@@ -95,7 +85,11 @@ def run() -> dict[str, Any]:
 
         spooled = _rate(_fill, BULK_BURSTS, drain_to_spool)
         spool.close({})
+    return drained, spooled
 
+
+def _callback_rate(bpf: Any) -> float:
+    """Return events per second of the peer: bcc calls a Python function for each."""
     seen = 0
 
     def callback(_cpu: int, data: int, _size: int) -> None:
@@ -111,14 +105,30 @@ def run() -> dict[str, Any]:
         bpf.ring_buffer_consume()
         return seen
 
-    by_callback = _rate(_fill, CALLBACK_BURSTS, consume)
+    return _rate(_fill, CALLBACK_BURSTS, consume)
+
+
+def run() -> dict[str, Any]:
+    """Measure and return the figures."""
+    bpf = load_program(
+        (BPF_DIR / "ring_bench.c").read_text(),
+        [
+            f"-I{BPF_DIR}",
+            f"-DRCP_BENCH_PAGES={RING_BYTES // PAGE_BYTES}",
+            f"-DRCP_BENCH_BURST={BURST}",
+            f"-DRCP_SELF_PID={os.getpid()}",
+        ],
+    )
+    bpf.attach_tracepoint(tp="syscalls:sys_enter_getppid", fn_name="burst")
+    drained, spooled = _ring_rates(bpf["bench_ring"].map_fd)
+    by_callback = _callback_rate(bpf)
     return {
         "bench": "ring-drain",
         "record_bytes": SLEEP.size_bytes,
-        "drain_events_per_s": round(drain),
+        "drain_events_per_s": round(drained),
         "drain_and_spool_events_per_s": round(spooled),
         "bcc_callback_events_per_s": round(by_callback),
-        "drain_over_bcc_callback": round(drain / by_callback, 1),
+        "drain_over_bcc_callback": round(drained / by_callback, 1),
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
         "virtual_time": os.environ.get("RCP_LAB_VIRTUAL_TIME") == "1",
         "kernel": platform.release(),

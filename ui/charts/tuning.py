@@ -183,9 +183,8 @@ def pareto(told: Told, bound: Bound, is_dark: bool) -> Spec:
     )
 
 
-def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
-    """Draw how many times longer the latency is with one knob of the winner put back."""
-    rows = [
+def _effect_rows(found: Sequence[Effect]) -> list[dict[str, Any]]:
+    return [
         {
             "knob": effect.knob,
             "order": at,
@@ -198,6 +197,11 @@ def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
         for at, effect in enumerate(found)
         if effect.latency is not None
     ]
+
+
+def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
+    """Draw how many times longer the latency is with one knob of the winner put back."""
+    rows = _effect_rows(found)
     axis = {"title": "latency without the knob, times the winner's", "format": "~g"}
     scale = {**LOG, "padding": 30}
     y = in_order("knob", labelLimit=220)
