@@ -84,6 +84,20 @@ def test_the_step_passes_on_the_gates_verdict(
     assert "<failure " not in (tmp_path / "gate.xml").read_text()
 
 
+def test_options_may_have_quotes(
+    action: dict[str, Any], make_runs: MakeRuns, tmp_path: Path
+) -> None:
+    make_runs("old")
+    options = "-o 'what was found' --slo p50=1s"
+    status, _, stderr = judged(action, tmp_path, candidate="old*.txt", options=options)
+    assert (status, stderr) == (0, "")
+    assert "Latency gate: pass" in (tmp_path / "what was found").read_text()
+    step, env = step_of(action, "Judge latencies"), {"OPTIONS": "--slo 'p50"}
+    done = run_step(step, tmp_path, **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "unmatched single quote" in done.stderr
+
+
 def test_a_pattern_without_files_is_an_error(action: dict[str, Any], tmp_path: Path) -> None:
     status, summary, stderr = judged(action, tmp_path, candidate="none*.txt", slo="p50=1s")
     assert (status, summary) == (2, "")
