@@ -101,7 +101,7 @@ test-kernel-smoke: kernel ## the few of these that CI runs: unit tests, and the 
 
 test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
 	@$(BIN)/rcp-lab build --kernel rcp --debug
-	@echo "==> block tests on the debug kernel in virtual time, usually 20-30 minutes"
+	@echo "==> block tests on the debug kernel in virtual time, usually 5-10 minutes"
 	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 \
 		-e SLOWER=20 blocktests
 	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
