@@ -37,14 +37,15 @@ def widget_from_url(
     ``session`` is a mapping. A value that is none of ``options`` counts as the default, which a
     URL does not name.
     """
-    told = here = params.get(name, default)
+    here = params.get(name, default)
     if options is not None and here not in options:
         here = default
     known: dict[str, _Known] = session.setdefault(_MEMORY, {})
-    if name not in session or name not in known or known[name].value != here:
+    was = known.get(name)
+    if name not in session or was is None or was.value != here:
         session[name] = here
-    if name in known:
-        told = known[name].told  # this run itself may have changed the URL since
+    # This run itself may have changed the URL of what was known.
+    told = was.told if was else params.get(name, default)
     known[name] = _Known(session[name], default, told)
     return "" if session[name] == default else str(session[name])
 

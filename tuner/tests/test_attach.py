@@ -37,7 +37,7 @@ def test_what_its_log_gains_in_the_window_is_measured(tmp_path: Path) -> None:
     path.write_text("9ms\n" * 1000)
     with running(WRITER.format(path=path)) as pid:
         trial = attach(pid, 1.0, Source(str(path)), out=tmp_path)
-    assert trial.latencies.n > 5
+    assert 5 < trial.latencies.n < 1000  # in 20 s at most, one each 20 ms
     assert set(trial.latencies.by_kind["request"].tolist()) == {3_000_000}
     assert 1.0 <= trial.duration_s < 20
 
