@@ -106,6 +106,8 @@ def disk_knobs(tree: Tree, disk: str) -> Iterator[Found]:
                 knob(
                     *(f"disk.bdi_{name}", told, "%", default, low, high),
                     scale="linear",
+                    # mm/page-writeback.c:__bdi_set_min_ratio() refuses more than the largest
+                    at_most="disk.bdi_max_ratio" if name == "min_ratio" else "",
                     helps=_DIRTY,
                 ),
                 Handle(f"disk.bdi_{name}", FileCell(f"{bdi}/{name}")),

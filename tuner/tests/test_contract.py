@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rcp.analyzer.found import KINDS
@@ -9,6 +10,8 @@ from rcp.fixtures.fake_machine import fake_machine
 from rcp.fixtures.scenarios.knobs import contract
 from rcp.tuner.knobs.catalog import Catalog, catalog
 from rcp.tuner.knobs.knob import existing
+from rcp.tuner.search.space import Space
+from rcp.tuner.session import KnobSession
 
 
 @pytest.fixture(params=["stock", "rcp"])
@@ -23,6 +26,18 @@ def test_every_knob_takes_its_values_and_gives_them_back(knobs: Catalog, in_memo
     assert contract.witness(knobs.tree) == before
     assert {row.knob for row in rows} == {knob.name for knob in knobs.knobs}
     assert min(sum(row.knob == knob.name for row in rows) for knob in knobs.knobs) >= 2
+
+
+def test_what_a_search_asks_for_is_taken(knobs: Catalog, in_memory: Path) -> None:
+    space, random = Space(knobs.knobs), np.random.default_rng(0)
+    settings = space.draw(random)
+    with KnobSession(knobs, in_memory / "journal", yes=True) as session:
+        for _ in range(100):
+            session.apply(settings)
+            held = session.current()
+            # a profile of which a knob was set reads "custom"
+            assert {name for name in settings if held[name] != settings[name]} <= {"rcp.profile"}
+            settings = space.vary(settings, random)
 
 
 def test_every_knob_is_told_whole(knobs: Catalog) -> None:

@@ -17,6 +17,7 @@ from rcp.tuner.errors import AdminChangedError
 from rcp.tuner.knobs.catalog import catalog
 from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.restore import recover
+from rcp.tuner.search.space import Space
 from rcp.tuner.session import KnobSession
 
 _SLOW = settings(
@@ -58,7 +59,7 @@ def trials(draw: st.DrawFn) -> Settings:
     for name in draw(names):
         if name != "disk.scheduler":
             chosen[name] = draw(st.sampled_from(values_of(KNOBS[name])))
-    return chosen
+    return Space(tuple(KNOBS.values())).within(chosen)
 
 
 @_SLOW
