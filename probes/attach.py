@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from rcp.probes.uprobe import Hook, attach
 # Frames of the recording itself: our programs, and what calls them.
 _RECORDING = ("bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__bpf_trace_", "__traceiter_")
 _COUNTERS = ("written", "lost", "excluded", "filtered")
+_LOST_STACKS = "stacks_lost"
+_FRAMES_MAX = 127  # PERF_MAX_STACK_DEPTH, which bcc gives its stack tables
 
 
 def import_bcc() -> Any:
@@ -49,6 +52,24 @@ def load_program(text: str, cflags: list[str]) -> Any:
         raise RecordError(f"the probes did not load: {error}") from error
 
 
+class _Map:
+    """Reads a BPF map by number, a system call each: bcc's own tables take ten times as long."""
+
+    def __init__(self, table: Any, value_words: int) -> None:
+        """``value_words``: 64-bit words of a value, of all CPUs together if each has its own."""
+        self._fd = table.map_fd
+        self._look_up = import_bcc().lib.bpf_lookup_elem
+        self._key = ctypes.c_int()
+        self._value = (ctypes.c_uint64 * value_words)()
+
+    def words(self, key: int) -> list[int]:
+        """Return the words of one value; none when it is not there."""
+        self._key.value = key
+        if self._look_up(self._fd, ctypes.byref(self._key), self._value) != 0:
+            return []
+        return self._value[:]
+
+
 class Probes:
     """The probes, attached; use as a context manager so that they are detached again."""
 
@@ -67,6 +88,9 @@ class Probes:
         # The first lookup reads all of /proc/kallsyms, 0.3 s of CPU in the lab: not later, when
         # it would disturb what is recorded.
         self._bpf.ksym(0)
+        n_cpus = self._bpf["written"].total_cpu
+        self._counts = {name: _Map(self._bpf[name], n_cpus) for name in (*_COUNTERS, _LOST_STACKS)}
+        self._stacks = _Map(self._bpf["stacks"], _FRAMES_MAX)
         self._rings = {
             record.name: Ring(
                 self._bpf[f"{record.name}_ring"].map_fd, record, DEFAULT_RING_BYTES[record.name]
@@ -127,13 +151,11 @@ class Probes:
         """Return what was counted per record type and CPU, by kind, and lost stacks."""
         counts: dict[str, dict[str, list[int]]] = {
             name: {
-                record.name: [int(n) for n in self._bpf[name].getvalue(ctypes.c_int(index))]
-                for index, record in enumerate(RECORDS)
+                record.name: self._counts[name].words(index) for index, record in enumerate(RECORDS)
             }
             for name in _COUNTERS
         }
-        stacks_lost = self._bpf["stacks_lost"].getvalue(ctypes.c_int(0))
-        counts["lost"]["stack"] = [int(n) for n in stacks_lost]
+        counts["lost"]["stack"] = self._counts[_LOST_STACKS].words(0)
         return counts
 
     def shed(self, shedding: Shedding) -> None:
@@ -158,9 +180,9 @@ class Probes:
 
     def stacks(self, ids: Iterable[int]) -> Iterator[tuple[int, list[str]]]:
         """Yield each kernel stack as function names, innermost first."""
-        table = self._bpf["stacks"]
         for stack_id in ids:
-            names = [self._symbol(address) for address in table.walk(stack_id)]
+            addresses = takewhile(bool, self._stacks.words(stack_id))  # 0 after the outermost
+            names = [self._symbol(address) for address in addresses]
             yield stack_id, [name for name in names if not name.startswith(_RECORDING)]
 
     def unfinished_requests(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:

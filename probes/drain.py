@@ -11,10 +11,14 @@ import numpy.typing as npt
 
 from rcp.probes.cmdlines import FULL, told_at_exit
 from rcp.probes.events import CMDLINE, RECORDS, REQUEST, Record
+from rcp.probes.program import STACKS
 from rcp.probes.shedding import Shedding
 from rcp.probes.spool import SpoolWriter
 
 _HOUSEKEEPING_S = 1.0  # counters and new stacks: what a SIGKILL may cost
+# A stack that could not be taken has a negative error number for an id. As an index it counts from
+# the end, so there is room for those (errno.h: up to 4095) behind the places of the table.
+_STACK_IDS = STACKS + 4096
 
 Rows = npt.NDArray[np.void]
 
@@ -61,8 +65,8 @@ class Recorder:
         self._source, self._spool = source, spool
         self._progress, self._see_requests = progress, see_requests
         self._cmdline = cmdline
-        self._new_stacks: set[int] = set()
-        self._known_stacks: set[int] = set()
+        self._seen_stacks = np.zeros(_STACK_IDS, np.bool_)
+        self._known_stacks = np.zeros(_STACK_IDS, np.bool_)
         self._next_housekeeping_s = 0.0
         self._n_spooled: dict[str, int] = {}
         self.n_records = 0
@@ -91,16 +95,13 @@ class Recorder:
         self._n_spooled[record.name] = self._n_spooled.get(record.name, 0) + len(rows)
         self.n_records += len(rows)
         if len(rows) and record.has_stack:
-            ids = rows["stack_id"]
-            # ids are places in a table, so counting them is cheaper than sorting
-            self._new_stacks.update(np.flatnonzero(np.bincount(ids[ids >= 0])).tolist())
+            self._seen_stacks[rows["stack_id"]] = True
 
     def keep_house(self, counters: dict[str, Any] | None = None) -> None:
         """Spool what a killed recorder would take with it; ``counters`` are read if not given."""
-        fresh = self._new_stacks - self._known_stacks
-        self._spool.append_stacks(self._source.stacks(sorted(fresh)))
-        self._known_stacks |= fresh
-        self._new_stacks.clear()
+        fresh = np.flatnonzero((self._seen_stacks & ~self._known_stacks)[:STACKS])
+        self._spool.append_stacks(self._source.stacks(fresh.tolist()))
+        self._known_stacks |= self._seen_stacks
         self.counters = self._source.counters() if counters is None else counters
         self._spool.write_counters(self.counters)
         self._next_housekeeping_s = time.monotonic() + _HOUSEKEEPING_S

@@ -12,6 +12,7 @@ process (kernel: tgid).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,17 +49,17 @@ class Record:
     doc: str
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[np.void]:
         """Packed little-endian layout; the C struct of ``c_header`` has no padding either."""
         return np.dtype([(f.name, f.type) for f in self.fields])
 
-    @property
+    @cached_property
     def has_stack(self) -> bool:
         """Tell whether its records name a kernel stack."""
         return any(f.name == "stack_id" for f in self.fields)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """Size of one record, a multiple of 8 so that ring buffer entries stay aligned."""
         return int(self.dtype.itemsize)

@@ -42,6 +42,9 @@ DEFAULT_RING_BYTES = {
     "policy_event": 1 << 21,  # at most one an io, and ios that are held back are few
 }
 
+STACKS = 1 << 14
+"""Distinct stacks at most: the demo has under 300; ``stack.h:stack_of`` helps at a collision."""
+
 
 @dataclass(frozen=True)
 class Cgroup:
@@ -166,6 +169,7 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
     cgroup = options.target.cgroup
     macros = {
         "RCP_SELF_PID": self_pid,
+        "RCP_STACKS": STACKS,
         "RCP_MIN_WAIT_NS": f"{options.min_wait_ns}ULL",
         "RCP_TARGET_ALL": int(options.target.is_everyone),
         "RCP_TARGET_CGROUP": cgroup.id if cgroup else 0,

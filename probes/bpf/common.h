@@ -12,6 +12,7 @@
  *   RCP_TARGET_LEVEL    depth of that cgroup below the root
  *   RCP_GLOB_START, RCP_GLOB_LOOP, RCP_GLOB_ACCEPT   see comm_matches()
  *   RCP_*_PAGES         ring sizes in pages, powers of two
+ *   RCP_STACKS          distinct stacks at most
  */
 #include "events.h"
 

@@ -23,7 +23,8 @@
  * What tells a task's stack from its others, without a look at it; 0 where that takes a look. A
  * kernel thread of which nothing is noted and that sleeps interruptibly idles, at the head of its
  * loop and nowhere else at that depth to the byte. Syscalls may begin at a random depth each time
- * (RANDOMIZE_KSTACK_OFFSET, since v5.13), so of a user task depth tells nothing.
+ * (RANDOMIZE_KSTACK_OFFSET, since v5.13), so of a user task depth tells nothing, but its syscall
+ * does, together with what is noted.
  */
 static inline u64 place_of_sleep(u64 at, struct task_state *state, u32 task_state)
 {
@@ -35,10 +36,13 @@ static inline u64 place_of_sleep(u64 at, struct task_state *state, u32 task_stat
 			kind = IDLES;
 		return kind ? (at & (THREAD_SIZE - 1)) << 16 | kind : 0;
 	}
-	if (kind || !(task_state & TASK_INTERRUPTIBLE)) /* stopped tasks are in their syscall too */
+	if (!kind &&
+	    !(task_state & TASK_INTERRUPTIBLE)) /* stopped tasks are in their syscall too */
 		return 0;
 	nr = syscall_above(at);
-	return sleeps_in_one_place(nr) ? (u64)nr << 16 | POLLS : 0;
+	if (!kind && sleeps_in_one_place(nr))
+		kind = POLLS;
+	return kind ? (u64)nr << 16 | kind : 0;
 }
 
 static inline s32 stack_of_sleep(struct bpf_raw_tracepoint_args *ctx, struct task_state *state,

@@ -6,8 +6,7 @@
  * addresses lie in its innermost part, which is where the wait is told.
  */
 
-/* 16384 distinct stacks: the demo has under 300; stack_of() helps at a collision. */
-BPF_STACK_TRACE(stacks, 16384);
+BPF_STACK_TRACE(stacks, RCP_STACKS);
 BPF_PERCPU_ARRAY(stacks_lost, u64, 1);
 
 static inline s32 stack_of(void *ctx)

@@ -96,14 +96,10 @@ static inline u32 announce(struct task_struct *task, const char *comm, u32 extra
 	return event.flags;
 }
 
-/* State of a task, made and announced when it is new; NULL when the table is full. */
-static inline struct task_state *state_of(struct task_struct *task, u32 tid)
+static inline struct task_state *new_state(struct task_struct *task, u32 tid)
 {
-	struct task_state *state = tasks.lookup(&tid);
-	struct task_state fresh = {};
+	struct task_state fresh = {}, *state;
 
-	if (state)
-		return state;
 	fresh.flags = announce(task, NULL, 0);
 	fresh.stack_id = -1;
 	fresh.pid = task->tgid;
@@ -113,6 +109,14 @@ static inline struct task_state *state_of(struct task_struct *task, u32 tid)
 	if (!state)
 		lost.increment(REC_TASK);
 	return state;
+}
+
+/* State of a task, made and announced when it is new; NULL when the table is full. */
+static inline struct task_state *state_of(struct task_struct *task, u32 tid)
+{
+	struct task_state *state = tasks.lookup(&tid);
+
+	return state ? state : new_state(task, tid);
 }
 
 static inline struct task_state *current_state(void)
