@@ -22,7 +22,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
-	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench gate-bench docs fixtures clean
+	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench docs fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -121,6 +121,10 @@ policy-cost: kernel ## what the patches cost in instructions: docs/results/polic
 tune-bench: kernel searches ## tune scenarios in the lab on both kernels: docs/results/tuning.md
 	@echo "==> tunings in the lab, usually 20-40 minutes each; an interrupted one goes on"
 	@$(BIN)/python -m rcp.fixtures.tune_bench --document docs/results/tuning.md
+
+tune-seeds: kernel ## the tuner's searches live, three seeds each: docs/results/searches-live.md
+	@echo "==> nine tunings in the lab, usually 10 minutes each; an interrupted one goes on"
+	@$(BIN)/python -m rcp.fixtures.tune_seeds --document docs/results/searches-live.md
 
 searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
 	@echo "==> replaying searches, usually 5-10 minutes"

@@ -119,6 +119,9 @@ EXIT_UNMET = 1
     help="How to choose what to try.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the search.")
+@click.option(
+    "--no-advice", is_flag=True, help="Begin with the defaults alone, and move every knob."
+)
 @click.option("--confirm", type=click.IntRange(1), default=3, show_default=True, help="Fresh runs.")
 @click.option(
     "--again",
@@ -233,7 +236,8 @@ def _study(machine: Machine, options: dict[str, Any]) -> Study:
 
     path: Path = options["study"]
     asked = {name: str(options[name]) for name in ("slo", "objective", "knobs", "seed")}
-    asked["search"] = options["search_name"]
+    advice = ", no advice" if options["no_advice"] else ""
+    asked["search"] = f"{options['search_name']}{advice}"
     asked["kernel_of_lab"] = options["kernel"] if options["lab"] else ""
     if options["resume"]:
         study = Study.open(path, read_only=False)
@@ -279,7 +283,12 @@ def _tuning(
         record=not options["no_record"],
         n_again=options["again"],
     )
-    search = maker(options["search_name"], list(study.bounds_ns()), options["seed"])
+    search = maker(
+        options["search_name"],
+        list(study.bounds_ns()),
+        options["seed"],
+        advised=not options["no_advice"],
+    )
     return Tuning(study, Tools(machine, judge, search, listener), limits)
 
 

@@ -15,12 +15,17 @@ _WIDEN_AFTER = 30
 Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
 
 
-def maker(name: str, slos: Sequence[str], seed: int) -> Maker:
-    """Return what makes the search *name* (gp, random, tpe) for knobs and causes."""
+def maker(name: str, slos: Sequence[str], seed: int, *, advised: bool = True) -> Maker:
+    """Return what makes the search *name* (gp, random, tpe) for knobs and causes.
+
+    *advised* has it begin with what papers and the causes advise, and move the knobs that these
+    name; else it begins with the defaults, and moves all.
+    """
 
     def make(knobs: Sequence[Knob], causes: Sequence[Cause]) -> Search:
         told = [(cause.kind, cause.slow_share) for cause in causes]
-        first, moving = starts(knobs, told), worth_first(knobs, told)
+        first = starts(knobs, told) if advised else starts(knobs)[:1]
+        moving = worth_first(knobs, told) if advised else None
         if name == "random":
             from rcp.tuner.search.random import RandomSearch
 

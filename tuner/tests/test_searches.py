@@ -13,6 +13,7 @@ from rcp.tuner.search.random import RandomSearch
 from rcp.tuner.search.space import Space
 from rcp.tuner.search.start import Start
 from rcp.tuner.search.tpe import TpeSearch
+from rcp.tuner.searches import maker
 
 KNOBS = (
     Knob("pieces", "", "", "stock", "big", "choice", choices=("big", "small")),
@@ -126,3 +127,18 @@ def test_without_optuna_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert str(error.value) == (
         "search tpe: optuna is not installed: pip install 'optuna>=5', or choose another search"
     )
+
+
+@pytest.mark.parametrize("name", ["gp", "tpe", "random"])
+def test_without_advice_a_search_begins_with_the_defaults_alone(name: str) -> None:
+    knobs = (
+        *KNOBS,
+        Knob("disk.max_sectors_kb", "", "KiB", "stock", 1280, "log", 4, 1280, helps=("device",)),
+    )
+    defaults = Space(knobs).defaults()
+    small = {**defaults, "disk.max_sectors_kb": 128}  # which is what is advised for that knob
+    for advised in (True, False):
+        search = maker(name, [SLO], 1, advised=advised)(knobs, [])
+        first, second = (settings for settings, _ in tried(search, 2))
+        assert first == defaults
+        assert (second == small) == advised
