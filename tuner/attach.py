@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rcp.tuner.workload import ABORT_PERIOD_S, Abort, Trial, WorkloadError, run_
 ATTACHED = "attached.spool"
 """The recording of a window."""
 
-_RECORDER = "rcp-trace"
+RECORDER = ("rcp-trace", "record")
 _RECORDER_PATIENCE_S = 120.0
 """Beyond the window: attaching the probes, and loading what was recorded."""
 
@@ -26,12 +27,18 @@ _SETTLE_S = 0.2
 
 
 def attach(
-    pid: int, window_s: float, source: Source, *, out: Path, abort: Abort | None = None
+    pid: int,
+    window_s: float,
+    source: Source,
+    *,
+    out: Path,
+    abort: Abort | None = None,
+    recorder: Sequence[str] = RECORDER,
 ) -> Trial:
     """Measure a running process for *window_s* s; raise WorkloadError.
 
-    A source without a path, or of format ``recording``, is recorded now, which needs root;
-    of another one what its files gain in the window is read. The process is left alone.
+    A source without a path, or of format ``recording``, is recorded now by *recorder*, which needs
+    root; of another one what its files gain in the window is read. The process is left alone.
     """
     name = f"process {pid}"
     try:
@@ -42,7 +49,7 @@ def attach(
         raise WorkloadError(f"{name} cannot be watched: {error.strerror}.") from error
     try:
         if not source.path or source.format == RECORDING:
-            return _record(pid, window_s, out, abort)
+            return _record(pid, window_s, out, abort, recorder)
         return _tail(name, pid, watched, window_s, source.within(out), abort)
     except LatencyError as error:
         raise WorkloadError(f"{name}: {error}") from error
@@ -50,11 +57,13 @@ def attach(
         os.close(watched)
 
 
-def _record(pid: int, window_s: float, out: Path, abort: Abort | None) -> Trial:
-    if shutil.which(_RECORDER) is None:
-        raise WorkloadError(f"{_RECORDER} is not in $PATH: install rcp where rcp-tune runs.")
+def _record(
+    pid: int, window_s: float, out: Path, abort: Abort | None, recorder: Sequence[str]
+) -> Trial:
+    if shutil.which(recorder[0]) is None:
+        raise WorkloadError(f"there is no {recorder[0]}: install rcp-trace beside rcp-tune.")
     target = out / ATTACHED
-    command = [_RECORDER, "record", "-p", str(pid), "-d", f"{window_s:g}", "-o", str(target)]
+    command = [*recorder, "-p", str(pid), "-d", f"{window_s:g}", "-o", str(target)]
     return run_workload(
         command,
         Source(str(target), RECORDING),

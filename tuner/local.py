@@ -88,10 +88,18 @@ class LocalMachine:
     def _measure(self, out: Path, seed: int, record: bool, give_up: Abort | None) -> Trial:
         """Run the workload, or listen to the one that runs already."""
         if self.attach_pid:
-            return attach(self.attach_pid, self.window_s, self.source, out=out, abort=give_up)
+            return attach(
+                self.attach_pid,
+                self.window_s,
+                self.source,
+                out=out,
+                abort=give_up,
+                recorder=self._recorder(),
+            )
         record = record or self.source.format == RECORDING
+        recorded = [*self._recorder(), "-o", str(out / SPOOL), "--", *self.command]
         return run_workload(
-            [*self._recorder(out), *self.command] if record else self.command,
+            recorded if record else self.command,
             self.source,
             out=out,
             timeout_s=self.timeout_s,
@@ -99,10 +107,10 @@ class LocalMachine:
             abort=give_up,
         )
 
-    def _recorder(self, out: Path) -> list[str]:
+    def _recorder(self) -> list[str]:
         # Of the same installation as this program.
         recorder = Path(sys.argv[0]).resolve().with_name("rcp-trace")
-        return [str(recorder), "record", "-o", str(out / SPOOL), *self.roles, "--"]
+        return [str(recorder), "record", *self.roles]
 
 
 def _meter(disk: str) -> DiskMeter | None:

@@ -110,4 +110,16 @@ def test_without_a_recorder_nothing_can_be_recorded(
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(WorkloadError) as error:
             attach(pid, 0.2, Source(), out=tmp_path)
-    assert str(error.value) == "rcp-trace is not in $PATH: install rcp where rcp-tune runs."
+    assert str(error.value) == "there is no rcp-trace: install rcp-trace beside rcp-tune."
+
+
+def test_who_is_who_is_told_to_the_recorder(tmp_path: Path) -> None:
+    recorder = tmp_path / "rcp-trace"
+    recorder.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/words\nexit 2\n')
+    recorder.chmod(0o755)
+    words = (str(recorder), "record", "--background", "comm:checkpointer")
+    with running("sleep 30") as pid, pytest.raises(WorkloadError):
+        attach(pid, 0.2, Source(), out=tmp_path, recorder=words)
+    assert (tmp_path / "words").read_text() == (
+        f"record --background comm:checkpointer -p {pid} -d 0.2 -o {tmp_path}/attached.spool\n"
+    )
