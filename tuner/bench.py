@@ -20,7 +20,7 @@ import numpy as np
 
 from rcp.tuner.bench_page import HEAD, Cost, Replay, costs_table, section
 from rcp.tuner.bench_runs import Runs
-from rcp.tuner.confirm import by_margin, candidates
+from rcp.tuner.confirm import AT_LEAST, by_margin, candidates
 from rcp.tuner.knobs.knob import Knob, Value
 from rcp.tuner.search.gp import GpSearch
 from rcp.tuner.search.observation import Observation, Search
@@ -104,7 +104,10 @@ def _judged(
     deviation = runs.deviation
     chance = getattr(search, "chance", None) or by_margin(trials, deviation)
     chosen = candidates(trials, chance)
-    winner = next((one for one in chosen if runs.confirmed(one.settings)), None)
+    confirmed = [one for one in chosen[:AT_LEAST] if runs.confirmed(one.settings)] or [
+        one for one in chosen[AT_LEAST:] if runs.confirmed(one.settings)
+    ]
+    winner = max(confirmed, key=lambda one: runs.mean_objective(one.settings), default=None)
     met = [settings for settings, told in trials if told.feasible]
     luckiest = max(
         ((told.objective, place) for place, (_, told) in enumerate(trials) if told.feasible),

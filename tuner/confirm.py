@@ -20,6 +20,9 @@ FRESH_RUNS = 3
 """Of settings that meet the SLOs in every other run, one in eight passes so many by luck; of those
 that do in nine of ten, three in four pass. More would cost trials that the search needs."""
 
+AT_LEAST = 2
+"""Candidates to confirm, when the first is confirmed too: the other may have more."""
+
 Trials = Sequence[tuple[Settings, Observation]]
 Chance = Callable[[Settings], float]
 """How likely (0..1) a fresh run meets every SLO, by a search's model."""
@@ -33,6 +36,8 @@ class Candidate:
     trials: tuple[Observation, ...]
     chance: float
     score: float
+    objective: float
+    """The mean of its trials."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +111,14 @@ def by_margin(trials: Trials, between_runs: float) -> Chance:
     return chance
 
 
-def candidates(trials: Trials, chance: Chance, count: int = 2) -> list[Candidate]:
-    """Return the settings to confirm, the best first: the would-be winner, then the runner-up.
+def candidates(trials: Trials, chance: Chance) -> list[Candidate]:
+    """Return the settings to confirm: the best bet, the boldest, then the next best bet.
 
-    They go by their mean objective times the chance to be met in all fresh runs, not by the best
-    trial there was. Settings that met the SLOs in none of their trials are left out.
+    Bets go by their mean objective times the chance to be met in all fresh runs, not by the best
+    trial there was. The boldest has the most of the objective among all that met the SLOs: a model
+    of few trials may think too little of it, and fresh runs tell. Settings that met the SLOs in
+    none of their trials are left out. ``AT_LEAST`` of them are worth fresh runs in any case, the
+    last only where those are not confirmed.
     """
     found = []
     for key, observations in _by_settings(trials).items():
@@ -122,9 +130,13 @@ def candidates(trials: Trials, chance: Chance, count: int = 2) -> list[Candidate
         sure = once**FRESH_RUNS
         # Of an objective to have less of, which is negative, an unsure one is worth less too.
         score = mean * sure if mean >= 0 else mean / max(sure, 1e-6)
-        found.append(Candidate(settings, tuple(observations), once, score))
+        found.append(Candidate(settings, tuple(observations), once, score, mean))
     found.sort(key=lambda one: -one.score)
-    return found[:count]
+    boldest = max(found, key=lambda one: one.objective, default=None)
+    if boldest in found[1:]:
+        found.remove(boldest)
+        found.insert(1, boldest)
+    return found[: AT_LEAST + 1]
 
 
 def closest(trials: Trials) -> tuple[Settings, float] | None:

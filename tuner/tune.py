@@ -164,7 +164,9 @@ class Tuning:
 
         met: list[list[Row]] = []
         told = []
-        for candidate in confirm.candidates(tried, chance):
+        for place, candidate in enumerate(confirm.candidates(tried, chance)):
+            if met and place >= confirm.AT_LEAST:
+                break
             runs = self._fresh_runs(candidate.settings)
             if not runs:
                 break

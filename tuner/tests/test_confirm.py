@@ -33,10 +33,17 @@ def test_the_luckiest_trial_is_not_chosen_over_the_surest() -> None:
     assert chosen[1].score == pytest.approx(13.75)
 
 
+def test_the_boldest_is_the_second_to_be_confirmed() -> None:
+    trials = [(A, run(85, 0.9)), (B, run(30, 0.5)), (C, run(25, 0.4)), ({"tokens": 4}, run(1, 0.1))]
+    chosen = candidates(trials, lambda settings: 0.5 if settings == A else 0.95)
+    # 85 * 0.5**3 is less than 25 * 0.95**3
+    assert [one.settings for one in chosen] == [B, A, C]
+
+
 def test_repeats_count_by_their_mean() -> None:
     trials = [(A, run(200, 0.9)), (A, run(100, 1.1)), (B, run(140, 0.9))]
     assert candidates(trials, lambda _: 1.0)[0] == Candidate(
-        dict(A), (run(200, 0.9), run(100, 1.1)), 1.0, 150.0
+        dict(A), (run(200, 0.9), run(100, 1.1)), 1.0, 150.0, 150.0
     )
 
 
