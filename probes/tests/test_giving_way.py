@@ -5,7 +5,7 @@ from rcp.probes.giving_way import give_way
 
 
 def test_a_thread_becomes_a_batch_task_as_nice_as_before() -> None:
-    told = {}
+    told: dict[str, int] = {}
 
     def look() -> None:  # in a thread of its own, as nobody may take it back
         nice = os.nice(1)
