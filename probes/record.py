@@ -23,7 +23,6 @@ from rcp.probes.drain import Recorder, Source
 from rcp.probes.events import SCHEMA_VERSION
 from rcp.probes.features import Features
 from rcp.probes.flight import Flight, FlightPlan, announce, describe_flight
-from rcp.probes.giving_way import give_way
 from rcp.probes.program import Options
 from rcp.probes.roles import late_pids
 from rcp.probes.rolling import RollingSpool
@@ -233,7 +232,6 @@ def record(plan: Plan, say: Callable[[str], None]) -> Ended:
             if command and options.target.is_the_command:
                 options = options.with_pid(command.pid)
             with Probes(options, plan.features, os.getpid()) as probes:
-                give_way()  # after the command was forked, which would inherit it
                 return record_from(probes, plan, say, signals, command)
         finally:
             if command and command.poll() is None:
