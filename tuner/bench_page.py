@@ -20,9 +20,10 @@ tell.
 
 *Starts* begins with the advised settings for waits at the device and its queue, the others with the
 defaults. *Trials until confirmed* is the first trial that met the SLO with settings which three
-fresh runs confirm. The winner is what the search's candidates, ranked by what is expected of them,
-come to after their confirmation; the luckiest trial is the one with the most throughput of those
-that met the SLO, taken at its word.
+fresh runs confirm. The winner is what the search's candidates (the best bet, the boldest, if need
+be the next best bet) come to after their confirmation; *not the best bet* is how often it was
+another. The luckiest trial is the one with the most throughput of those that met the SLO, taken at
+its word.
 """
 
 
@@ -85,7 +86,7 @@ def section(goal: Goal, replays: list[Replay], budget: int, table: Table, n_idle
         "brackets; MB/s are the background's.",
         "",
         "| search | trials until confirmed | a winner confirmed | MB/s of the winner | MB/s of the "
-        "best tried | luckiest trial not confirmed | runner-up needed |",
+        "best tried | luckiest trial not confirmed | not the best bet |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for name in dict.fromkeys(one.search for one in replays):
