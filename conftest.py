@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,16 @@ def pytest_configure() -> None:
     }
     for number, handler in usual.items():
         if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """Take back the handlers of a program that a test ran in its own process."""
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) != handler:
             signal.signal(number, handler)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from rcp.tuner.bench_page import HEAD, Cost, Replay, costs_table, section
 from rcp.tuner.bench_runs import Runs
-from rcp.tuner.confirm import AT_LEAST, by_margin, candidates
+from rcp.tuner.confirm import Candidate, by_margin, candidates, in_turn
 from rcp.tuner.knobs.knob import Knob, Value
 from rcp.tuner.search.gp import GpSearch
 from rcp.tuner.search.observation import Observation, Search
@@ -104,9 +104,10 @@ def _judged(
     deviation = runs.deviation
     chance = getattr(search, "chance", None) or by_margin(trials, deviation)
     chosen = candidates(trials, chance)
-    confirmed = [one for one in chosen[:AT_LEAST] if runs.confirmed(one.settings)] or [
-        one for one in chosen[AT_LEAST:] if runs.confirmed(one.settings)
-    ]
+    confirmed: list[Candidate] = []
+    for one in in_turn(chosen, confirmed):
+        if runs.confirmed(one.settings):
+            confirmed.append(one)
     winner = max(confirmed, key=lambda one: runs.mean_objective(one.settings), default=None)
     met = [settings for settings, told in trials if told.feasible]
     luckiest = max(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,8 +20,7 @@ FRESH_RUNS = 3
 """Of settings that meet the SLOs in every other run, one in eight passes so many by luck; of those
 that do in nine of ten, three in four pass. More would cost trials that the search needs."""
 
-AT_LEAST = 2
-"""Candidates to confirm, when the first is confirmed too: the other may have more."""
+_AT_LEAST = 2  # candidates to run afresh, when the first is confirmed too: the other may have more
 
 Trials = Sequence[tuple[Settings, Observation]]
 Chance = Callable[[Settings], float]
@@ -36,8 +35,11 @@ class Candidate:
     trials: tuple[Observation, ...]
     chance: float
     score: float
-    objective: float
-    """The mean of its trials."""
+
+    @property
+    def objective(self) -> float:
+        """The mean of its trials."""
+        return statistics.fmean(told.objective for told in self.trials)
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,7 @@ def candidates(trials: Trials, chance: Chance) -> list[Candidate]:
     Bets go by their mean objective times the chance to be met in all fresh runs, not by the best
     trial there was. The boldest has the most of the objective among all that met the SLOs: a model
     of few trials may think too little of it, and fresh runs tell. Settings that met the SLOs in
-    none of their trials are left out. ``AT_LEAST`` of them are worth fresh runs in any case, the
-    last only where those are not confirmed.
+    none of their trials are left out.
     """
     found = []
     for key, observations in _by_settings(trials).items():
@@ -130,13 +131,24 @@ def candidates(trials: Trials, chance: Chance) -> list[Candidate]:
         sure = once**FRESH_RUNS
         # Of an objective to have less of, which is negative, an unsure one is worth less too.
         score = mean * sure if mean >= 0 else mean / max(sure, 1e-6)
-        found.append(Candidate(settings, tuple(observations), once, score, mean))
+        found.append(Candidate(settings, tuple(observations), once, score))
     found.sort(key=lambda one: -one.score)
     boldest = max(found, key=lambda one: one.objective, default=None)
     if boldest in found[1:]:
         found.remove(boldest)
         found.insert(1, boldest)
-    return found[: AT_LEAST + 1]
+    return found[: _AT_LEAST + 1]
+
+
+def in_turn(found: Sequence[Candidate], confirmed: Sequence[object]) -> Iterator[Candidate]:
+    """Yield the candidates to run afresh; *confirmed* grows meanwhile by those that were.
+
+    The last has its runs only if none before it was confirmed.
+    """
+    for place, candidate in enumerate(found):
+        if confirmed and place >= _AT_LEAST:
+            return
+        yield candidate
 
 
 def closest(trials: Trials) -> tuple[Settings, float] | None:

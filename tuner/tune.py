@@ -164,9 +164,7 @@ class Tuning:
 
         met: list[list[Row]] = []
         told = []
-        for place, candidate in enumerate(confirm.candidates(tried, chance)):
-            if met and place >= confirm.AT_LEAST:
-                break
+        for candidate in confirm.in_turn(confirm.candidates(tried, chance), met):
             runs = self._fresh_runs(candidate.settings)
             if not runs:
                 break

@@ -43,7 +43,7 @@ def test_the_boldest_is_the_second_to_be_confirmed() -> None:
 def test_repeats_count_by_their_mean() -> None:
     trials = [(A, run(200, 0.9)), (A, run(100, 1.1)), (B, run(140, 0.9))]
     assert candidates(trials, lambda _: 1.0)[0] == Candidate(
-        dict(A), (run(200, 0.9), run(100, 1.1)), 1.0, 150.0, 150.0
+        dict(A), (run(200, 0.9), run(100, 1.1)), 1.0, 150.0
     )
 
 
