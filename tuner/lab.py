@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,23 +40,21 @@ class LabMachine:
 
     def _run(self, what: str, request: dict[str, object], out: Path) -> float:
         started = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="rcp-tune-") as scratch:
-            file = Path(scratch) / "trial.json"
-            file.write_text(json.dumps({"knobs": self.knobs, **request}))
-            command = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing"]
-            command += ["--kernel", self.kernel, "--timeout", f"{self.timeout_s:g}"]
-            command += ["--out", str(out), "--input", str(file), "-e", f"RCP_TUNE={what}"]
-            prepared = self.folder / "describe" / PREPARED
-            if what == "trial" and prepared.exists():
-                command += ["--input", str(prepared)]
-            for pair in self.parameters:
-                command += ["-e", pair]
-            said = Path(scratch) / "stderr.txt"
-            with said.open("wb") as stderr:
-                status = run_child(
-                    [*command, self.scenario], stdout=subprocess.DEVNULL, stderr=stderr
-                )
-            lines = said.read_text(errors="replace").strip().splitlines()
+        # Beside the artefacts and not in TMPDIR, where a SIGKILL would leave them for good.
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file, said = self.folder / "trial.json", self.folder / "stderr.txt"
+        file.write_text(json.dumps({"knobs": self.knobs, **request}))
+        command = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing"]
+        command += ["--kernel", self.kernel, "--timeout", f"{self.timeout_s:g}"]
+        command += ["--out", str(out), "--input", str(file), "-e", f"RCP_TUNE={what}"]
+        prepared = self.folder / "describe" / PREPARED
+        if what == "trial" and prepared.exists():
+            command += ["--input", str(prepared)]
+        for pair in self.parameters:
+            command += ["-e", pair]
+        with said.open("wb") as stderr:
+            status = run_child([*command, self.scenario], stdout=subprocess.DEVNULL, stderr=stderr)
+        lines = said.read_text(errors="replace").strip().splitlines()
         if status != 0:
             lines = lines or [f"exit status {status}"]
             fault = lines[-1].removeprefix("rcp-lab: error: ").removeprefix("rcp-tune: error: ")
