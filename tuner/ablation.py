@@ -79,7 +79,7 @@ def together(default: Observation, winner: Observation, parts: Sequence[Bought])
     if not (math.isfinite(whole) and math.isfinite(product) and whole > 0 and product > 0):
         return "a trial failed: what the knobs do together is not known"
     difference = math.log(product / whole)
-    told = f"one by one {product:.1f} times, together {whole:.1f} times"
+    told = f"their single gains multiply to {product:.1f} times, all gain {whole:.1f} times"
     if abs(difference) <= _SAME:
         return f"the knobs act each by itself: {told}"
     if difference > 0:

@@ -53,9 +53,21 @@ def test_an_objective_to_have_less_of_is_compared_the_other_way_round() -> None:
 @pytest.mark.parametrize(
     ("without", "told_of_it"),
     [
-        ((4.0, 2.0), "the knobs act each by itself: one by one 8.0 times, together 8.0 times"),
-        ((8.0, 8.0), "the knobs need each other: one by one 64.0 times, together 8.0 times"),
-        ((1.0, 1.0), "the knobs stand in for each other: one by one 1.0 times, together 8.0 times"),
+        (
+            (4.0, 2.0),
+            "the knobs act each by itself: their single gains multiply to 8.0 times, "
+            "all gain 8.0 times",
+        ),
+        (
+            (8.0, 8.0),
+            "the knobs need each other: their single gains multiply to 64.0 times, "
+            "all gain 8.0 times",
+        ),
+        (
+            (1.0, 1.0),
+            "the knobs stand in for each other: their single gains multiply to 1.0 times, "
+            "all gain 8.0 times",
+        ),
         ((math.inf, 1.0), "a trial failed: what the knobs do together is not known"),
     ],
 )
