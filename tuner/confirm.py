@@ -22,6 +22,9 @@ that do in nine of ten, three in four pass. More would cost trials that the sear
 
 _AT_LEAST = 2  # candidates to run afresh, when the first is confirmed too: the other may have more
 
+_HOLDS = 0.9
+"""A confirmed winner meets the SLOs in a later run with that chance, as far as few runs tell."""
+
 Trials = Sequence[tuple[Settings, Observation]]
 Chance = Callable[[Settings], float]
 """How likely (0..1) a fresh run meets every SLO, by a search's model."""
@@ -167,10 +170,10 @@ def closest(trials: Trials) -> tuple[Settings, float] | None:
 def verdict(fresh: Sequence[Observation], between_runs: float = 0.0) -> Verdict:
     """Judge fresh runs of the same settings, of which there is one at least.
 
-    Confirmed is what met every SLO in all of them, and on average by more than one standard
-    deviation of a run: settings that do meet them in five runs of six. *between_runs* is that
-    deviation as known from other repeats (spread()); what these runs differ by counts if it is
-    more.
+    Confirmed is what met every SLO in all of them, and by so much that one run more would meet
+    them with a chance of _HOLDS: log-ratios are taken as normal, about a mean that is as uncertain
+    as so few runs make it. *between_runs* is their deviation as known from other repeats
+    (spread()); what these runs differ by counts if it is more.
     """
     met = sum(told.feasible for told in fresh)
     if any(told.failed for told in fresh):
@@ -181,6 +184,7 @@ def verdict(fresh: Sequence[Observation], between_runs: float = 0.0) -> Verdict:
     margin = math.exp(-mean)
     if met < len(fresh):
         return Verdict("missed", met, len(fresh), margin)
-    if mean + deviation > 0:
+    beyond = statistics.NormalDist().inv_cdf(_HOLDS) * math.sqrt(1 + 1 / len(fresh))
+    if mean + beyond * deviation > 0:
         return Verdict("at its bound", met, len(fresh), margin)
     return Verdict("confirmed", met, len(fresh), margin)
