@@ -153,7 +153,9 @@ class Tuning:
     def _confirm(self, search: Search) -> list[Row]:
         """Run the best candidates afresh; return the runs of the confirmed winner, if any."""
         tried = [(row.asked, row.observation) for row in self._phase(SEARCH)]
-        between_runs = confirm.spread([(row.asked, row.observation) for row in self._rows])
+        # Recording takes time itself: what it adds is no difference between runs.
+        alike = [(row.asked, row.observation) for row in self._rows if not row.recording]
+        between_runs = confirm.spread(alike)
         by_model, by_margin = (
             getattr(search, "chance", None),
             confirm.by_margin(tried, between_runs),

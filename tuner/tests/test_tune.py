@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rcp.tuner.explain import explanation, outcome_of, shown
+from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.raw import RawTrial
 from rcp.tuner.study import Cause
 from rcp.tuner.tests.toy import ToyMachine, tune
+from rcp.tuner.workload import Abort
 
 
 def test_a_winner_has_been_confirmed_by_runs_that_did_not_choose_it(tmp_path: Path) -> None:
@@ -63,6 +67,26 @@ def test_a_trial_is_made_for_its_recording_only_if_there_is_to_be_one(tmp_path: 
         assert [row.phase for row in study.trials()].count("record") == 1
     with tune(tmp_path / "without.duckdb", ToyMachine(), "p99=9ms", record=False) as study:
         assert [row.phase for row in study.trials()].count("record") == 0
+        assert outcome_of(study) == "met"
+
+
+def test_what_recording_costs_is_no_difference_between_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Recorded(ToyMachine):
+        """A thousand times as slow when recorded, as the first baseline is and the second not."""
+
+        def trial(
+            self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        ) -> RawTrial:
+            self.drift = 999 / seed if record else 0.0
+            raw = super().trial(settings, seed, record=record, give_up=give_up)
+            return replace(raw, recording=tmp_path / "recording" if record else None)
+
+    monkeypatch.setattr("rcp.tuner.tune.causes_of", lambda recording: [])
+    with tune(tmp_path / "s.duckdb", Recorded(), "p99=9ms") as study:
+        first, second = (row for row in study.trials() if row.phase == "baseline")
+        assert first.ratios["p99=9ms"] == 1000 * second.ratios["p99=9ms"]
         assert outcome_of(study) == "met"
 
 
