@@ -37,7 +37,7 @@ def main() -> None:
     Examples:
       sudo rcp-tune --slo p999=50ms --disk sda -- ./workload.sh
       sudo rcp-tune --slo p99=10ms@fsync --disk nvme0n1 --budget 1h -- ./workload.sh
-      rcp-tune --slo p999=12ms --lab wal-vs-checkpoint --kernel rcp
+      rcp-tune --slo p99=2ms@read --lab reads-vs-compaction --kernel rcp
       rcp-tune explain rcp-tune.duckdb
     """
 

@@ -79,8 +79,8 @@ class _Told:
         for number, cause in self.study.causes():
             by_trial.setdefault(number, []).append(cause)
         for number, causes in by_trial.items():
-            phase = self.rows[number].phase
-            what = "as the machine is" if phase == "baseline" else "under the settings above"
+            changed_nothing = not self.rows[number].asked
+            what = "as the machine is" if changed_nothing else "under the settings above"
             yield f"what made the slowest 1 % slow {what} (recorded in trial {number}):"
             for cause in shown(causes):
                 yield f"  {cause.slow_share:6.1%}  {cause.kind} by {cause.culprit}: {cause.chain}"
@@ -121,7 +121,7 @@ class _Told:
         return f"{latency}, {1 / part['objective']:.2f} times the {self.objective}"
 
     def tradeoff(self) -> Iterator[str]:
-        tried = [row for row in self.rows.values() if not row.failed]
+        tried = [r for r in self.rows.values() if not r.failed and r.phase != "record"]
         best = front([row.observation for row in tried])
         if len(best) > 1:
             yield f"the least that each gain of {self.objective} costs (Pareto front):"

@@ -170,7 +170,7 @@ def run(ctx: click.Context, /, **options: Any) -> None:
       sudo rcp-tune --slo p999=50ms --disk sda -- ./workload.sh
       sudo rcp-tune --slo p99=10ms --source pgbench:{out}/log --budget 1h -- ./pgbench.sh
       sudo rcp-tune --slo p99=10ms@fsync --attach $(pgrep -o postgres) --window 30s
-      rcp-tune --slo p999=12ms@fsync --lab wal-vs-checkpoint --kernel rcp
+      rcp-tune --slo p99=50ms@fsync --lab wal-vs-checkpoint -e CHECKPOINT_MIB=64
       rcp-tune --dry-run --slo p999=50ms --disk sda -- ./workload.sh
     """
     with one_line_errors():

@@ -65,15 +65,14 @@ class Tuning:
     def run(self) -> None:
         """Do all there is left to do; the result is in the study."""
         if not self._phase(BASELINE):
-            self._trial(BASELINE, "as the machine is", {}, record=True)
+            self._trial(BASELINE, "as the machine is", {})
         first = self._phase(BASELINE)[0]
         if first.failed:
             raise TuneError(f"the workload gives no figures as the machine is: {first.failed}")
         if first.observation.feasible:
             self._study.decide("verdict", {"outcome": "met already", "trial_id": first.trial_id})
             return
-        causes = [cause for number, cause in self._study.causes() if number == first.trial_id]
-        winner = self._confirm(self._search(causes))
+        winner = self._confirm(self._search(self._causes(first)))
         if winner and self._limits.ablation:
             self._ablate(winner)
         if winner and self._limits.n_again:
@@ -97,6 +96,26 @@ class Tuning:
         self._rows = self._study.trials()
         self._tools.listener.ended(self._rows[-1], self._budget.left_s)
         return self._rows[-1]
+
+    def _causes(self, first: Row) -> list[Cause]:
+        """Return what holds requests up as the machine is.
+
+        Recorded in a trial of its own where *first*, the baseline, has no recording: recording
+        takes time itself, and what is compared with the baseline is not recorded either.
+        """
+        recorded = next((r for r in (first, *self._phase(RECORD)) if r.recording), None)
+        if recorded is None and self._limits.record and not self._phase(RECORD):
+            recorded = self._trial(
+                RECORD, "what holds requests up as the machine is", {}, record=True
+            )
+        if recorded is None or recorded.asked:
+            return []
+        return [cause for number, cause in self._study.causes() if number == recorded.trial_id]
+
+    def _alike(self, rows: Sequence[Row]) -> list[Row]:
+        """Return those recorded if the search's trials are, or not recorded if they are not."""
+        recorded = {bool(row.recording) for row in self._phase(SEARCH)}
+        return [row for row in rows if bool(row.recording) in recorded]
 
     def _typical_s(self) -> float:
         """Seconds of wall time a trial takes."""
@@ -153,8 +172,7 @@ class Tuning:
     def _confirm(self, search: Search) -> list[Row]:
         """Run the best candidates afresh; return the runs of the confirmed winner, if any."""
         tried = [(row.asked, row.observation) for row in self._phase(SEARCH)]
-        # Recording takes time itself: what it adds is no difference between runs.
-        alike = [(row.asked, row.observation) for row in self._rows if not row.recording]
+        alike = [(row.asked, row.observation) for row in self._alike(self._rows)]
         between_runs = confirm.spread(alike)
         by_model, by_margin = (
             getattr(search, "chance", None),
@@ -219,9 +237,9 @@ class Tuning:
         typical = sorted(winner, key=lambda row: worst(row.observation))[len(winner) // 2]
         bought = ablation.bought(typical.observation, steps)
         self._study.decide("ablation", [asdict(part) for part in bought])
-        baseline = self._phase(BASELINE)[0].observation
-        together = ablation.together(baseline, typical.observation, bought)
-        self._study.decide("together", together)
+        if baselines := self._alike(self._phase(BASELINE)):
+            together = ablation.together(baselines[0].observation, typical.observation, bought)
+            self._study.decide("together", together)
 
     def _run_again(self, settings: Settings) -> None:
         """Run the winner some more, and count how often it holds."""
@@ -234,7 +252,8 @@ class Tuning:
         self._study.decide("again", {"runs": len(rows), "held": held})
 
     def _told_drift(self) -> str:
-        figures = [worst(r.observation) for r in self._phase(BASELINE) if not r.failed]
+        baselines = self._alike(self._phase(BASELINE))
+        figures = [worst(row.observation) for row in baselines if not row.failed]
         found = drift.drift(figures)
         return str(found) if found is not None else ""
 

@@ -64,30 +64,65 @@ def test_causes_of_next_to_nothing_are_not_told() -> None:
 
 def test_a_trial_is_made_for_its_recording_only_if_there_is_to_be_one(tmp_path: Path) -> None:
     with tune(tmp_path / "with.duckdb", ToyMachine(), "p99=9ms") as study:
-        assert [row.phase for row in study.trials()].count("record") == 1
+        rows = study.trials()
+        assert [row.phase for row in rows][:3] == ["baseline", "record", "search"]
+        before, after = (row.asked for row in rows if row.phase == "record")
+        assert (before, after) == ({}, study.verdict()["verdict"]["asked"])
     with tune(tmp_path / "without.duckdb", ToyMachine(), "p99=9ms", record=False) as study:
         assert [row.phase for row in study.trials()].count("record") == 0
         assert outcome_of(study) == "met"
 
 
-def test_what_recording_costs_is_no_difference_between_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Recorded(ToyMachine):
-        """A thousand times as slow when recorded, as the first baseline is and the second not."""
+class Recorded(ToyMachine):
+    """Has a recording of what is to have one, or of all *always*, as if they were the latencies'.
 
-        def trial(
-            self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
-        ) -> RawTrial:
-            self.drift = 999 / seed if record else 0.0
-            raw = super().trial(settings, seed, record=record, give_up=give_up)
-            return replace(raw, recording=tmp_path / "recording" if record else None)
+    A trial that is to have one is a thousand times as slow.
+    """
 
-    monkeypatch.setattr("rcp.tuner.tune.causes_of", lambda recording: [])
+    def __init__(self, *, always: bool = False, drift: float = 0.0):
+        super().__init__(drift=drift)
+        self.always, self.of_itself = always, drift
+
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+    ) -> RawTrial:
+        """The formula."""
+        self.drift = 999 / seed if record else self.of_itself
+        raw = super().trial(settings, seed, record=record, give_up=give_up)
+        return replace(raw, recording=Path("recording") if record or self.always else None)
+
+
+@pytest.fixture
+def causes(monkeypatch: pytest.MonkeyPatch) -> Cause:
+    """What every recording holds."""
+    told = Cause("device", "stream", "read -> device", 0.5)
+    monkeypatch.setattr("rcp.tuner.tune.causes_of", lambda recording: [told])
+    return told
+
+
+@pytest.mark.usefixtures("causes")
+def test_nothing_is_compared_with_a_trial_that_recording_made_slow(tmp_path: Path) -> None:
     with tune(tmp_path / "s.duckdb", Recorded(), "p99=9ms") as study:
-        first, second = (row for row in study.trials() if row.phase == "baseline")
-        assert first.ratios["p99=9ms"] == 1000 * second.ratios["p99=9ms"]
-        assert outcome_of(study) == "met"
+        slow = [row.ratios["p99=9ms"] for row in study.trials() if row.phase == "record"]
+        text, tokens = explanation(study)["text"], study.verdict()["verdict"]["objective"] / 10
+    assert slow == [1000 * 40 / 9, 1000 * tokens / 9]
+    assert f"all gain {40 / tokens:.1f} times" in text
+    assert "the baseline is 1.00 times what it was" in text
+    assert "what made the slowest 1 % slow as the machine is (recorded in trial 2)" in text
+
+
+@pytest.mark.usefixtures("causes")
+def test_where_all_is_recorded_runs_differ_by_as_much_as_where_nothing_is(tmp_path: Path) -> None:
+    told = []
+    for always in (True, False):
+        path = tmp_path / f"{always}.duckdb"
+        machine = Recorded(always=always, drift=0.05)
+        with tune(path, machine, "p99=15ms", record=False) as study:
+            assert all(bool(row.recording) == always for row in study.trials())
+            told.append(study.verdict())
+    assert told[0] == told[1]
+    # By 1.45 times from the first baseline to the second: more than what these runs show.
+    assert "but by less than runs differ" in str(told[0]["candidates"]), told[0]["candidates"]
 
 
 def test_what_is_met_already_is_left_alone(tmp_path: Path) -> None:
