@@ -38,6 +38,9 @@ class Bought:
     default: Value
     latency: float
     objective: float
+    """NaN when there was nothing of it; 0 when the trial without the knob failed."""
+    is_met: bool = False
+    """Whether every SLO was met without the knob."""
 
 
 def plan(knobs: Sequence[Knob], winner: Settings) -> list[Step]:
@@ -60,13 +63,17 @@ def bought(winner: Observation, steps: Mapping[str, tuple[Step, Observation]]) -
     found = []
     for step, without in steps.values():
         latency = worst(without) / max(worst(winner), 1e-9)
-        objective = 0.0 if without.failed else _times(winner.objective, without.objective)
-        found.append(Bought(step.knob, step.won, step.default, latency, objective))
+        objective = 0.0 if without.failed else times(winner.objective, without.objective)
+        worth = latency, objective, without.feasible
+        found.append(Bought(step.knob, step.won, step.default, *worth))
     return sorted(found, key=lambda one: (-one.latency, one.knob))
 
 
-def _times(more: float, less: float) -> float:
-    """How many times one objective is another; of less-is-better ones, which are negative, too."""
+def times(more: float, less: float) -> float:
+    """How many times one objective is another; of less-is-better ones, which are negative, too.
+
+    NaN when there is nothing to compare.
+    """
     if more < 0 and less < 0:
         return less / more
     return more / less if less > 0 and more > 0 else math.nan

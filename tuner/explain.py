@@ -98,6 +98,8 @@ class _Told:
             was = initial.get(name, "not there")
             told = f"{was} → {value}{unit}" if was != value else f"kept at {value}{unit}"
             yield f"  {name}: {told}  ({knob.what})"
+        if names := found.get("left_out"):
+            yield f"  left out, for they bought nothing: {', '.join(names)}"
         for number in found.get("runs", []):
             yield f"  run {number}: {self.figures(self.rows[number])}"
         if later := self.verdict.get("again"):
@@ -106,7 +108,9 @@ class _Told:
     def bought(self) -> Iterator[str]:
         found: list[Mapping[str, Any]] = self.verdict.get("ablation", [])
         if found:
-            yield "what each knob bought (a trial each: these settings with that knob put back):"
+            left_out = "left_out" in self.verdict.get("verdict", {})
+            whose = "what the search found" if left_out else "these settings"
+            yield f"what each knob bought (a trial each: {whose} with that knob put back):"
         for part in found:
             yield f"  without {part['knob']} = {part['won']}: {self._without(part)}"
         if text := self.verdict.get("together"):

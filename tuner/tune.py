@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from rcp.tuner import ablation, confirm, drift
+from rcp.tuner import ablation, confirm, drift, lean
 from rcp.tuner.causes import causes_of
 from rcp.tuner.errors import TuneError
 from rcp.tuner.hopeless import giver_up
@@ -74,7 +74,8 @@ class Tuning:
             return
         winner = self._confirm(self._search(self._causes(first)))
         if winner and self._limits.ablation:
-            self._ablate(winner)
+            winner = self._without_idle(winner, self._ablate(winner))
+        self._record_what_remains()
         if winner and self._limits.n_again:
             self._run_again(winner[0].asked)
         self._study.decide("drift", self._told_drift())
@@ -172,8 +173,7 @@ class Tuning:
     def _confirm(self, search: Search) -> list[Row]:
         """Run the best candidates afresh; return the runs of the confirmed winner, if any."""
         tried = [(row.asked, row.observation) for row in self._phase(SEARCH)]
-        alike = [(row.asked, row.observation) for row in self._alike(self._rows)]
-        between_runs = confirm.spread(alike)
+        between_runs = self._between_runs()
         by_model, by_margin = (
             getattr(search, "chance", None),
             confirm.by_margin(tried, between_runs),
@@ -217,11 +217,14 @@ class Tuning:
                 closest = min(tried, key=lambda row: worst(row.observation))
                 found |= {**_told([closest]), "why": closest.why}
         self._study.decide("verdict", found)
-        recorded = [row.asked for row in self._phase(RECORD)]
-        if self._limits.record and "asked" in found and found["asked"] not in recorded:
-            self._trial(RECORD, "what remains under these settings", found["asked"], record=True)
 
-    def _ablate(self, winner: Sequence[Row]) -> None:
+    def _record_what_remains(self) -> None:
+        asked = self._study.verdict()["verdict"].get("asked")
+        recorded = [row.asked for row in self._phase(RECORD)]
+        if self._limits.record and asked is not None and asked not in recorded:
+            self._trial(RECORD, "what remains under these settings", asked, record=True)
+
+    def _ablate(self, winner: Sequence[Row]) -> list[ablation.Bought]:
         """Put one knob back at a time; what each bought is the difference."""
         done = {json.dumps(row.asked, sort_keys=True): row for row in self._phase(ABLATION)}
         steps: dict[str, tuple[ablation.Step, Observation]] = {}
@@ -240,16 +243,38 @@ class Tuning:
         if baselines := self._alike(self._phase(BASELINE)):
             together = ablation.together(baselines[0].observation, typical.observation, bought)
             self._study.decide("together", together)
+        return bought
+
+    def _without_idle(self, winner: list[Row], parts: Sequence[ablation.Bought]) -> list[Row]:
+        """Leave out of the winner what bought nothing, if fresh runs confirm what is left."""
+        found = self._study.verdict()["verdict"]
+        for names, settings in lean.leaner(self._study.knobs(), winner[0].asked, parts):
+            runs = self._fresh_runs(self._to_set(settings))
+            if len(runs) < self._limits.confirm_runs:
+                continue
+            verdict = confirm.verdict([row.observation for row in runs], self._between_runs())
+            kept = lean.costs_nothing(_mean_objective(winner), _mean_objective(runs))
+            if verdict.confirmed and kept:
+                self._study.decide("verdict", {**found, **_told(runs), "left_out": names})
+                return runs
+        return winner
+
+    def _between_runs(self) -> float:
+        """By how much runs of the same settings differ; see confirm.spread()."""
+        return confirm.spread([(row.asked, row.observation) for row in self._alike(self._rows)])
 
     def _run_again(self, settings: Settings) -> None:
         """Run the winner some more, and count how often it holds."""
-        while len(rows := self._phase(AGAIN)) < self._limits.n_again:
+        while len(rows := self._again(settings)) < self._limits.n_again:
             if not self._budget.has(self._typical_s()):
                 self._tools.listener.note("the budget leaves no time for more later runs")
                 break
             self._trial(AGAIN, "the winner, run later", settings)
         held = sum(row.observation.feasible for row in rows)
         self._study.decide("again", {"runs": len(rows), "held": held})
+
+    def _again(self, settings: Settings) -> list[Row]:
+        return [row for row in self._phase(AGAIN) if row.asked == settings]
 
     def _told_drift(self) -> str:
         baselines = self._alike(self._phase(BASELINE))

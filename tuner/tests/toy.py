@@ -101,6 +101,7 @@ def tune(
     search: str = "random",
     n_again: int = 0,
     record: bool = True,
+    advised: bool = True,
 ) -> Study:
     """Tune it, or go on with what *path* holds; return the open study."""
     judge = Judge(parse(slo), parse_objective("background"))
@@ -120,7 +121,7 @@ def tune(
             found.knobs,
         )
         study.set_initial(found.values)
-    tools = Tools(machine, judge, maker(search, [slo], 1), _Silent())
+    tools = Tools(machine, judge, maker(search, [slo], 1, advised=advised), _Silent())
     try:
         Tuning(
             study, tools, Limits(n_trials=10, confirm_runs=2, n_again=n_again, record=record)
