@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rcp.tuner.comparable import comparable, usual
 from rcp.tuner.pareto import front
 from rcp.tuner.study import Cause, Row, Study
 from rcp.tuner.wording import changed, objective_text, ratio_text, settings_text
@@ -37,7 +38,7 @@ class _Told:
         self.rows = {row.trial_id: row for row in study.trials()}
         self.bounds_ns = study.bounds_ns()
         self.objective = self.facts["objective"]
-        self.usual = next((row for row in self.rows.values() if row.phase == "baseline"), None)
+        self.usual = usual(list(self.rows.values()))
 
     def figures(self, row: Row) -> str:
         if row.failed:
@@ -125,7 +126,7 @@ class _Told:
         return f"{latency}, {1 / part['objective']:.2f} times the {self.objective}"
 
     def tradeoff(self) -> Iterator[str]:
-        tried = [r for r in self.rows.values() if not r.failed and r.phase != "record"]
+        tried = [row for row in comparable(list(self.rows.values())) if not row.failed]
         best = front([row.observation for row in tried])
         if len(best) > 1:
             yield f"the least that each gain of {self.objective} costs (Pareto front):"

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from rcp.tuner import ablation, confirm, drift, lean
 from rcp.tuner.causes import causes_of
+from rcp.tuner.comparable import comparable
 from rcp.tuner.errors import TuneError
 from rcp.tuner.hopeless import giver_up
 from rcp.tuner.judge import Judge
@@ -72,7 +73,10 @@ class Tuning:
         if first.observation.feasible:
             self._study.decide("verdict", {"outcome": "met already", "trial_id": first.trial_id})
             return
-        winner = self._confirm(self._search(self._causes(first)))
+        search = self._search(self._causes(first))
+        if not self._baselines():
+            self._trial(BASELINE, "again, recorded or not as what is compared with it", {})
+        winner = self._confirm(search)
         if winner and self._limits.ablation:
             winner = self._without_idle(winner, self._ablate(winner))
         self._record_what_remains()
@@ -113,10 +117,8 @@ class Tuning:
             return []
         return [cause for number, cause in self._study.causes() if number == recorded.trial_id]
 
-    def _alike(self, rows: Sequence[Row]) -> list[Row]:
-        """Return those recorded if the search's trials are, or not recorded if they are not."""
-        recorded = {bool(row.recording) for row in self._phase(SEARCH)}
-        return [row for row in rows if bool(row.recording) in recorded]
+    def _baselines(self) -> list[Row]:
+        return [row for row in comparable(self._rows) if row.phase == BASELINE]
 
     def _typical_s(self) -> float:
         """Seconds of wall time a trial takes."""
@@ -240,9 +242,9 @@ class Tuning:
         typical = sorted(winner, key=lambda row: worst(row.observation))[len(winner) // 2]
         bought = ablation.bought(typical.observation, steps)
         self._study.decide("ablation", [asdict(part) for part in bought])
-        if baselines := self._alike(self._phase(BASELINE)):
-            together = ablation.together(baselines[0].observation, typical.observation, bought)
-            self._study.decide("together", together)
+        baseline = self._baselines()[0].observation
+        together = ablation.together(baseline, typical.observation, bought)
+        self._study.decide("together", together)
         return bought
 
     def _without_idle(self, winner: list[Row], parts: Sequence[ablation.Bought]) -> list[Row]:
@@ -261,7 +263,7 @@ class Tuning:
 
     def _between_runs(self) -> float:
         """By how much runs of the same settings differ; see confirm.spread()."""
-        return confirm.spread([(row.asked, row.observation) for row in self._alike(self._rows)])
+        return confirm.spread([(row.asked, row.observation) for row in comparable(self._rows)])
 
     def _run_again(self, settings: Settings) -> None:
         """Run the winner some more, and count how often it holds."""
@@ -277,8 +279,7 @@ class Tuning:
         return [row for row in self._phase(AGAIN) if row.asked == settings]
 
     def _told_drift(self) -> str:
-        baselines = self._alike(self._phase(BASELINE))
-        figures = [worst(row.observation) for row in baselines if not row.failed]
+        figures = [worst(row.observation) for row in self._baselines() if not row.failed]
         found = drift.drift(figures)
         return str(found) if found is not None else ""
 

@@ -112,6 +112,26 @@ def test_nothing_is_compared_with_a_trial_that_recording_made_slow(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("causes")
+@pytest.mark.parametrize("n_trials", [7, 10])  # with and without a second baseline of itself
+def test_a_baseline_that_was_recorded_is_measured_anew(tmp_path: Path, n_trials: int) -> None:
+    class First(Recorded):
+        """Its first baseline is recorded, as those of older studies were."""
+
+        def trial(
+            self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        ) -> RawTrial:
+            return super().trial(settings, seed, record=record or seed == 1, give_up=give_up)
+
+    with tune(tmp_path / "s.duckdb", First(), "p99=9ms", n_trials=n_trials) as study:
+        phases = [row.phase for row in study.trials()]
+        text = explanation(study)["text"]
+    assert phases.count("baseline") == 2
+    assert phases.count("record") == 1  # of the winner: causes there were already
+    assert "as the machine is: p99=9ms: 40 ms missed" in text
+    assert "what made the slowest 1 % slow as the machine is (recorded in trial 1)" in text
+
+
+@pytest.mark.usefixtures("causes")
 def test_where_all_is_recorded_runs_differ_by_as_much_as_where_nothing_is(tmp_path: Path) -> None:
     told = []
     for always in (True, False):

@@ -99,6 +99,7 @@ def tune(
     slo: str,
     *,
     search: str = "random",
+    n_trials: int = 10,
     n_again: int = 0,
     record: bool = True,
     advised: bool = True,
@@ -124,7 +125,7 @@ def tune(
     tools = Tools(machine, judge, maker(search, [slo], 1, advised=advised), _Silent())
     try:
         Tuning(
-            study, tools, Limits(n_trials=10, confirm_runs=2, n_again=n_again, record=record)
+            study, tools, Limits(n_trials=n_trials, confirm_runs=2, n_again=n_again, record=record)
         ).run()
     except BaseException:
         study.close()

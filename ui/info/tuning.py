@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from rcp.tuner.comparable import comparable, usual
 from rcp.tuner.explain import explanation, outcome_of
 from rcp.tuner.objective import parse
 from rcp.tuner.pareto import front, worst
@@ -128,9 +129,9 @@ class _Study:
         self.initial = study.initial()
         self.whats = {knob.name: knob for knob in study.knobs()}
         self.objective = parse(self.facts["objective"])
-        usual = next((row for row in self.rows if row.phase == BASELINE), None)
-        self.usual = usual.objective if usual else None
-        tried = [row for row in self.rows if not row.failed]
+        baseline = usual(self.rows)
+        self.usual = baseline.objective if baseline else None
+        tried = [row for row in comparable(self.rows) if not row.failed]
         self.best = {tried[at].trial_id for at in front([row.observation for row in tried])}
 
     def _settings(self, row: Row) -> list[Setting]:
