@@ -79,11 +79,19 @@ class _Told:
         by_trial: dict[int, list[Any]] = {}
         for number, cause in self.study.causes():
             by_trial.setdefault(number, []).append(cause)
-        for number, causes in by_trial.items():
-            changed_nothing = not self.rows[number].asked
-            what = "as the machine is" if changed_nothing else "under the settings above"
+        chosen = self.verdict.get("verdict", {}).get("asked")
+        usual = [number for number in by_trial if not self.rows[number].asked]
+        found = [number for number in by_trial if self.rows[number].asked == chosen != {}]
+        # Where all trials are recorded, the first and the last tell what changed.
+        yield from self._causes_of(by_trial, "as the machine is", usual[:1])
+        yield from self._causes_of(by_trial, "under the settings above", found[-1:])
+
+    def _causes_of(
+        self, by_trial: Mapping[int, Sequence[Cause]], what: str, numbers: Sequence[int]
+    ) -> Iterator[str]:
+        for number in numbers:
             yield f"what made the slowest 1 % slow {what} (recorded in trial {number}):"
-            for cause in shown(causes):
+            for cause in shown(by_trial[number]):
                 yield f"  {cause.slow_share:6.1%}  {cause.kind} by {cause.culprit}: {cause.chain}"
 
     def chosen(self) -> Iterator[str]:
@@ -103,7 +111,8 @@ class _Told:
             yield f"  left out, for they bought nothing: {', '.join(names)}"
         for number in found.get("runs", []):
             yield f"  run {number}: {self.figures(self.rows[number])}"
-        if later := self.verdict.get("again"):
+        later = self.verdict.get("again", {})
+        if later.get("runs"):
             yield f"  held in {later['held']} of {later['runs']} later runs"
 
     def bought(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ trial each; that they are not needed together either, fresh runs have to confirm
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from rcp.tuner.ablation import Bought, times
 from rcp.tuner.knobs.knob import Knob, Settings, Value
@@ -17,6 +17,8 @@ from rcp.tuner.search.space import Space
 # A knob's trial is but one, and two runs of the same settings differ by about a tenth in the tail
 # (docs/results/searches.md), by less than a twentieth in the background's rate.
 _LATENCY, _OBJECTIVE = 1.1, 1.05
+
+_TRIES = 3  # each costs as many runs as a confirmation, or one that misses
 
 
 def idle(parts: Sequence[Bought]) -> list[str]:
@@ -36,16 +38,26 @@ def costs_nothing(before: float, after: float) -> bool:
     return _is_kept(times(before, after))
 
 
-def leaner(
-    knobs: Sequence[Knob], winner: Settings, parts: Sequence[Bought]
-) -> Iterator[tuple[list[str], dict[str, Value]]]:
-    """Yield what to leave out, and the settings without it: all idle knobs, then half of them.
+def without(knobs: Sequence[Knob], winner: Settings, names: Sequence[str]) -> dict[str, Value]:
+    """Return the winner's settings with the knobs called *names* put back."""
+    space = Space(knobs)
+    back = {knob.name: knob.default for knob in knobs if knob.name in names}
+    return space.complete({**space.present(winner), **back})
 
+
+def most(n: int, holds: Callable[[int], bool]) -> int:
+    """Return how many of *n* idle knobs can be left out: all, else by halving what is unknown.
+
+    *holds* is asked a few times at most, with how many to leave out of those that bought least.
     Two knobs may stand in for each other: each is idle as long as the other is there.
     """
-    space, out = Space(knobs), idle(parts)
-    usual = {knob.name: knob.default for knob in knobs}
-    present = space.present(winner)
-    for names in (out, out[: len(out) // 2]):
-        if names:
-            yield names, space.complete({**present, **{name: usual[name] for name in names}})
+    out, too_many, count = 0, n + 1, n
+    for _ in range(_TRIES):
+        if not out < count < too_many:
+            break
+        if holds(count):
+            out = count
+        else:
+            too_many = count
+        count = (out + too_many) // 2
+    return out

@@ -80,7 +80,7 @@ class Tuning:
         if winner and self._limits.ablation:
             winner = self._without_idle(winner, self._ablate(winner))
         self._record_what_remains()
-        if winner and self._limits.n_again:
+        if winner:
             self._run_again(winner[0].asked)
         self._study.decide("drift", self._told_drift())
 
@@ -151,7 +151,7 @@ class Tuning:
 
     def _complete(self, asked: Settings) -> dict[str, Value]:
         """Return the settings as a search sees them: what was not set kept its value."""
-        values: dict[str, Value] = {**self._initial(), **asked}
+        values: dict[str, Value] = {**self._study.initial(), **asked}
         return {k.name: values[k.name] for k in self._study.knobs() if k.name in values}
 
     def _to_set(self, settings: Settings) -> dict[str, Value]:
@@ -165,9 +165,6 @@ class Tuning:
             for name, value in settings.items()
             if value != usual[name] or name.startswith(_OF_PROFILES)
         }
-
-    def _initial(self) -> dict[str, Value]:
-        return self._study.initial()
 
     def _baseline_is_due(self, done: int) -> bool:
         return len(self._phase(BASELINE)) <= done // self._limits.baseline_every
@@ -222,7 +219,7 @@ class Tuning:
 
     def _record_what_remains(self) -> None:
         asked = self._study.verdict()["verdict"].get("asked")
-        recorded = [row.asked for row in self._phase(RECORD)]
+        recorded = [row.asked for row in self._rows if row.recording or row.phase == RECORD]
         if self._limits.record and asked is not None and asked not in recorded:
             self._trial(RECORD, "what remains under these settings", asked, record=True)
 
@@ -249,17 +246,22 @@ class Tuning:
 
     def _without_idle(self, winner: list[Row], parts: Sequence[ablation.Bought]) -> list[Row]:
         """Leave out of the winner what bought nothing, if fresh runs confirm what is left."""
-        found = self._study.verdict()["verdict"]
-        for names, settings in lean.leaner(self._study.knobs(), winner[0].asked, parts):
-            runs = self._fresh_runs(self._to_set(settings))
+        idle, tried = lean.idle(parts), {0: winner}
+
+        def holds(count: int) -> bool:
+            settings = lean.without(self._study.knobs(), winner[0].asked, idle[:count])
+            tried[count] = runs = self._fresh_runs(self._to_set(settings))
             if len(runs) < self._limits.confirm_runs:
-                continue
+                return False
             verdict = confirm.verdict([row.observation for row in runs], self._between_runs())
             kept = lean.costs_nothing(_mean_objective(winner), _mean_objective(runs))
-            if verdict.confirmed and kept:
-                self._study.decide("verdict", {**found, **_told(runs), "left_out": names})
-                return runs
-        return winner
+            return verdict.confirmed and kept
+
+        if count := lean.most(len(idle), holds):
+            found = self._study.verdict()["verdict"]
+            left_out = {**found, **_told(tried[count]), "left_out": idle[:count]}
+            self._study.decide("verdict", left_out)
+        return tried[count]
 
     def _between_runs(self) -> float:
         """By how much runs of the same settings differ; see confirm.spread()."""

@@ -10,7 +10,7 @@ import pytest
 from rcp.tuner.ablation import Bought
 from rcp.tuner.explain import explanation, outcome_of
 from rcp.tuner.knobs.knob import Knob, Value
-from rcp.tuner.lean import costs_nothing, idle, leaner
+from rcp.tuner.lean import costs_nothing, idle, most, without
 from rcp.tuner.study import Study
 from rcp.tuner.tests.toy import KNOBS, ToyMachine, tune
 from rcp.tuner.trial import Description
@@ -35,22 +35,35 @@ def test_idle_is_what_bought_neither_latency_nor_objective() -> None:
     assert idle(parts) == ["harmful", "idle, of no objective", "idle"]
 
 
-def test_all_idle_knobs_are_left_out_at_first_then_half_of_them() -> None:
+def test_how_many_can_be_left_out_is_found_by_halving_in_three_tries() -> None:
+    def tries(n: int, holding: int) -> tuple[int, list[int]]:
+        asked: list[int] = []
+
+        def holds(count: int) -> bool:
+            asked.append(count)
+            return count <= holding
+
+        return most(n, holds), asked
+
+    assert tries(8, 8) == (8, [8])
+    assert tries(8, 5) == (4, [8, 4, 6])
+    assert tries(8, 7) == (6, [8, 4, 6])
+    assert tries(8, 0) == (0, [8, 4, 2])
+    assert tries(2, 0) == (0, [2, 1])
+    assert tries(0, 0) == (0, [])
+
+
+def test_what_is_left_out_is_put_back() -> None:
     winner: dict[str, Value] = {"disk.scheduler": "rcp", "iosched.tokens": 4}
     winner |= {knob.name: 7 for knob in IDLE}
-    parts = [part("idle.a", 1.0), part("idle.b", 1.1), part("idle.c", 0.9), part("x", 9.0)]
-    kept = {"disk.scheduler": "rcp", "iosched.tokens": 4}
-    assert list(leaner((*KNOBS, *IDLE), winner, parts)) == [
-        (["idle.c", "idle.a", "idle.b"], {**kept, "idle.a": 5, "idle.b": 5, "idle.c": 5}),
-        (["idle.c"], {**kept, "idle.a": 7, "idle.b": 7, "idle.c": 5}),
-    ]
-    assert list(leaner(KNOBS, winner, parts[3:])) == []
+    assert without((*KNOBS, *IDLE), winner, ["idle.c", "idle.a"]) == (
+        {**winner, "idle.a": 5, "idle.c": 5}
+    )
 
 
 def test_what_hangs_on_an_idle_knob_goes_with_it() -> None:
     winner: dict[str, Value] = {"disk.scheduler": "rcp", "iosched.tokens": 4}
-    (found,) = leaner(KNOBS, winner, [part("disk.scheduler", 1.0)])
-    assert found == (["disk.scheduler"], {"disk.scheduler": "none"})
+    assert without(KNOBS, winner, ["disk.scheduler"]) == {"disk.scheduler": "none"}
 
 
 def test_an_objective_to_have_less_of_is_negative() -> None:
@@ -98,7 +111,7 @@ def test_knobs_that_are_needed_together_stay(tmp_path: Path) -> None:
         first, _ = study.verdict()["verdict"]["runs"]
     with tuned(tmp_path / "failing.duckdb", Idle(fail=(first,))) as study:
         assert outcome_of(study) == "met"
-        assert study.verdict()["verdict"]["left_out"] == ["idle.a"]
+        assert study.verdict()["verdict"]["left_out"] == ["idle.a", "idle.b"]
     both = Idle(fail=(first, first + 1))
     with tuned(tmp_path / "both.duckdb", both) as study:
         assert outcome_of(study) == "met"
