@@ -1,4 +1,4 @@
-"""Which knob bought what: the winner again, with one of its knobs at a time put back."""
+"""Which knob bought what: what a search found, with one of its knobs at a time put back."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ EXIT_UNMET = 1
     help="Run the winner N times more, at the end or later (--resume): whether it holds.",
 )
 @click.option("--no-record", is_flag=True, help="Leave out recording the causes.")
-@click.option("--no-ablation", is_flag=True, help="Leave out what each knob bought.")
+@click.option("--no-ablation", is_flag=True, help="Leave out what knobs bought, and a lean winner.")
 @click.option(
     "--timeout",
     "timeout_s",

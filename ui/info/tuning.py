@@ -98,6 +98,8 @@ class Told(NamedTuple):
     """The runs that confirmed the winner."""
     effects: list[Effect]
     together: str
+    left_out: list[str]
+    """Knobs that bought nothing, which the winner does without."""
     causes: list[CauseOf]
     writes: list[Write]
 
@@ -191,6 +193,7 @@ def told(study: Study) -> Told:
         fresh=[trial for trial in trials if trial.trial_id in fresh],
         effects=_effects(verdict),
         together=str(verdict.get("together", "")),
+        left_out=list(verdict.get("verdict", {}).get("left_out", [])),
         causes=[CauseOf(number, *cause) for number, cause in study.causes()],
         writes=study.writes(),
     )

@@ -88,12 +88,14 @@ def _effect_row(effect: Effect) -> dict[str, object]:
 
 
 def _effects(found: Told) -> None:
-    web.heading("What each knob bought", "the winner again, with one knob at a time put back")
+    web.heading("What each knob bought", "what the search found, with one knob at a time put back")
     if not found.effects:
         web.say("This is measured once the SLOs hold; here they did not, or it has not ended.")
         return
     if found.together:
         web.say(found.together)
+    if found.left_out:
+        web.say(f"Left out of the winner, for they bought nothing: {', '.join(found.left_out)}")
     left, right = web.columns(1, 1)
     with left:
         web.chart(charts.effects(found.effects, web.is_dark()), "effects")

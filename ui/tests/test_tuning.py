@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,8 @@ def study_at(path: Path, *, ends: bool = True) -> Path:
         study.add("search", "why", 4, Measurement({"q": 2}, {"q": 2}, None, failed="no such disk"))
         if ends:
             study.add("confirm", "a fresh run", 5, measured({"q": 1}, 9, 50e6))
-            study.decide(
-                "verdict", {"outcome": "met", "settings": {"q": 1}, "runs": [5], "asked": {}}
-            )
+            winner = {"outcome": "met", "settings": {"q": 1}, "runs": [5], "asked": {}}
+            study.decide("verdict", {**winner, "left_out": ["s", "t"]})
             part = {"knob": "q", "won": 1, "default": 64, "latency": 5.0, "objective": 0.5}
             gone = {"knob": "r", "won": 1, "default": 0, "latency": math.inf, "objective": 0.0}
             study.decide("ablation", [part, gone])
@@ -67,6 +67,18 @@ def test_trials_are_held_against_the_slo_and_the_machine_as_it_was(found: Told) 
 
 def test_the_front_leaves_out_what_is_beaten_in_both(found: Told) -> None:
     assert [trial.trial_id for trial in found.trials if trial.is_on_front] == [1, 2, 3]
+
+
+def test_a_trial_that_was_recorded_unlike_the_others_is_held_against_nothing(
+    tmp_path: Path,
+) -> None:
+    path = study_at(tmp_path / "study.duckdb")
+    with Study.open(path, read_only=False) as study:
+        # On the front by its figures: recording may make a trial better than it is, too.
+        of_causes = replace(measured({"q": 4}, 1, 90e6), recording=Path("recording"))
+        study.add("record", "what remains", 6, of_causes)
+    with Study.open(path, read_only=True) as study:
+        assert [trial.trial_id for trial in told(study).trials if trial.is_on_front] == [1, 2, 3]
 
 
 def test_a_knob_without_which_the_trial_failed_has_no_factor(found: Told) -> None:
@@ -143,6 +155,7 @@ def test_the_page_of_a_study_shows_a_trial_of_the_link(
     assert not shown.error
     words = said(shown)
     assert "fresh runs confirmed it" in words
+    assert "Left out of the winner, for they bought nothing: s, t" in words
     assert "Trial 2" in words
     assert HOSTILE in words  # put as text, which reads no Markdown
 
