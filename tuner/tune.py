@@ -27,7 +27,6 @@ from rcp.tuner.study import Cause, Row, Study
 BASELINE, SEARCH, CONFIRM = "baseline", "search", "confirm"
 RECORD, ABLATION, AGAIN = "record", "ablation", "again"
 
-
 _OF_PROFILES = ("rcp.", "iosched.")
 
 
@@ -173,10 +172,8 @@ class Tuning:
         """Run the best candidates afresh; return the runs of the confirmed winner, if any."""
         tried = [(row.asked, row.observation) for row in self._phase(SEARCH)]
         between_runs = self._between_runs()
-        by_model, by_margin = (
-            getattr(search, "chance", None),
-            confirm.by_margin(tried, between_runs),
-        )
+        by_model = getattr(search, "chance", None)
+        by_margin = confirm.by_margin(tried, between_runs)
 
         def chance(settings: Settings) -> float:
             return by_model(self._complete(settings)) if by_model else by_margin(settings)
@@ -249,8 +246,11 @@ class Tuning:
         idle, tried = lean.idle(parts), {0: winner}
 
         def holds(count: int) -> bool:
-            settings = lean.without(self._study.knobs(), winner[0].asked, idle[:count])
-            tried[count] = runs = self._fresh_runs(self._to_set(settings))
+            out = idle[:count]
+            settings = self._to_set(lean.without(self._study.knobs(), winner[0].asked, out))
+            # Not even at their default: a profile may bring another value, which is confirmed too.
+            settings = {name: value for name, value in settings.items() if name not in out}
+            tried[count] = runs = self._fresh_runs(settings)
             if len(runs) < self._limits.confirm_runs:
                 return False
             verdict = confirm.verdict([row.observation for row in runs], self._between_runs())
@@ -259,8 +259,8 @@ class Tuning:
 
         if count := lean.most(len(idle), holds):
             found = self._study.verdict()["verdict"]
-            left_out = {**found, **_told(tried[count]), "left_out": idle[:count]}
-            self._study.decide("verdict", left_out)
+            found |= {**_told(tried[count]), "left_out": idle[:count]}
+            self._study.decide("verdict", found)
         return tried[count]
 
     def _between_runs(self) -> float:

@@ -15,7 +15,7 @@ from rcp.tuner.study import Study
 from rcp.tuner.tests.toy import KNOBS, ToyMachine, tune
 from rcp.tuner.trial import Description
 
-IDLE = tuple(Knob(f"idle.{name}", "nothing", "", "stock", 5, "log", 1, 90) for name in "abc")
+IDLE = tuple(Knob(f"rcp.idle_{name}", "nothing", "", "stock", 5, "log", 1, 90) for name in "abc")
 
 
 def part(knob: str, latency: float, objective: float = 1.0, *, is_met: bool = True) -> Bought:
@@ -56,8 +56,8 @@ def test_how_many_can_be_left_out_is_found_by_halving_in_three_tries() -> None:
 def test_what_is_left_out_is_put_back() -> None:
     winner: dict[str, Value] = {"disk.scheduler": "rcp", "iosched.tokens": 4}
     winner |= {knob.name: 7 for knob in IDLE}
-    assert without((*KNOBS, *IDLE), winner, ["idle.c", "idle.a"]) == (
-        {**winner, "idle.a": 5, "idle.c": 5}
+    assert without((*KNOBS, *IDLE), winner, ["rcp.idle_c", "rcp.idle_a"]) == (
+        {**winner, "rcp.idle_a": 5, "rcp.idle_c": 5}
     )
 
 
@@ -96,10 +96,13 @@ def test_a_winner_is_told_without_what_bought_nothing_once_fresh_runs_confirm_it
         text = explanation(study)["text"]
     found = verdict["verdict"]
     assert set(found["settings"]) == {"disk.scheduler", "iosched.tokens"}
-    assert sorted(found["left_out"]) == ["idle.a", "idle.b", "idle.c"]
+    assert sorted(found["left_out"]) == ["rcp.idle_a", "rcp.idle_b", "rcp.idle_c"]
     assert [rows[number].phase for number in found["runs"]] == ["confirm", "confirm"]
     assert {part["knob"] for part in verdict["ablation"]} >= set(found["left_out"])
-    assert "  left out, for they bought nothing: idle.a, idle.b, idle.c" in text.splitlines()
+    assert (
+        "  left out, for they bought nothing: rcp.idle_a, rcp.idle_b, rcp.idle_c"
+        in text.splitlines()
+    )
     assert "(a trial each: what the search found with that knob put back)" in text
     # What remains is recorded, and what is run later is run, with what is told.
     later = [row for row in rows.values() if row.phase in ("record", "again")]
@@ -111,7 +114,7 @@ def test_knobs_that_are_needed_together_stay(tmp_path: Path) -> None:
         first, _ = study.verdict()["verdict"]["runs"]
     with tuned(tmp_path / "failing.duckdb", Idle(fail=(first,))) as study:
         assert outcome_of(study) == "met"
-        assert study.verdict()["verdict"]["left_out"] == ["idle.a", "idle.b"]
+        assert study.verdict()["verdict"]["left_out"] == ["rcp.idle_a", "rcp.idle_b"]
     both = Idle(fail=(first, first + 1))
     with tuned(tmp_path / "both.duckdb", both) as study:
         assert outcome_of(study) == "met"
@@ -124,7 +127,7 @@ def test_an_interrupted_study_is_left_as_lean(tmp_path: Path, back: int) -> None
     whole = Idle()
     with tuned(tmp_path / "whole.duckdb", whole, 1, "random") as study:
         verdict = study.verdict()
-    assert verdict["verdict"]["left_out"] == ["idle.c"]
+    assert verdict["verdict"]["left_out"] == ["rcp.idle_c"]
     broken, rest = Idle(die_after=len(whole.asked) - back), Idle()
     with pytest.raises(KeyboardInterrupt):
         tuned(tmp_path / "broken.duckdb", broken, 1, "random")
