@@ -16,8 +16,12 @@ def comparable(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if not recorded or bool(row.recording) in recorded]
 
 
+def baselines(rows: Sequence[Row]) -> list[Row]:
+    """Return the baselines among those."""
+    return [row for row in comparable(rows) if row.phase == "baseline"]
+
+
 def usual(rows: Sequence[Row]) -> Row | None:
     """Return the baseline that a study's figures are held against; None before there is one."""
-    baselines = [row for row in rows if row.phase == "baseline"]
-    like = [row for row in comparable(rows) if row.phase == "baseline"]
-    return next(iter(like or baselines), None)
+    of_any_kind = (row for row in rows if row.phase == "baseline")
+    return next(iter((*baselines(rows), *of_any_kind)), None)

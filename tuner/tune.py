@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from rcp.tuner import ablation, confirm, drift, lean
 from rcp.tuner.causes import causes_of
-from rcp.tuner.comparable import comparable
+from rcp.tuner.comparable import baselines, comparable
 from rcp.tuner.errors import TuneError
 from rcp.tuner.hopeless import giver_up
 from rcp.tuner.judge import Judge
@@ -73,7 +73,7 @@ class Tuning:
             self._study.decide("verdict", {"outcome": "met already", "trial_id": first.trial_id})
             return
         search = self._search(self._causes(first))
-        if not self._baselines():
+        if not baselines(self._rows):
             self._trial(BASELINE, "again, recorded or not as what is compared with it", {})
         winner = self._confirm(search)
         if winner and self._limits.ablation:
@@ -115,9 +115,6 @@ class Tuning:
         if recorded is None or recorded.asked:
             return []
         return [cause for number, cause in self._study.causes() if number == recorded.trial_id]
-
-    def _baselines(self) -> list[Row]:
-        return [row for row in comparable(self._rows) if row.phase == BASELINE]
 
     def _typical_s(self) -> float:
         """Seconds of wall time a trial takes."""
@@ -236,7 +233,7 @@ class Tuning:
         typical = sorted(winner, key=lambda row: worst(row.observation))[len(winner) // 2]
         bought = ablation.bought(typical.observation, steps)
         self._study.decide("ablation", [asdict(part) for part in bought])
-        baseline = self._baselines()[0].observation
+        baseline = baselines(self._rows)[0].observation
         together = ablation.together(baseline, typical.observation, bought)
         self._study.decide("together", together)
         return bought
@@ -281,7 +278,7 @@ class Tuning:
         return [row for row in self._phase(AGAIN) if row.asked == settings]
 
     def _told_drift(self) -> str:
-        figures = [worst(row.observation) for row in self._baselines() if not row.failed]
+        figures = [worst(row.observation) for row in baselines(self._rows) if not row.failed]
         found = drift.drift(figures)
         return str(found) if found is not None else ""
 
