@@ -45,14 +45,20 @@ class Bought:
 
 def plan(knobs: Sequence[Knob], winner: Settings) -> list[Step]:
     """Return the trials to make: one for each knob that the winner changes."""
-    space = Space(knobs)
-    winner = space.present(winner)
+    winner = Space(knobs).present(winner)
     steps = []
     for knob in knobs:
         if knob.name in winner and winner[knob.name] != knob.default:
-            back = space.complete({**winner, knob.name: knob.default})
+            back = without(knobs, winner, [knob.name])
             steps.append(Step(knob.name, winner[knob.name], knob.default, back))
     return steps
+
+
+def without(knobs: Sequence[Knob], winner: Settings, names: Sequence[str]) -> dict[str, Value]:
+    """Return the winner's settings with the knobs called *names* put back."""
+    space = Space(knobs)
+    back = {knob.name: knob.default for knob in knobs if knob.name in names}
+    return space.complete({**space.present(winner), **back})
 
 
 def bought(winner: Observation, steps: Mapping[str, tuple[Step, Observation]]) -> list[Bought]:

@@ -80,10 +80,10 @@ class _Told:
         for number, cause in self.study.causes():
             by_trial.setdefault(number, []).append(cause)
         chosen = self.verdict.get("verdict", {}).get("asked")
-        usual = [number for number in by_trial if not self.rows[number].asked]
-        found = [number for number in by_trial if self.rows[number].asked == chosen != {}]
+        before = [number for number in by_trial if not self.rows[number].asked]
+        found = [n for n in by_trial if self.rows[n].asked and self.rows[n].asked == chosen]
         # Where all trials are recorded, the first and the last tell what changed.
-        yield from self._causes_of(by_trial, "as the machine is", usual[:1])
+        yield from self._causes_of(by_trial, "as the machine is", before[:1])
         yield from self._causes_of(by_trial, "under the settings above", found[-1:])
 
     def _causes_of(

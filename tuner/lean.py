@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 
 from rcp.tuner.ablation import Bought, times
-from rcp.tuner.knobs.knob import Knob, Settings, Value
-from rcp.tuner.search.space import Space
 
 # A knob's trial is but one, and two runs of the same settings differ by about a tenth in the tail
 # (docs/results/searches.md), by less than a twentieth in the background's rate.
@@ -36,13 +34,6 @@ def _is_kept(factor: float) -> bool:
 def costs_nothing(before: float, after: float) -> bool:
     """Whether an objective of *after* is as good as *before*."""
     return _is_kept(times(before, after))
-
-
-def without(knobs: Sequence[Knob], winner: Settings, names: Sequence[str]) -> dict[str, Value]:
-    """Return the winner's settings with the knobs called *names* put back."""
-    space = Space(knobs)
-    back = {knob.name: knob.default for knob in knobs if knob.name in names}
-    return space.complete({**space.present(winner), **back})
 
 
 def most(n: int, holds: Callable[[int], bool]) -> int:

@@ -244,7 +244,7 @@ class Tuning:
 
         def holds(count: int) -> bool:
             out = idle[:count]
-            settings = self._to_set(lean.without(self._study.knobs(), winner[0].asked, out))
+            settings = self._to_set(ablation.without(self._study.knobs(), winner[0].asked, out))
             # Not even at their default: a profile may bring another value, which is confirmed too.
             settings = {name: value for name, value in settings.items() if name not in out}
             tried[count] = runs = self._fresh_runs(settings)

@@ -83,7 +83,8 @@ def test_every_reader_can_look_at_a_study_while_a_trial_runs(watched: Watched) -
     assert {name: status for name, (status, _) in watched.statuses.items()} == dict.fromkeys(
         ("status", "show", "explain", "export", "compare"), 0
     )
-    assert watched.statuses["status"][1].startswith("p99=9ms: unfinished; trials: 1 baseline, 1 ")
+    told = "p99=9ms: unfinished; trials: 1 baseline, 1 record, 2 search; "
+    assert watched.statuses["status"][1].startswith(told)
     assert len(watched.statuses["show"][1].splitlines()) == 5
     assert watched.seen == 4
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rcp.tuner.ablation import Bought
+from rcp.tuner.ablation import Bought, without
 from rcp.tuner.explain import explanation, outcome_of
 from rcp.tuner.knobs.knob import Knob, Value
-from rcp.tuner.lean import costs_nothing, idle, most, without
+from rcp.tuner.lean import costs_nothing, idle, most
 from rcp.tuner.study import Study
 from rcp.tuner.tests.toy import KNOBS, ToyMachine, tune
 from rcp.tuner.trial import Description
