@@ -25,6 +25,8 @@ FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # include/uapi/linux/fs.h
 SLOW_US = 20_000
 """A disk's time for a command: long enough to be looked at meanwhile."""
 N_LOOKS = 1000
+OTHER_WAITS = {"jbd2_journal_lock_updates", "jbd2_log_wait_commit"}
+"""Waits of their own that others lead to: a fast commit first waits for open handles."""
 N_HELD = 23
 """Ios under io.max: a prime number, so that no other count is taken for it."""
 
@@ -53,6 +55,12 @@ def is_asleep(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "SD"
 
 
+def is_in(function: str, stack: list[str]) -> bool:
+    """Whether such a function is what waits in this stack, and not another that it called."""
+    depths = [depth for depth, frame in enumerate(stack) if re.fullmatch(function, frame)]
+    return bool(depths) and OTHER_WAITS.isdisjoint(stack[: depths[0]])
+
+
 def look(name: str, pid: int, function: str) -> None:
     """Note when the process sleeps in such a function of the kernel, and its whole stack.
 
@@ -65,11 +73,7 @@ def look(name: str, pid: int, function: str) -> None:
             before, at_ns, after = stack_of(pid), time.monotonic_ns(), stack_of(pid)
         except ProcessLookupError:
             return  # it has ended and was never seen there
-        if (
-            before == after
-            and is_asleep(pid)
-            and any(re.fullmatch(function, frame) for frame in after)
-        ):
+        if before == after and is_asleep(pid) and is_in(function, after):
             truth[name] = {"pid": pid, "at_ns": at_ns, "stack": after}
             return
 
