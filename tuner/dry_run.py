@@ -9,7 +9,8 @@ from rcp.tuner.local import LocalMachine
 from rcp.tuner.machine import Machine
 from rcp.tuner.search.start import starts
 from rcp.tuner.session import KnobSession
-from rcp.tuner.wording import settings_text
+from rcp.tuner.trial import to_set
+from rcp.tuner.wording import changed, settings_text
 
 _FIRST = 3
 
@@ -25,17 +26,24 @@ def _range(knob: Knob) -> str:
     return f"{', '.join(words)}{unit}" + (f" (under {needs})" if needs else "")
 
 
-def dry_run(machine: Machine) -> Iterator[str]:
-    """Yield lines; nothing is written."""
+def dry_run(machine: Machine, *, advised: bool = True) -> Iterator[str]:
+    """Yield lines; nothing is written. *advised*: whether papers' settings are tried first."""
     found = machine.describe()
     yield f"{len(found.knobs)} knobs:"
     for knob in found.knobs:
         now = found.values.get(knob.name, "not there now")
         yield f"  {knob.name} = {now}; tried: {_range(knob)}; {knob.what}"
-    yield "the first trials after the baseline:"
-    for start in starts(found.knobs, [])[:_FIRST]:
-        yield f"  {start.why}: {settings_text(start.settings)}"
+    knobs = found.tunable()
+    # What a search tries first is the machine as it is: the baseline has been that.
+    first = starts(knobs)[1 : 1 + _FIRST] if advised else []
+    if not first:
+        yield "what the first trials set, the search will draw"
+        return
+    yield "what the first trials set, where no recording says what else to begin with:"
+    for start in first:
+        settings = to_set(start.settings, knobs)
+        yield f"  {start.why}: {settings_text(changed(settings, found.values))}"
         if isinstance(machine, LocalMachine):
             with KnobSession(machine.catalog(), dry_run=True, yes=machine.yes) as session:
-                session.apply(start.settings)
+                session.apply(settings)
             yield from (f"    {line}" for line in session.planned)

@@ -11,6 +11,7 @@ from rcp.tuner.journal import DEFAULT_FOLDER
 from rcp.tuner.knobs.catalog import Which
 from rcp.tuner.knobs.group_cell import Group, Groups
 from rcp.tuner.knobs.tree import Tree
+from rcp.tuner.lab import LabMachine
 from rcp.tuner.local import LocalMachine
 from rcp.tuner.raw import SPOOL
 from rcp.tuner.source import OUT_PLACEHOLDER, RECORDING, Source, parse_source
@@ -69,6 +70,20 @@ def disk_of(name: str | None) -> str:
     if len(disks) == 1:
         return disks[0]
     raise TuneError(f"this machine has {len(disks)} disks ({', '.join(disks)}): name one by --disk")
+
+
+def lab_machine(options: Mapping[str, Any]) -> LabMachine:
+    """Return guests that run the scenario that *options* name; raises TuneError."""
+    if options["workload"]:
+        raise TuneError("a scenario of the lab has its own workload: leave out what is after --")
+    return LabMachine(
+        options["lab"],
+        options["kernel"],
+        options["folder"],
+        options["parameters"],
+        options["timeout_s"],
+        options["knobs"],
+    )
 
 
 def local_machine(options: Mapping[str, Any]) -> LocalMachine:

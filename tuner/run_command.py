@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -193,10 +193,10 @@ def _run(options: dict[str, Any]) -> int:
     for text in implied(slos):
         click.echo(f"rcp-tune: {text}", err=True)
     judge = Judge(slos, parse_objective(options["objective"]))
-    machine = _machine(options)
     if options["dry_run"]:
-        _dry_run(machine)
+        _dry_run(options)
         return 0
+    machine = _machine(options, options["study"].with_suffix(".trials"))
     with _study(machine, options) as study:
         listing = Listing(study.bounds_ns(), options["objective"], study.initial())
         with Progress(listing, options["objective"], before=study.trials()) as progress:
@@ -208,22 +208,11 @@ def _run(options: dict[str, Any]) -> int:
         return 0 if holds else EXIT_UNMET
 
 
-def _machine(options: dict[str, Any]) -> Machine:
-    from rcp.tuner.lab import LabMachine
-    from rcp.tuner.options import local_machine
+def _machine(options: dict[str, Any], folder: Path) -> Machine:
+    from rcp.tuner.options import lab_machine, local_machine
 
-    folder = options["study"].with_suffix(".trials")
     if options["lab"]:
-        if options["workload"]:
-            raise CliError("a scenario of the lab has its own workload: leave out what is after --")
-        return LabMachine(
-            options["lab"],
-            options["kernel"],
-            folder,
-            options["parameters"],
-            options["timeout_s"],
-            options["knobs"],
-        )
+        return lab_machine({**options, "folder": folder})
     if os.geteuid() != 0 and not options["dry_run"]:
         raise CliError("knobs can be set by root only: use sudo, or --dry-run, or --lab")
     return local_machine({**options, "folder": folder})
@@ -256,14 +245,7 @@ def _study(machine: Machine, options: dict[str, Any]) -> Study:
     found = machine.describe()
     if not found.knobs:
         raise TuneError("there are no knobs to set here: try --knobs auto")
-    # To a search the default is what the machine has now.
-    knobs = [
-        replace(knob, default=found.values[knob.name])
-        if knob.allows(found.values.get(knob.name, ""))
-        else knob
-        for knob in found.knobs
-    ]
-    study = Study.create(path, {**found.facts, **asked}, knobs)
+    study = Study.create(path, {**found.facts, **asked}, found.tunable())
     study.set_initial(found.values)
     return study
 
@@ -292,8 +274,11 @@ def _tuning(
     return Tuning(study, Tools(machine, judge, search, listener), limits)
 
 
-def _dry_run(machine: Machine) -> None:
+def _dry_run(options: dict[str, Any]) -> None:
     from rcp.tuner.dry_run import dry_run
 
-    for line in dry_run(machine):
-        click.echo(line)
+    # A guest that is asked for its knobs leaves artefacts, which no study keeps.
+    with TemporaryDirectory(prefix="rcp-tune-") as folder:
+        machine = _machine(options, Path(folder))
+        for line in dry_run(machine, advised=not options["no_advice"]):
+            click.echo(line)

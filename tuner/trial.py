@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rcp.tuner.knobs.knob import Knob, Settings
+from rcp.tuner.knobs.knob import Knob, Settings, Value
+
+_OF_PROFILES = ("rcp.", "iosched.")
 
 
 class SloValue(NamedTuple):
@@ -52,3 +54,25 @@ class Description:
     knobs: tuple[Knob, ...]
     values: Settings
     facts: Mapping[str, str] = field(default_factory=dict)
+
+    def tunable(self) -> list[Knob]:
+        """Return the knobs as a search takes them: the default is what the machine has now."""
+        return [
+            replace(knob, default=self.values[knob.name])
+            if knob.allows(self.values.get(knob.name, ""))
+            else knob
+            for knob in self.knobs
+        ]
+
+
+def to_set(settings: Settings, knobs: Sequence[Knob]) -> dict[str, Value]:
+    """Return *settings* without what is as it was: a scheduler may bring another value for it.
+
+    What a profile sets is kept, because there the value the machine had is a choice too.
+    """
+    usual = {knob.name: knob.default for knob in knobs}
+    return {
+        name: value
+        for name, value in settings.items()
+        if value != usual[name] or name.startswith(_OF_PROFILES)
+    }

@@ -23,11 +23,10 @@ from rcp.tuner.machine import Machine
 from rcp.tuner.pareto import worst
 from rcp.tuner.search.observation import Observation, Search
 from rcp.tuner.study import Cause, Row, Study
+from rcp.tuner.trial import to_set
 
 BASELINE, SEARCH, CONFIRM = "baseline", "search", "confirm"
 RECORD, ABLATION, AGAIN = "record", "ablation", "again"
-
-_OF_PROFILES = ("rcp.", "iosched.")
 
 
 class Listener(Protocol):
@@ -151,16 +150,7 @@ class Tuning:
         return {k.name: values[k.name] for k in self._study.knobs() if k.name in values}
 
     def _to_set(self, settings: Settings) -> dict[str, Value]:
-        """Return *settings* without what is as it was: a scheduler may bring another value for it.
-
-        What a profile sets is kept, because there the value the machine had is a choice too.
-        """
-        usual = {knob.name: knob.default for knob in self._study.knobs()}
-        return {
-            name: value
-            for name, value in settings.items()
-            if value != usual[name] or name.startswith(_OF_PROFILES)
-        }
+        return to_set(settings, self._study.knobs())
 
     def _baseline_is_due(self, done: int) -> bool:
         return len(self._phase(BASELINE)) <= done // self._limits.baseline_every

@@ -51,6 +51,16 @@ def test_a_trial_is_made_on_a_machine_that_was_set_for_it(tmp_path: Path) -> Non
     assert told["outcome"] in ("met", "not reached", "not confirmed")
 
 
+def test_a_dry_run_asks_a_guest_for_its_knobs_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = _rcp_tune("--dry-run", "--slo", "p99=3ms@read", "--lab", "reads-vs-compaction")
+    assert "\n  disk.scheduler = mq-deadline; tried: bfq, kyber, mq-deadline, none; " in told
+    assert "\n  I/O cut into pieces of 128 KiB: disk.max_sectors_kb=128\n" in told
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.heavy  # two of its trials are recorded, which takes minutes each
 def test_causes_are_told_and_what_is_tried_helps(tmp_path: Path) -> None:
     study = tmp_path / "study.duckdb"
