@@ -122,8 +122,8 @@ tune-bench: kernel searches ## tune scenarios in the lab on both kernels: docs/r
 	@echo "==> tunings in the lab, usually 20-40 minutes each; an interrupted one goes on"
 	@$(BIN)/python -m rcp.fixtures.tune_bench --document docs/results/tuning.md
 
-tune-seeds: kernel ## the tuner's searches live, three seeds each: docs/results/searches-live.md
-	@echo "==> nine tunings in the lab, usually 10 minutes each; an interrupted one goes on"
+tune-seeds: kernel ## the tuner's searches live, three seeds and two scenarios: docs/results/searches-live.md
+	@echo "==> eighteen tunings in the lab, usually 10-15 minutes each; an interrupted one goes on"
 	@$(BIN)/python -m rcp.fixtures.tune_seeds --document docs/results/searches-live.md
 
 searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
