@@ -94,6 +94,8 @@ class Told(NamedTuple):
     unit: str
     bounds: list[Bound]
     trials: list[Trial]
+    usual: Trial | None
+    """The machine as it is, recorded or not as the others: what they are held against."""
     fresh: list[Trial]
     """The runs that confirmed the winner."""
     effects: list[Effect]
@@ -131,8 +133,8 @@ class _Study:
         self.initial = study.initial()
         self.whats = {knob.name: knob for knob in study.knobs()}
         self.objective = parse(self.facts["objective"])
-        baseline = usual(self.rows)
-        self.usual = baseline.objective if baseline else None
+        self.baseline = usual(self.rows)
+        self.usual = self.baseline.objective if self.baseline else None
         tried = [row for row in comparable(self.rows) if not row.failed]
         self.best = {tried[at].trial_id for at in front([row.observation for row in tried])}
 
@@ -190,6 +192,7 @@ def told(study: Study) -> Told:
         unit=read.objective.unit,
         bounds=[Bound(slo, bound_ns) for slo, bound_ns in read.bounds_ns.items()],
         trials=trials,
+        usual=read.trial(read.baseline) if read.baseline else None,
         fresh=[trial for trial in trials if trial.trial_id in fresh],
         effects=_effects(verdict),
         together=str(verdict.get("together", "")),

@@ -166,9 +166,8 @@ def _journal(found: Told) -> None:
 
 
 def _best(found: Told) -> None:
-    usual = next((trial for trial in found.trials if trial.phase == tuning.BASELINE), None)
-    if usual is not None:
-        web.say(f"As the machine is: {usual.figures}")
+    if found.usual is not None:
+        web.say(f"As the machine is: {found.usual.figures}")
     if found.outcome == "met" and found.fresh:
         runs = " and ".join(trial.figures for trial in found.fresh)
         web.say(f"With {found.fresh[0].set_shortly}, in fresh runs: {runs}")

@@ -81,6 +81,20 @@ def test_a_trial_that_was_recorded_unlike_the_others_is_held_against_nothing(
         assert [trial.trial_id for trial in told(study).trials if trial.is_on_front] == [1, 2, 3]
 
 
+def test_the_machine_as_it_is_is_told_by_a_baseline_like_the_others(tmp_path: Path) -> None:
+    facts = {"slo": SLO, "objective": "background", "machine": "m", "kernel": "k"}
+    with Study.create(tmp_path / "study.duckdb", facts, []) as study:
+        study.set_initial({})
+        slowed = replace(measured({}, 60, 90e6), recording=Path("recording"))
+        study.add("baseline", "as the machine is", 1, slowed)
+        study.add("search", "why", 2, measured({}, 8, 50e6))
+        study.add("baseline", "again", 3, measured({}, 40, 100e6))
+    with Study.open(tmp_path / "study.duckdb", read_only=True) as study:
+        usual = told(study).usual
+    assert usual is not None
+    assert usual.figures == "40 ms missed; 100 MB/s"
+
+
 def test_a_knob_without_which_the_trial_failed_has_no_factor(found: Told) -> None:
     assert found.effects == [Effect("q", "1", "64", 5.0, 0.5), Effect("r", "1", "0", None, None)]
 
