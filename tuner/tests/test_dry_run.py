@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from rcp.fixtures.fake_machine import fake_machine
 from rcp.tuner.dry_run import dry_run
-from rcp.tuner.knobs.group_cell import Groups
-from rcp.tuner.local import LocalMachine
-from rcp.tuner.source import Source
+from rcp.tuner.tests.test_local import machine_of
 from rcp.tuner.tests.toy import ToyMachine
 
 
@@ -39,16 +36,7 @@ def test_this_machine_tells_each_write_and_makes_none(
 ) -> None:
     monkeypatch.setattr("rcp.tuner.local.host_facts", lambda disk: {"disk": disk})
     files = fake_machine(tmp_path / "machine", patched=False)
-    machine = LocalMachine(
-        command=[sys.executable, "-c", ""],
-        source=Source(),
-        disk="sda",
-        folder=tmp_path / "trials",
-        groups=Groups(),
-        journal=tmp_path / "journal",
-        tree=files,
-    )
-    lines = list(dry_run(machine))
+    lines = list(dry_run(machine_of(files, tmp_path, [""])))
     pieces = next(n for n, line in enumerate(lines) if line.startswith("  I/O cut into pieces"))
     assert lines[pieces].endswith(": disk.max_sectors_kb=128")
     assert lines[pieces + 1] == "    echo 128 > /sys/block/sda/queue/max_sectors_kb"

@@ -28,7 +28,8 @@ def files(tmp_path: Path) -> FakeMachine:
     return fake_machine(tmp_path / "machine", patched=True)
 
 
-def _machine(files: FakeMachine, tmp_path: Path, command: Sequence[str]) -> LocalMachine:
+def machine_of(files: FakeMachine, tmp_path: Path, command: Sequence[str]) -> LocalMachine:
+    """This machine with the knobs of *files*, whose workload is what *command* has Python do."""
     return LocalMachine(
         command=[sys.executable, "-c", *command],
         source=Source(),
@@ -44,7 +45,7 @@ def _machine(files: FakeMachine, tmp_path: Path, command: Sequence[str]) -> Loca
 def test_knobs_are_set_while_the_workload_runs_and_put_back_after(
     files: FakeMachine, tmp_path: Path
 ) -> None:
-    machine = _machine(files, tmp_path, [_SAY_SCHEDULER, str(files.root / SCHEDULER[1:])])
+    machine = machine_of(files, tmp_path, [_SAY_SCHEDULER, str(files.root / SCHEDULER[1:])])
     before = files.read(SCHEDULER)
     settings: Settings = {"disk.scheduler": "rcp", "rcp.profile": "rcp", "iosched.starve_ms": 77}
     raw = machine.trial(settings, 1, record=False)
@@ -59,7 +60,7 @@ def test_knobs_are_set_while_the_workload_runs_and_put_back_after(
 def test_what_a_profile_sets_anyway_is_not_counted_as_set(
     files: FakeMachine, tmp_path: Path
 ) -> None:
-    machine = _machine(files, tmp_path, ["print('3ms')"])
+    machine = machine_of(files, tmp_path, ["print('3ms')"])
     settings: Settings = {"disk.scheduler": "rcp", "rcp.profile": "ld", "iosched.tokens": 8}
     raw = machine.trial(settings, 1, record=False)
     assert raw.settings == {"disk.scheduler": "rcp", "rcp.profile": "ld"}
@@ -68,7 +69,7 @@ def test_what_a_profile_sets_anyway_is_not_counted_as_set(
 def test_a_workload_that_fails_says_so_and_the_knobs_are_back(
     files: FakeMachine, tmp_path: Path
 ) -> None:
-    machine = _machine(files, tmp_path, ["raise SystemExit(3)"])
+    machine = machine_of(files, tmp_path, ["raise SystemExit(3)"])
     before = files.read(SCHEDULER)
     raw = machine.trial({"disk.scheduler": "rcp"}, 1, record=False)
     assert raw.run is None
@@ -77,7 +78,7 @@ def test_a_workload_that_fails_says_so_and_the_knobs_are_back(
 
 
 def test_a_hopeless_trial_is_cut_short(files: FakeMachine, tmp_path: Path) -> None:
-    machine = _machine(files, tmp_path, [_SLOW])
+    machine = machine_of(files, tmp_path, [_SLOW])
     raw = machine.trial({}, 1, record=False, give_up=giver_up(parse("p99=1ms")))
     assert raw.failed == ""
     assert raw.run is not None
