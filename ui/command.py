@@ -12,6 +12,8 @@ from pathlib import Path
 
 import click
 
+from rcp.analyzer.commands.common import CliError, one_line_errors
+
 ADDRESS = "127.0.0.1"
 PORT = 8501
 
@@ -81,7 +83,6 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
       rcp-trace explore slow.duckdb
       rcp-trace explore before.duckdb after.duckdb --port 8600 --no-browser
     """
-    from rcp.analyzer.cli import CliError, one_line_errors
     from rcp.ui.source import check, given
     from rcp.ui.studies import is_study
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rcp.analyzer.cli import CliError, one_line_errors
+from rcp.analyzer.commands.common import CliError, one_line_errors
 from rcp.analyzer.gate import ccdf, github, host, limits, render
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Judgement, Verdict

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from rcp.analyzer.cli import CliError
+from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate.checking import check_hosts, reading_of, rules_of, tell, told_in_a_line
 from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
-from rcp.analyzer.export.command import OFFSET
+from rcp.analyzer.commands.export import OFFSET
 from rcp.analyzer.load import load_spool
 from rcp.analyzer.store import open_store
 from rcp.fixtures.synth import Synth

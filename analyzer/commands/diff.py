@@ -6,18 +6,13 @@ from pathlib import Path
 
 import click
 
+from rcp.analyzer.commands.common import CliError, formatted, recording
+
 
 @click.command(short_help="Say what changed between two recordings.")
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    show_default=True,
-    help="How to print: for people, programs or spreadsheets.",
-)
+@formatted
 def diff(a: Path, b: Path, kind: str) -> None:
     """Say what changed from recording A to recording B.
 
@@ -31,7 +26,6 @@ def diff(a: Path, b: Path, kind: str) -> None:
       rcp-trace diff before.duckdb after.duckdb
       rcp-trace diff main.duckdb branch.spool --format json
     """
-    from rcp.analyzer.cli import CliError, recording
     from rcp.analyzer.diff import DiffError, compare
     from rcp.analyzer.diff_render import diff_as
 

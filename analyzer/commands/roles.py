@@ -6,11 +6,17 @@ from pathlib import Path
 
 import click
 
+from rcp.analyzer.commands.common import (
+    CliError,
+    file_argument,
+    formatted,
+    one_line_errors,
+    recording,
+)
 from rcp.probes.role_profiles import profiles
 
 
 def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], target: Path) -> None:
-    from rcp.analyzer.cli import CliError, one_line_errors
     from rcp.analyzer.reclassify import reclassify, role_entries, unmatched_cmdlines
     from rcp.analyzer.report import facts
     from rcp.analyzer.store import open_store
@@ -30,7 +36,7 @@ def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], targe
 
 
 @click.command(short_help="Show or change whose work each task does.")
-@click.argument("file", type=click.Path(path_type=Path))
+@file_argument
 @click.option(
     "--set",
     "settings",
@@ -53,14 +59,7 @@ def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], targe
     help="Recording to write; default: FILE itself, once everything is written.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    show_default=True,
-    help="How to print: for people, programs or spreadsheets.",
-)
+@formatted
 def roles(
     file: Path,
     settings: tuple[str, ...],
@@ -80,7 +79,6 @@ def roles(
       rcp-trace roles slow.duckdb --set background=comm:rsync --profile postgresql
       rcp-trace roles slow.duckdb --set foreground=pid:4711 -o other.duckdb
     """
-    from rcp.analyzer.cli import CliError, recording
     from rcp.analyzer.role_table import TaskRole, roles_text, task_roles
     from rcp.analyzer.text import rows_as
 

@@ -12,10 +12,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from rcp.analyzer.commands.common import CliError, file_argument, recording
+from rcp.probes.durations import UNITS_NS
+
 if TYPE_CHECKING:
     from rcp.analyzer.export.selection import Selection
     from rcp.analyzer.store import Store
-from rcp.probes.durations import UNITS_NS
 
 SUFFIXES = {"perfetto": ".pftrace", "folded": ".folded", "speedscope": ".speedscope.json"}
 READERS = {
@@ -80,8 +82,6 @@ def _write_file(kind: str, store: Store, selection: Selection, target: Path) -> 
 
 
 def _one_format(chosen: dict[str, bool]) -> str:
-    from rcp.analyzer.cli import CliError
-
     kinds = [kind for kind, is_chosen in chosen.items() if is_chosen]
     if len(kinds) == 1:
         return kinds[0]
@@ -92,8 +92,6 @@ def _one_format(chosen: dict[str, bool]) -> str:
 
 def _target(recording: Path, kind: str, output: Path | None, force: bool) -> Path | None:
     """Return the file to write, None for stdout."""
-    from rcp.analyzer.cli import CliError
-
     target = output or default_output(recording, kind)
     if str(target) == "-":
         return None
@@ -111,7 +109,6 @@ def _chosen(
     to_ns: int | None,
 ) -> Iterator[tuple[Store, Selection]]:
     """Open a recording and choose from it."""
-    from rcp.analyzer.cli import CliError, recording
     from rcp.analyzer.export.selection import SelectionError, select
 
     with recording(file) as store:
@@ -123,7 +120,6 @@ def _chosen(
 
 
 def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]) -> None:
-    from rcp.analyzer.cli import CliError, recording
     from rcp.analyzer.export.parquet import write_parquet
 
     if any(value not in (None, ()) for value in chosen):
@@ -138,7 +134,7 @@ def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]
 
 
 @click.command(short_help="Write a recording for Perfetto and other tools.")
-@click.argument("file", type=click.Path(path_type=Path))
+@file_argument
 @click.option("--perfetto", is_flag=True, help="Write a trace for ui.perfetto.dev.")
 @click.option("--folded", is_flag=True, help="Write folded stacks of blocked time, in µs.")
 @click.option("--speedscope", is_flag=True, help="Write blocked time for speedscope.app.")

@@ -1,0 +1,1 @@
+"""The commands of ``rcp-trace``: each opens a recording, asks, prints."""

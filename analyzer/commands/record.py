@@ -1,0 +1,35 @@
+"""``rcp-trace record`` and ``live``: the recorder's commands, with the analyzer at their ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rcp.analyzer.commands.common import one_line_errors
+from rcp.probes.cli import record_command
+from rcp.probes.live_cli import Analysis, live_command
+from rcp.probes.spool import Spool
+
+
+def _load_recorded(spool: Path, output: Path) -> None:
+    from rcp.analyzer.load import load_spool
+
+    with one_line_errors():
+        load_spool(spool, output)
+
+
+def _analyse(spool: Spool) -> dict[str, Any]:
+    from rcp.analyzer.live import analyse
+
+    with one_line_errors():
+        return analyse(spool)
+
+
+def _live_text(told: dict[str, Any]) -> str:
+    from rcp.analyzer.live import as_text
+
+    return as_text(told)
+
+
+record = record_command(_load_recorded)
+live = live_command(Analysis(_analyse, _live_text))
