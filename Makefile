@@ -15,7 +15,7 @@ LAB_BENCHES := ring-drain probe-cost recording-cost
 define recorded
 	@$(BIN)/rcp-lab run --timing --out build/recording-$(1) -e RUNS=$(1) \
 		-e REQUESTS=4000 -e PRESET=null_blk $(SCENARIO)
-	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.spool import pack; \
+	@$(BIN)/python -c 'import sys, pathlib; from rcp.probes.contract.spool import pack; \
 		pack(*map(pathlib.Path, sys.argv[1:]))' build/recording-$(1)/$(1).spool \
 		fixtures/recordings/$(2).spool.tar.xz
 endef
@@ -69,7 +69,7 @@ planted: setup ## record planted inversions, print precision and recall by kind
 	@$(BIN)/rcp-lab run --timing --out build/planted planted
 	@echo "==> loading the recording into DuckDB, usually a few seconds"
 	@$(BIN)/rcp-trace recover build/planted/planted.spool -o build/planted/planted.duckdb --force
-	@$(BIN)/python -m rcp.fixtures.planted_score build/planted/planted.duckdb \
+	@$(BIN)/python -m rcp.fixtures.experiments.planted_score build/planted/planted.duckdb \
 		build/planted/plants.json
 
 test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
@@ -110,33 +110,33 @@ test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
-	@$(BIN)/python -m rcp.fixtures.policies --document docs/results/policies.md
+	@$(BIN)/python -m rcp.fixtures.experiments.policies --document docs/results/policies.md
 
 policy-cost: kernel ## what the patches cost in instructions: docs/results/policy-cost.md
 	@$(BIN)/rcp-lab build --kernel plain
 	@echo "==> reads and writes on both kernels in the lab, usually 5 minutes"
-	@$(BIN)/python -m rcp.fixtures.policy_cost > build/policy-cost.md
+	@$(BIN)/python -m rcp.fixtures.experiments.policy_cost > build/policy-cost.md
 	@mv build/policy-cost.md docs/results/policy-cost.md
 
 tune-bench: kernel searches ## tune scenarios in the lab on both kernels: docs/results/tuning.md
 	@echo "==> tunings in the lab, usually 20-40 minutes each; an interrupted one goes on"
-	@$(BIN)/python -m rcp.fixtures.tune_bench --document docs/results/tuning.md
+	@$(BIN)/python -m rcp.fixtures.experiments.tune_bench --document docs/results/tuning.md
 
 tune-seeds: kernel ## the tuner's searches live, three seeds and two scenarios: docs/results/searches-live.md
 	@echo "==> eighteen tunings in the lab, usually 10-15 minutes each; an interrupted one goes on"
-	@$(BIN)/python -m rcp.fixtures.tune_seeds --document docs/results/searches-live.md
+	@$(BIN)/python -m rcp.fixtures.experiments.tune_seeds --document docs/results/searches-live.md
 
 searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
 	@echo "==> replaying searches, usually 5-10 minutes"
 	@mkdir -p build docs/results
-	@$(BIN)/python -m rcp.tuner.bench > build/searches.md
+	@$(BIN)/python -m rcp.tuner.bench.searches > build/searches.md
 	@mv build/searches.md docs/results/searches.md
 	@head -n 40 docs/results/searches.md
 
 gate-bench: setup ## how often the gate and its peers are wrong: docs/results/gate.md
 	@echo "==> simulating runs, usually 5-10 minutes"
 	@mkdir -p build docs/results
-	@$(BIN)/python -m rcp.analyzer.gate.bench $(if $(OTAVA),--otava $(OTAVA)) > build/gate.md
+	@$(BIN)/python -m rcp.analyzer.gate.bench.rates $(if $(OTAVA),--otava $(OTAVA)) > build/gate.md
 	@mv build/gate.md docs/results/gate.md
 	@head -n 30 docs/results/gate.md
 
@@ -145,7 +145,7 @@ rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results
 	@$(BIN)/rcp-lab run --timing --out build/rcpdisk-model rcpdisk-model
 	@echo "==> the model alone, in a program of this host, usually some seconds"
 	@$(BIN)/python -m rcp.lab.kunit > build/rcpdisk-model/model.txt
-	@$(BIN)/python -m rcp.fixtures.rcpdisk_model build/rcpdisk-model > build/rcpdisk.md
+	@$(BIN)/python -m rcp.fixtures.experiments.rcpdisk_model build/rcpdisk-model > build/rcpdisk.md
 	@mkdir -p docs/results && mv build/rcpdisk.md docs/results/rcpdisk.md
 	@head -n 40 docs/results/rcpdisk.md
 
@@ -170,11 +170,11 @@ typecheck: setup ## mypy, strict
 bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@mkdir -p build/bench
 	@echo "==> analysis, usually about a minute"
-	@$(BIN)/python -m rcp.analyzer.bench --json > build/bench/analyzer.json
+	@$(BIN)/python -m rcp.analyzer.bench.analysis --json > build/bench/analyzer.json
 	@echo "==> exporting, and Perfetto's critical path beside ours, usually about a minute"
-	@$(BIN)/python -m rcp.analyzer.export.bench --json > build/bench/export.json
+	@$(BIN)/python -m rcp.analyzer.bench.export --json > build/bench/export.json
 	@echo "==> reading latencies, usually half a minute"
-	@$(BIN)/python -m rcp.analyzer.latencies.bench --json > build/bench/latencies.json
+	@$(BIN)/python -m rcp.analyzer.bench.latencies --json > build/bench/latencies.json
 	@echo "==> the explorer on a million requests, usually 3-5 minutes"
 	@.ci/system-packages chromium fonts-dejavu-core
 	@$(BIN)/python -m rcp.ui.bench --json > build/bench/ui.json
@@ -192,13 +192,13 @@ costs: setup ## measure what each BPF program costs: docs/probe-costs.md
 
 cases: setup ## real databases in the lab, each against its own counters
 	@echo "==> databases in the lab, usually 3-5 minutes each"
-	@$(BIN)/python -m rcp.fixtures.cases $(CASES_OPTIONS) $(CASES)
+	@$(BIN)/python -m rcp.fixtures.experiments.cases $(CASES_OPTIONS) $(CASES)
 
 docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
 	@.ci/docs
 
 fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings anew
-	@$(BIN)/python -c 'from rcp.probes.c_header import c_header; print(c_header(), end="")' \
+	@$(BIN)/python -c 'from rcp.probes.contract.c_header import c_header; print(c_header(), end="")' \
 		> build/events.h && mv build/events.h probes/bpf/events.h
 	$(call recorded,with-background,$(SCENARIO))
 	$(call recorded,without-background,wal-alone)

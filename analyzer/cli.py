@@ -10,8 +10,8 @@ from rcp.analyzer.commands.export import export
 from rcp.analyzer.commands.read import path, recover, report, schema, sql
 from rcp.analyzer.commands.record import live, record
 from rcp.analyzer.commands.roles import roles
-from rcp.analyzer.gate.command import gate
-from rcp.probes.cli import doctor
+from rcp.analyzer.gate.commands.gate import gate
+from rcp.probes.commands.doctor import doctor
 from rcp.ui.command import explore
 
 

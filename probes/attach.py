@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from rcp.probes.events import RECORDS, Record
-from rcp.probes.features import Features, RecordError
-from rcp.probes.kernel_types import kernel_types, read_btf
-from rcp.probes.points import Points
+from rcp.probes.contract.events import RECORDS, Record
+from rcp.probes.cost.shedding import Shedding
+from rcp.probes.kernel.features import Features, RecordError
+from rcp.probes.kernel.kernel_types import kernel_types, read_btf
 from rcp.probes.program import DEFAULT_RING_BYTES, Options, cflags, compile_globs, source_text
+from rcp.probes.requests.points import Points
+from rcp.probes.requests.uprobe import Hook, attach
 from rcp.probes.ring import Ring
-from rcp.probes.shedding import Shedding
-from rcp.probes.uprobe import Hook, attach
 
 # Frames of the recording itself: our programs, and what calls them.
 _RECORDING = ("bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__bpf_trace_", "__traceiter_")

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.cmdlines import FULL, told_at_exit
-from rcp.probes.events import CMDLINE, RECORDS, REQUEST, Record
+from rcp.probes.contract.events import CMDLINE, RECORDS, REQUEST, Record
+from rcp.probes.contract.spool import SpoolWriter
+from rcp.probes.cost.shedding import Shedding
 from rcp.probes.program import STACKS
-from rcp.probes.shedding import Shedding
-from rcp.probes.spool import SpoolWriter
+from rcp.probes.who.cmdlines import FULL, told_at_exit
 
 _HOUSEKEEPING_S = 1.0  # counters and new stacks: what a SIGKILL may cost
 # A stack that could not be taken has a negative error number for an id. As an index it counts from

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rcp.probes.contract.events import FILE, RECORDS, REQUEST, TASK, Record
+from rcp.probes.contract.memory import MemorySpool
 from rcp.probes.drain import Source
-from rcp.probes.events import FILE, RECORDS, REQUEST, TASK, Record
-from rcp.probes.memory import MemorySpool
-from rcp.probes.rolling import living, since
+from rcp.probes.flight.rolling import living, since
 from rcp.probes.signals import Signals
 
 _DRAIN_S = 0.25

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rcp.probes.active import active_probes
-from rcp.probes.events import RECORDS, SOCKET_REQUEST_NR, TASK_COMM_LEN, UPROBE_REQUEST_NR
-from rcp.probes.features import Features
-from rcp.probes.points import Requests
-from rcp.probes.probe import SYSCALLS_WITHOUT_ARGUMENTS
+from rcp.probes.contract.events import RECORDS, SOCKET_REQUEST_NR, TASK_COMM_LEN, UPROBE_REQUEST_NR
+from rcp.probes.kernel.active import active_probes
+from rcp.probes.kernel.features import Features
+from rcp.probes.kernel.probe import SYSCALLS_WITHOUT_ARGUMENTS
+from rcp.probes.requests.points import Requests
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096

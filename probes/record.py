@@ -15,21 +15,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rcp.probes.active import missing_probes
 from rcp.probes.attach import Probes
-from rcp.probes.cmdlines import FULL, cmdlines, redacted, told
 from rcp.probes.command import HeldCommand
+from rcp.probes.contract.events import SCHEMA_VERSION
+from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.drain import Recorder, Source
-from rcp.probes.events import SCHEMA_VERSION
-from rcp.probes.features import Features
-from rcp.probes.flight import Flight, FlightPlan, announce, describe_flight
+from rcp.probes.flight.flight import Flight, FlightPlan, announce, describe_flight
+from rcp.probes.flight.rolling import RollingSpool
+from rcp.probes.flight.triggers import Watch
+from rcp.probes.kernel.active import missing_probes
+from rcp.probes.kernel.features import Features
 from rcp.probes.program import Options
-from rcp.probes.roles import late_pids
-from rcp.probes.rolling import RollingSpool
 from rcp.probes.signals import Signals
-from rcp.probes.spool import SpoolWriter
-from rcp.probes.triggers import Watch
 from rcp.probes.upkeep import Upkeep
+from rcp.probes.who.cmdlines import FULL, cmdlines, redacted, told
+from rcp.probes.who.roles import late_pids
 
 # A drain takes the CPU from whoever wants it for most of a millisecond, so on a small machine
 # it shows in the very tail that is being measured: drain seldom while the rings have room...

@@ -15,7 +15,7 @@ import mmap
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.events import Record
+from rcp.probes.contract.events import Record
 
 
 class Ring:

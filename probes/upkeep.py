@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rcp.probes.budget import TICK_NS, Budget
-from rcp.probes.cost import CostMeter
+from rcp.probes.contract.spool import SpoolWriter
+from rcp.probes.cost.budget import TICK_NS, Budget
+from rcp.probes.cost.cost import CostMeter
+from rcp.probes.cost.shedding import Shedding
 from rcp.probes.drain import Source
-from rcp.probes.shedding import Shedding
-from rcp.probes.spool import SpoolWriter
 
 
 class Upkeep:

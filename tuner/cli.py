@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from rcp.tuner.keep_command import keep
-from rcp.tuner.restore_command import restore
-from rcp.tuner.run_command import run
-from rcp.tuner.study_commands import compare, explain, export, merge, show, status
-from rcp.tuner.trial_command import describe, trial
+from rcp.tuner.commands.keep import keep
+from rcp.tuner.commands.restore import restore
+from rcp.tuner.commands.run import run
+from rcp.tuner.commands.study import compare, explain, export, merge, show, status
+from rcp.tuner.commands.trial import describe, trial
 
 
 class DefaultGroup(click.Group):

@@ -20,10 +20,10 @@ from typing import Any
 
 import click
 
-from rcp.analyzer.bench import host_facts
-from rcp.analyzer.bench_recording import SLEEPS_PER_REQUEST, write_spool
-from rcp.analyzer.load import load_spool
-from rcp.analyzer.store import open_other
+from rcp.analyzer.bench.analysis import host_facts
+from rcp.analyzer.bench.recording import SLEEPS_PER_REQUEST, write_spool
+from rcp.analyzer.db.store import open_other
+from rcp.analyzer.loading.load import load_spool
 from rcp.ui.browser import Server, chromium, page, peak_mib, served, settle
 from rcp.ui.queries import query
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rcp.analyzer.store import StoreError
+from rcp.analyzer.db.store import StoreError
 from rcp.ui import places, studies, web
 from rcp.ui.info import population
 from rcp.ui.info.health import health

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rcp.analyzer.queries import sql_file
+from rcp.analyzer.db.queries import sql_file
 
 
 def query(name: str) -> str:

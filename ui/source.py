@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from rcp.analyzer.opening import open_recording
-from rcp.analyzer.store import Store, StoreError, open_store
-from rcp.probes.spool import PACKED_SUFFIX, is_spool, open_spool
+from rcp.analyzer.db.store import Store, StoreError, open_store
+from rcp.analyzer.loading.opening import open_recording
+from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool, open_spool
 from rcp.ui.queries import query
 
 FILES_VARIABLE = "RCP_EXPLORE_FILES"

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from rcp.analyzer.store import StoreError
+from rcp.analyzer.db.store import StoreError
 from rcp.tuner.errors import NotAStudyError, TuneError
-from rcp.tuner.study import Study
+from rcp.tuner.studies.study import Study
 from rcp.ui.info.tuning import Told, told
 from rcp.ui.source import Stamp, stamp
 

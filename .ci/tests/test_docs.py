@@ -48,7 +48,7 @@ def test_every_command_and_option_has_help(name: str) -> None:
 
 
 def test_generated_c_header_is_current() -> None:
-    from rcp.probes.c_header import c_header
+    from rcp.probes.contract.c_header import c_header
 
     kept = (ROOT / "probes/bpf/events.h").read_text()
     assert kept == c_header(), "probes/bpf/events.h is stale: run make fixtures"

@@ -10,10 +10,10 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rcp.probes.spool import SpoolError
+from rcp.probes.contract.spool import SpoolError
 
 if TYPE_CHECKING:
-    from rcp.analyzer.store import Store
+    from rcp.analyzer.db.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,7 +59,7 @@ def formatted(command: Command) -> Command:
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn the errors of stores and spools into ``CliError``."""
-    from rcp.analyzer.store import StoreError
+    from rcp.analyzer.db.store import StoreError
 
     try:
         yield
@@ -76,7 +76,7 @@ def one_line_errors() -> Iterator[None]:
 @contextmanager
 def recording(path: Path) -> Iterator[Store]:
     """Open any kind of recording read-only; errors become ``CliError``."""
-    from rcp.analyzer.opening import open_recording
+    from rcp.analyzer.loading.opening import open_recording
 
     with one_line_errors(), open_recording(path) as store:
         yield store

@@ -26,8 +26,8 @@ def diff(a: Path, b: Path, kind: str) -> None:
       rcp-trace diff before.duckdb after.duckdb
       rcp-trace diff main.duckdb branch.spool --format json
     """
-    from rcp.analyzer.diff import DiffError, compare
-    from rcp.analyzer.diff_render import diff_as
+    from rcp.analyzer.compare.diff import DiffError, compare
+    from rcp.analyzer.compare.render import diff_as
 
     with recording(a) as store_a, recording(b) as store_b:
         try:

@@ -13,11 +13,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from rcp.analyzer.commands.common import CliError, file_argument, recording
-from rcp.probes.durations import UNITS_NS
+from rcp.probes.contract.durations import UNITS_NS
 
 if TYPE_CHECKING:
+    from rcp.analyzer.db.store import Store
     from rcp.analyzer.export.selection import Selection
-    from rcp.analyzer.store import Store
 
 SUFFIXES = {"perfetto": ".pftrace", "folded": ".folded", "speedscope": ".speedscope.json"}
 READERS = {

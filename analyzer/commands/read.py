@@ -14,7 +14,7 @@ from rcp.analyzer.commands.common import (
     one_line_errors,
     recording,
 )
-from rcp.probes.spool import PACKED_SUFFIX, unpack
+from rcp.probes.contract.spool import PACKED_SUFFIX, unpack
 
 
 @click.command(short_help="Load a spool that a recorder left behind.")
@@ -36,7 +36,7 @@ def recover(spool: Path, output: Path | None, force: bool) -> None:
       rcp-trace recover slow.spool
       rcp-trace recover slow.spool.tar.xz -o slow.duckdb
     """
-    from rcp.analyzer.load import load_spool
+    from rcp.analyzer.loading.load import load_spool
 
     base = spool.name.removesuffix(".tar.xz").removesuffix(".spool") or "recording"
     target = output or spool.with_name(f"{base}.duckdb")
@@ -62,8 +62,8 @@ def report(file: Path, kind: str) -> None:
       rcp-trace report slow.duckdb
       rcp-trace report slow.spool --format json
     """
-    from rcp.analyzer import render
-    from rcp.analyzer import report as reports
+    from rcp.analyzer.reports import render
+    from rcp.analyzer.reports import report as reports
 
     with recording(file) as store:
         click.echo(render.report_as(kind, reports.report(store)), nl=False)
@@ -83,8 +83,8 @@ def path(file: Path, request_id: str, kind: str) -> None:
       rcp-trace path slow.duckdb 17
       rcp-trace path slow.duckdb 17 --format csv
     """
-    from rcp.analyzer import path_rows, render, story
-    from rcp.analyzer import report as reports
+    from rcp.analyzer.reports import path_rows, render, story
+    from rcp.analyzer.reports import report as reports
     from rcp.analyzer.text import rows_as
 
     with recording(file) as store:
@@ -131,6 +131,6 @@ def schema() -> None:
     Examples:
       rcp-trace schema > docs/SCHEMA.md
     """
-    from rcp.analyzer.schema import schema_markdown
+    from rcp.analyzer.db.schema import schema_markdown
 
     click.echo(schema_markdown(), nl=False)

@@ -6,27 +6,27 @@ from pathlib import Path
 from typing import Any
 
 from rcp.analyzer.commands.common import one_line_errors
-from rcp.probes.cli import record_command
-from rcp.probes.live_cli import Analysis, live_command
-from rcp.probes.spool import Spool
+from rcp.probes.commands.live import Analysis, live_command
+from rcp.probes.commands.record import record_command
+from rcp.probes.contract.spool import Spool
 
 
 def _load_recorded(spool: Path, output: Path) -> None:
-    from rcp.analyzer.load import load_spool
+    from rcp.analyzer.loading.load import load_spool
 
     with one_line_errors():
         load_spool(spool, output)
 
 
 def _analyse(spool: Spool) -> dict[str, Any]:
-    from rcp.analyzer.live import analyse
+    from rcp.analyzer.reports.live import analyse
 
     with one_line_errors():
         return analyse(spool)
 
 
 def _live_text(told: dict[str, Any]) -> str:
-    from rcp.analyzer.live import as_text
+    from rcp.analyzer.reports.live import as_text
 
     return as_text(told)
 

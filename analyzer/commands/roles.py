@@ -13,13 +13,13 @@ from rcp.analyzer.commands.common import (
     one_line_errors,
     recording,
 )
-from rcp.probes.role_profiles import profiles
+from rcp.probes.contract.role_profiles import profiles
 
 
 def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], target: Path) -> None:
-    from rcp.analyzer.reclassify import reclassify, role_entries, unmatched_cmdlines
-    from rcp.analyzer.report import facts
-    from rcp.analyzer.store import open_store
+    from rcp.analyzer.db.meta import facts
+    from rcp.analyzer.db.store import open_store
+    from rcp.analyzer.loading.reclassify import reclassify, role_entries, unmatched_cmdlines
 
     if file.is_dir() or file.name.endswith(".spool.tar.xz"):
         raise CliError(f"{file} is a spool: load it first with `rcp-trace recover {file}`.")
@@ -79,7 +79,7 @@ def roles(
       rcp-trace roles slow.duckdb --set background=comm:rsync --profile postgresql
       rcp-trace roles slow.duckdb --set foreground=pid:4711 -o other.duckdb
     """
-    from rcp.analyzer.role_table import TaskRole, roles_text, task_roles
+    from rcp.analyzer.reports.role_table import TaskRole, roles_text, task_roles
     from rcp.analyzer.text import rows_as
 
     changes = bool(settings or names)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO
 
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.stacks import Stack, blocked
-from rcp.analyzer.store import Store
 
 _NS_PER_US = 1000
 

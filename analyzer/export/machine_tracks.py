@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export import lanes
 from rcp.analyzer.export.wire import Packets, Slice
-from rcp.analyzer.queries import query
-from rcp.analyzer.store import Store
 
 
 class Wake(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.store import Store
 
 
 def write_parquet(store: Store, folder: Path) -> dict[str, int]:

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.wire import Slice
-from rcp.analyzer.queries import query
-from rcp.analyzer.store import Store
 
 
 class Request(NamedTuple):

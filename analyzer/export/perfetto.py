@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import IO
 
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export import lanes, sched
 from rcp.analyzer.export.machine_tracks import (
     Wake,
@@ -28,8 +30,6 @@ from rcp.analyzer.export.paths import Edge, Paths, Request, request_slice, reque
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.threads import Thread, threads
 from rcp.analyzer.export.wire import Packets, Slice
-from rcp.analyzer.queries import query
-from rcp.analyzer.store import Store
 
 PATHS_UNLESS_CHOSEN = 100
 """Slowest requests whose paths are drawn when none is chosen: more hide what they show."""

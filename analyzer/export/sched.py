@@ -25,10 +25,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.stacks import wait_function
 from rcp.analyzer.export.wire import HARDIRQ_FLAG, SOFTIRQ_FLAG, Switch, Waking
-from rcp.analyzer.queries import query
-from rcp.analyzer.store import Store
 
 IDLE_UTID = 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rcp.analyzer.queries import query
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
 
 
 class SelectionError(Exception):

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import IO, Any
 
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.stacks import Stack, blocked, timeline
-from rcp.analyzer.store import Store
 from rcp.analyzer.text import duration
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rcp.analyzer.chains import generic_name
-from rcp.analyzer.store import Store
+from rcp.analyzer.blame.chains import generic_name
+from rcp.analyzer.db.store import Store
 
 
 class Stack(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.store import Store
 
 TID_LIMIT = 1 << 22
 """The kernel gives out no thread id from here on (PID_MAX_LIMIT)."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rcp.analyzer.by_kind import Found, Load
-from rcp.analyzer.diff import Change, changes
+from rcp.analyzer.compare.by_kind import Found, Load
+from rcp.analyzer.compare.diff import Change, changes
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.quantiles import PARTS, rank
 from rcp.analyzer.latencies.recording import REQUESTS
-from rcp.analyzer.queries import query
-from rcp.analyzer.store import Store
 
 TOP = 3
 

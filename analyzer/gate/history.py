@@ -16,8 +16,8 @@ from xml.etree.ElementTree import SubElement, tostring
 import numpy as np
 import ruptures
 
-from rcp.analyzer.gate import ccdf
 from rcp.analyzer.gate.judge import figure
+from rcp.analyzer.gate.output import ccdf
 from rcp.analyzer.gate.saved import load, saves
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.slo import Slo, measure

@@ -68,7 +68,7 @@ class Gate:
         """
         from rcp.analyzer.gate import limits
         from rcp.analyzer.gate.judge import Rules, judge
-        from rcp.analyzer.gate.render import text
+        from rcp.analyzer.gate.output.render import text
         from rcp.analyzer.gate.saving import save_runs
         from rcp.analyzer.latencies.slo import parse
 

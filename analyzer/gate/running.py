@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rcp.analyzer.child import run_child
 from rcp.analyzer.gate import host
+from rcp.analyzer.gate.child import run_child
 from rcp.analyzer.gate.side import Reading, Run, read_run
 from rcp.analyzer.latencies.latency import LatencyError
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from rcp.analyzer.arrow import Column
+from rcp.analyzer.db.arrow import Column
+from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.gate import causes
 from rcp.analyzer.gate.host import Facts
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, histogram_of
-from rcp.analyzer.store import Store, StoreError
 
 VERSION = 1
 _TABLE = "save.json"

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.gate import causes, host
 from rcp.analyzer.gate.correction import corrected
 from rcp.analyzer.gate.saved import Saved, is_saved, load
 from rcp.analyzer.latencies import recording
 from rcp.analyzer.latencies.files import AUTO, open_latencies
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.opening import open_recording
-from rcp.analyzer.queries import query
-from rcp.analyzer.report import facts
-from rcp.analyzer.store import Store, StoreError
+from rcp.analyzer.loading.opening import open_recording
 
 _HEAD_BYTES = 4096
 

@@ -17,10 +17,10 @@ from rcp.analyzer.latencies.latency import (
     unit_ns,
 )
 from rcp.analyzer.latencies.lines import NO_KIND
-from rcp.probes.durations import UNIT_NAMES, UNITS_NS
+from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
 
 if TYPE_CHECKING:
-    from rcp.analyzer.store import Store
+    from rcp.analyzer.db.store import Store
 
 _PARQUET_MAGIC = b"PAR1"
 _KIND_COLUMNS = ("kind", "request", "operation")
@@ -54,7 +54,7 @@ def _unit_of(column: str) -> str | None:
 def read(path: Path, column: str, unit: str | None) -> Latencies:
     """Return the latencies of a column, in the file's order; raise LatencyError."""
     with needed_to_read(path):
-        from rcp.analyzer.store import Store, StoreError
+        from rcp.analyzer.db.store import Store, StoreError
 
     try:
         with Store.create(None, str(path)) as store:

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.durations import UNIT_NAMES, UNITS_NS
+from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
 
 Times = npt.NDArray[np.int64]
 

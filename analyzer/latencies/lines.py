@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns, unit_ns
 from rcp.analyzer.latencies.numbers import numbers_of
-from rcp.probes.durations import UNITS_NS
+from rcp.probes.contract.durations import UNITS_NS
 
 NO_KIND = "request"
 """What latencies are called that have no kind of their own."""

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rcp.analyzer.db.queries import query
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, needed_to_read
-from rcp.analyzer.queries import query
-from rcp.probes.spool import PACKED_SUFFIX, is_spool
+from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool
 
 if TYPE_CHECKING:
-    from rcp.analyzer.store import Store
+    from rcp.analyzer.db.store import Store
 
 _DUCKDB_MAGIC = b"DUCK"
 _MAGIC_OFFSET = 8  # behind a checksum
 
-# As the report counts them (analyzer/answer.py): a sync inside a transaction is the transaction's,
-# unless that never finished; one inside another of its own kind is another client's.
+# As the report counts them (analyzer/reports/answer.py): a sync inside a transaction is the
+# transaction's, unless that never finished; one inside another of its own kind is another client's.
 REQUESTS = """
     SELECT request.request_id, request.name, request.ts, request.dur,
         parent.dur IS NULL OR parent.name = request.name AS is_outermost
@@ -48,8 +48,8 @@ def is_recording(path: Path, head: bytes) -> bool:
 def read(path: Path) -> Latencies:
     """Return the foreground requests of a recording; raise LatencyError."""
     with needed_to_read(path):
-        from rcp.analyzer.opening import open_recording
-        from rcp.analyzer.store import StoreError
+        from rcp.analyzer.db.store import StoreError
+        from rcp.analyzer.loading.opening import open_recording
     try:
         with open_recording(path) as store:
             return of_store(store, path)

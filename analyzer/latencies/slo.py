@@ -22,7 +22,7 @@ from rcp.analyzer.latencies.latency import (
     pooled,
 )
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN, SHARES, Grammar, Term, quantile_ns, rank
-from rcp.probes.durations import UNIT_NAMES, UNITS_NS
+from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
 
 _BOUND = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d.\s]*)")
 

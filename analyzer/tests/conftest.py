@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from rcp.analyzer.cli import main
-from rcp.analyzer.load import load_in_memory, load_spool
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.loading.load import load_in_memory, load_spool
 from rcp.fixtures.synth import Synth
-from rcp.probes.events import WaitReason
+from rcp.probes.contract.events import WaitReason
 
 Load = Callable[[Synth], Store]
 Rows = Callable[[Synth], list[tuple[object, ...]]]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fills a ring with sleep records as fast as it can, for `python -m rcp.probes.bench`: each
+ * Fills a ring with sleep records as fast as it can, for `python -m rcp.probes.bench.ring_drain`: each
  * getppid() of the bench emits RCP_BENCH_BURST of them.
  */
 #include <linux/types.h>

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rcp.probes.events import BY_NAME, Record
-from rcp.probes.features import Features
-from rcp.probes.shedding import Shedding
+from rcp.probes.contract.events import BY_NAME, Record
+from rcp.probes.cost.shedding import Shedding
+from rcp.probes.kernel.features import Features
 
 Rows = npt.NDArray[np.void]
 
@@ -111,7 +111,7 @@ def features() -> Features:
 def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one boot with guest_recorder.py left: recorder.json and the recording of causes."""
     out = tmp_path_factory.mktemp("recorder")
-    here = Path(__file__).parent
+    here = Path(__file__).parent / "lab"
     scripts = [here / "guest_recorder.py", here / "guest_workload.py", here / "guest_waits.py"]
     subprocess.run(
         [

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rcp.probes.contract.events import REQUEST, SCHEMA_VERSION, SLEEP
+from rcp.probes.contract.spool import SpoolWriter, open_spool
 from rcp.probes.drain import Recorder
-from rcp.probes.events import REQUEST, SCHEMA_VERSION, SLEEP
-from rcp.probes.spool import SpoolWriter, open_spool
 
 if TYPE_CHECKING:
     from rcp.probes.tests.conftest import ArraySource

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.probes import live
-from rcp.probes.events import IO, REQUEST, SLEEP, TASK
+from rcp.probes.commands.live import Analysis, live_command
+from rcp.probes.contract.events import IO, REQUEST, SLEEP, TASK
 from rcp.probes.live import History, Live, LivePlan
-from rcp.probes.live_cli import Analysis, live_command
 from rcp.probes.signals import Signals
 
 if TYPE_CHECKING:

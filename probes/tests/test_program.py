@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.probes.active import missing_probes, without
-from rcp.probes.features import Features, RecordError
-from rcp.probes.points import Requests
-from rcp.probes.probe import PROBES
+from rcp.probes.kernel.active import missing_probes, without
+from rcp.probes.kernel.features import Features, RecordError
+from rcp.probes.kernel.probe import PROBES
 from rcp.probes.program import (
     BPF_DIR,
     Cgroup,
@@ -21,6 +20,7 @@ from rcp.probes.program import (
     compile_globs,
     source_text,
 )
+from rcp.probes.requests.points import Requests
 
 
 def matches(table: GlobTable, comm: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from rcp.probes.events import REQUEST
+from rcp.probes.contract.events import REQUEST
 from rcp.probes.ring import Ring
 
 SIZE_BYTES = 4096

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rcp.probes.cost import CostMeter, read_run_stats
-from rcp.probes.events import SCHEMA_VERSION
-from rcp.probes.spool import SpoolWriter
+from rcp.probes.contract.events import SCHEMA_VERSION
+from rcp.probes.contract.spool import SpoolWriter
+from rcp.probes.cost.cost import CostMeter, read_run_stats
 from rcp.probes.upkeep import Upkeep
 
 if TYPE_CHECKING:

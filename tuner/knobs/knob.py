@@ -42,7 +42,7 @@ class Knob:
     at_most: str = ""
     """A knob of which this number must not be more, in the same unit; "": of none."""
     helps: tuple[str, ...] = ()
-    """Kinds of inversions (rcp.analyzer.found) it can act on: what makes a search try it first."""
+    """Kinds of inversions it can act on (rcp.analyzer.blame.candidates): tried first."""
 
     def exists(self, settings: Settings) -> bool:
         """Whether the knob is there under the other *settings*."""

@@ -1,7 +1,7 @@
 """What to try first: settings that papers and manuals advise, and the knobs worth moving.
 
 Both are chosen by the causes that the analyzer found: kinds of inversions with their share of the
-time that requests were held up (rcp.analyzer.found).
+time that requests were held up (rcp.analyzer.blame.candidates).
 """
 
 from __future__ import annotations

@@ -8,16 +8,16 @@ import numpy as np
 
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.analyzer.latencies.slo import parse
-from rcp.tuner.judge import Judge
 from rcp.tuner.knobs.knob import Knob, Settings
-from rcp.tuner.limits import Limits
-from rcp.tuner.objective import parse as parse_objective
-from rcp.tuner.raw import RawTrial
-from rcp.tuner.searches import maker
-from rcp.tuner.study import Row, Study
-from rcp.tuner.trial import Description
-from rcp.tuner.tune import Tools, Tuning
-from rcp.tuner.workload import Abort, Trial
+from rcp.tuner.studies.study import Row, Study
+from rcp.tuner.trials.judge import Judge
+from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.objective import parse as parse_objective
+from rcp.tuner.trials.raw import RawTrial
+from rcp.tuner.trials.workload import Abort, Trial
+from rcp.tuner.tuning.limits import Limits
+from rcp.tuner.tuning.searches import maker
+from rcp.tuner.tuning.tune import Tools, Tuning
 
 KNOBS = (
     Knob("disk.scheduler", "order of I/O", "", "stock", "none", "choice", choices=("none", "rcp")),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rcp.analyzer.text import brief_duration
-from rcp.tuner.wording import objective_text
+from rcp.tuner.studies.wording import objective_text
 from rcp.ui.charts.theme import base
 from rcp.ui.charts.vega import (
     DASHED,

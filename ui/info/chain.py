@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from typing import NamedTuple
 
-from rcp.analyzer import render, report, story
+from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.perfetto import write_perfetto
 from rcp.analyzer.export.selection import extent, select
-from rcp.analyzer.path_rows import PathEdge, PathSegment, edges, segments
-from rcp.analyzer.store import Store
+from rcp.analyzer.reports import render, report, story
+from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
 from rcp.analyzer.text import duration, size_text
 from rcp.ui.info.chain_lanes import Key, Lane, Lanes
 from rcp.ui.queries import query
@@ -230,7 +231,7 @@ def told(store: Store, request_id: int) -> str:
     found = report.request(store, request_id)
     if found is None:
         return ""
-    head = report.header(store, report.facts(store))
+    head = report.header(store, facts(store))
     lines = [f"{head.host}, kernel {head.kernel}, {head.clock}", *render.request_text(found)]
     lines += render.held_up_text(report.held_up(store, request_id))
     lines += render.story_text(story.tell(store, request_id))

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from statistics import variance
 from typing import NamedTuple
 
-from rcp.analyzer.by_kind import QUANTILES, Found, Load, Measured
-from rcp.analyzer.by_kind import Side as Named
-from rcp.analyzer.diff import Change, Diff, Kind, between
-from rcp.analyzer.diff_render import verdict
+from rcp.analyzer.compare.by_kind import QUANTILES, Found, Load, Measured
+from rcp.analyzer.compare.by_kind import Side as Named
+from rcp.analyzer.compare.diff import Change, Diff, Kind, between
+from rcp.analyzer.compare.render import verdict
+from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.selection import extent
-from rcp.analyzer.report import facts
-from rcp.analyzer.store import Store
 from rcp.ui.queries import query
 
 N_STRETCHES = 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rcp.analyzer.arrow import as_parquet
-from rcp.analyzer.asking import Limits, ask_within
-from rcp.analyzer.modules import LAYERS, read_modules
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.arrow import as_parquet
+from rcp.analyzer.db.modules import LAYERS, read_modules
+from rcp.analyzer.db.sandbox import Limits, ask_within
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.text import as_csv
 from rcp.ui.queries import query
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rcp.analyzer import report
-from rcp.analyzer.doubts import notes
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.reports import report
+from rcp.analyzer.reports.doubts import notes
 from rcp.ui.queries import query
 
 
@@ -42,7 +43,7 @@ class Health(NamedTuple):
 
 def health(store: Store) -> Health:
     """Return what is known of a recording as a whole."""
-    meta = report.facts(store)
+    meta = facts(store)
     header = report.header(store, meta)
     return Health(
         header=header,

@@ -6,10 +6,10 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from rcp.analyzer.doubts import why_lowered
+from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.selection import extent
-from rcp.analyzer.report import facts
-from rcp.analyzer.store import Store
+from rcp.analyzer.reports.doubts import why_lowered
 from rcp.ui.info.population import limits
 from rcp.ui.queries import query
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.slo import Slo
-from rcp.analyzer.store import Store
 from rcp.ui.info.population import BANDS
 from rcp.ui.queries import query
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rcp.analyzer.roles import BACKGROUND, FOREGROUND, KERNEL, UNKNOWN
-from rcp.analyzer.store import Store
+from rcp.analyzer.arrays.roles import BACKGROUND, FOREGROUND, KERNEL, UNKNOWN
+from rcp.analyzer.db.store import Store
 from rcp.ui.queries import query
 
 ROLES = (FOREGROUND, UNKNOWN, BACKGROUND, KERNEL)

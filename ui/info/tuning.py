@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from rcp.tuner.comparable import comparable, usual
-from rcp.tuner.explain import explanation, outcome_of
-from rcp.tuner.objective import parse
-from rcp.tuner.pareto import front, worst
-from rcp.tuner.study import Row, Study, Write
-from rcp.tuner.wording import changed, objective_text, settings_text, slo_text
+from rcp.tuner.search.pareto import front, worst
+from rcp.tuner.studies.comparable import comparable, usual
+from rcp.tuner.studies.explain import explanation, outcome_of
+from rcp.tuner.studies.study import Row, Study, Write
+from rcp.tuner.studies.wording import changed, objective_text, settings_text, slo_text
+from rcp.tuner.trials.objective import parse
 
 _KNOBS_SHOWN = 3
 """Of a trial on one line; selecting it shows all."""

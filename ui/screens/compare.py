@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rcp.analyzer.diff import Quantile
+from rcp.analyzer.compare.diff import Quantile
 from rcp.analyzer.text import duration, percent, signed
 from rcp.ui import web
 from rcp.ui.charts import compare as charts

@@ -1,6 +1,6 @@
 """SQL: what a recording holds, and a place to ask it anything."""
 
-from rcp.analyzer.store import StoreError
+from rcp.analyzer.db.store import StoreError
 from rcp.ui import web
 from rcp.ui.frame import View, show
 from rcp.ui.info import explore

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rcp.analyzer.doubts import confidence_word
+from rcp.analyzer.reports.doubts import confidence_word
 from rcp.analyzer.text import duration, percent
 from rcp.ui import places, web
 from rcp.ui.frame import View, offer_roles, show

@@ -1,6 +1,6 @@
 """Request: who waited for whom, drawn as lanes and told as text."""
 
-from rcp.analyzer.report import Request, held_up, request, request_range
+from rcp.analyzer.reports.report import Request, held_up, request, request_range
 from rcp.analyzer.text import duration
 from rcp.ui import places, web
 from rcp.ui.charts import chain as charts

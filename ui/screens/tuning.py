@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rcp.analyzer.store import StoreError
+from rcp.analyzer.db.store import StoreError
 from rcp.analyzer.text import percent
 from rcp.ui import places, studies, web
 from rcp.ui.charts import tuning as charts

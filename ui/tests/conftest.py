@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rcp.analyzer.load import load_in_memory, load_spool
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.loading.load import load_in_memory, load_spool
 from rcp.fixtures.synth import Synth
 from rcp.ui.source import FILES_VARIABLE, prepare_held, prepare_requests
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rcp.analyzer.load import load_spool
+from rcp.analyzer.loading.load import load_spool
 from rcp.fixtures.explored import HOSTILE, hostile
-from rcp.probes.spool import unpack
+from rcp.probes.contract.spool import unpack
 from rcp.ui import browser as browsers
 from rcp.ui.source import demo_recording
 

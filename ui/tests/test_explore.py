@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rcp.analyzer.asking import Limits
-from rcp.analyzer.modules import read_modules
+from rcp.analyzer.db.modules import read_modules
+from rcp.analyzer.db.sandbox import Limits
 from rcp.fixtures.explored import one_request
 from rcp.fixtures.synth import Synth
 from rcp.ui.info import explore

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.slo import parse
-from rcp.analyzer.store import Store
 from rcp.fixtures.explored import durations, journal, one_request
 from rcp.fixtures.synth import Synth
 from rcp.ui.info import chain, overview, population, timeline

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from rcp.analyzer.store import Store
+from rcp.analyzer.db.store import Store
 from rcp.fixtures.explored import journal
 from rcp.fixtures.synth import Synth
-from rcp.probes.events import WaitReason
+from rcp.probes.contract.events import WaitReason
 from rcp.ui.info import inversions
 
 Load = Callable[[Synth], Store]

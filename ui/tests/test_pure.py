@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rcp.analyzer.reasons import REASONS
+from rcp.analyzer.arrays.reasons import REASONS
 from rcp.ui import bound, places
 from rcp.ui.palette import PAPER, REASON_COLOURS, colour, scale
 from rcp.ui.texts import label, short, shown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rcp.analyzer.store import open_other
+from rcp.analyzer.db.store import open_other
 from rcp.fixtures.explored import HOSTILE, hostile, journal, one_request
 from rcp.fixtures.synth import Synth
 from rcp.ui import places

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rcp.analyzer.store import StoreError
+from rcp.analyzer.db.store import StoreError
 from rcp.fixtures.synth import Synth
 from rcp.tuner.knobs.knob import Knob
-from rcp.tuner.study import Study, Write
-from rcp.tuner.trial import Measurement, SloValue
+from rcp.tuner.studies.study import Study, Write
+from rcp.tuner.trials.measurement import Measurement, SloValue
 from rcp.ui import studies
 from rcp.ui.charts import tuning as charts
 from rcp.ui.info.tuning import Bound, Effect, Setting, Told, told

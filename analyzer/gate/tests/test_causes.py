@@ -10,7 +10,7 @@ import pytest
 from rcp.analyzer.gate.tests.conftest import Gate
 from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.fixtures.synth import Synth
-from rcp.probes.events import WaitReason
+from rcp.probes.contract.events import WaitReason
 
 MS = 1_000_000
 N = 1000

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.tests.written import refusal
-from rcp.analyzer.store import Store
 
 CSV = "when,latency_us,size\n1,20,4096\n2,30.5,4096\n3,7,512\n"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.lines import LineReader
-from rcp.probes.durations import UNITS_NS
+from rcp.probes.contract.durations import UNITS_NS
 
 
 def read(text: str, unit: str | None = None) -> Latencies:

@@ -9,10 +9,10 @@ import pytest
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.slo import measure, parse
-from rcp.analyzer.load import load_spool
-from rcp.analyzer.opening import open_recording
+from rcp.analyzer.loading.load import load_spool
+from rcp.analyzer.loading.opening import open_recording
 from rcp.fixtures.synth import READ, WRITE, Synth
-from rcp.probes.spool import pack
+from rcp.probes.contract.spool import pack
 
 FIXTURE = Path(__file__).parents[3] / "fixtures/recordings/wal-vs-checkpoint.spool.tar.xz"
 

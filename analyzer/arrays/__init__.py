@@ -1,0 +1,1 @@
+"""What was recorded, as numpy columns: tasks, sleeps, ios, requests, and joins over them."""

@@ -1,0 +1,54 @@
+"""Joins of sorted times within groups, without a Python step per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.trace import Index, Times
+
+Keys = npt.NDArray[np.integer[Any]]
+
+
+def last_until(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
+    """Return, for each asked (group, time), the last row of that group at or before it, or -1."""
+    if len(group) == 0 or len(asked_group) == 0:
+        return np.full(len(asked_group), -1, np.int32)
+    rows = np.flatnonzero(np.isin(group, asked_group))
+    n, groups = len(rows), np.concatenate((group[rows], asked_group))
+    # Rows stand before questions of the same time: lexsort is stable.
+    order = np.lexsort((np.concatenate((time[rows], asked_time)), groups))
+    is_row = order < n
+    latest = np.maximum.accumulate(np.where(is_row, np.arange(len(order)), -1))[~is_row]
+    asked = order[~is_row] - n
+    found = np.full(len(asked_group), -1, np.int32)
+    candidate = order[latest]
+    same = (latest >= 0) & (groups[candidate] == asked_group[asked])
+    found[asked[same]] = rows[candidate[same]]
+    return found
+
+
+def first_from(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
+    """Return, for each asked (group, time), the first row of that group at or after it, or -1."""
+    return last_until(group, -time, asked_group, -asked_time)
+
+
+def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> tuple[Times, Times]:
+    """Spell out runs: the run each element is of, and its position in the array of the runs."""
+    owner = np.repeat(np.arange(len(count)), count)
+    start = np.cumsum(count) - count
+    return owner, np.arange(len(owner)) - np.repeat(start - first, count)
+
+
+def group_codes(*columns: npt.NDArray[Any]) -> Times:
+    """Number the distinct rows of integer columns from 0, in order of the columns.
+
+    Sorts plain integers, which is ten times faster than sorting rows (np.unique with an axis).
+    """
+    codes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        labels, own = np.unique(column, return_inverse=True)
+        _, codes = np.unique(codes * max(len(labels), 1) + own, return_inverse=True)
+    return codes.astype(np.int64)

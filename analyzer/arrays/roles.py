@@ -1,0 +1,158 @@
+"""Roles: whose work a task does, and the rule that said so.
+
+``meta["roles"]`` is an ordered list of ``{"role": …, "rule": …}``; the first rule that matches
+a task decides. Rules: ``comm:wal*`` (any name the thread had), ``pid:123``, ``cgroup:/path``
+(the recorder resolved it to ``"cgroup_id"``), ``cmdline:REGEX`` (resolved to ``"pids"``, to which
+come those whose command line, as seen when the recording or the process itself began or ended,
+matches).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.probes.contract.events import TaskFlag
+
+FOREGROUND, BACKGROUND, KERNEL, UNKNOWN = "foreground", "background", "kernel", "unknown"
+ROLES: tuple[str, ...] = (UNKNOWN, FOREGROUND, BACKGROUND, KERNEL)
+"""Role names; the position is the code used in arrays."""
+ROLE_CODE: dict[str, int] = {name: code for code, name in enumerate(ROLES)}
+
+TARGET_RULE = "target of the recording"
+KTHREAD_RULE = "kernel thread"
+RECORDER_RULE = "the recorder itself"
+NO_RULE = "no rule matched"
+_TITLE_MAX = 40  # characters; a longer match is a command line rather than a title
+
+
+class RoleError(Exception):
+    """A role rule of the recording cannot be understood; the message quotes it."""
+
+
+@dataclass(frozen=True)
+class RoleRule:
+    """One rule in force: ``text`` as the user wrote it, with what the recorder resolved."""
+
+    role: str
+    text: str
+    cgroup_id: int | None = None
+    pids: frozenset[int] = field(default_factory=frozenset)
+    titles: Mapping[int, str] = field(default_factory=dict, hash=False)
+    """By pid, what of its command line a ``cmdline:`` rule matched, where that is its beginning."""
+
+
+@dataclass
+class TaskFacts:
+    """What role rules may ask about one thread."""
+
+    pid: int
+    cgroup_id: int
+    flags: int
+    comms: list[str]
+
+
+def cmdlines_at_exit(rows: npt.NDArray[np.void]) -> dict[str, str]:
+    """Return the command lines of CMDLINE records by pid."""
+    texts = {str(row["pid"]): row["text"].decode(errors="replace").rstrip() for row in rows}
+    return {pid: text for pid, text in texts.items() if text}
+
+
+def cmdlines_of(meta: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return the command lines a recording saw, by pid: at its two ends, and at a process's."""
+    found = []
+    at_exit = {"cmdlines": meta.get("cmdlines_at_exit", {})}
+    for seen in (meta, at_exit, meta.get("end") or {}):
+        texts = seen.get("cmdlines", {})
+        pids = [pid for pid in texts if pid.isdigit()] if isinstance(texts, dict) else []
+        found += [(int(pid), str(texts[pid])) for pid in pids]
+    return found
+
+
+def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
+    """Return one rule of ``meta["roles"]``; raise RoleError when nobody can apply it."""
+    if not isinstance(entry, dict):
+        raise RoleError(f"role rule {entry!r} is no object")
+    role, text = str(entry.get("role", "")), str(entry.get("rule", ""))
+    kind, _, value = text.partition(":")
+    if role not in (FOREGROUND, BACKGROUND):
+        raise RoleError(f"role {role!r} of rule {text!r} is not foreground or background")
+    if kind not in ("comm", "pid", "cgroup", "cmdline") or not value:
+        raise RoleError(f"rule {text!r} is not comm:, pid:, cgroup: or cmdline:")
+    if kind == "pid" and not value.isdigit():
+        raise RoleError(f"rule {text!r} has no process id")
+    pids, titles = set(entry.get("pids", [])), {}
+    if kind == "cmdline":
+        try:
+            wanted = re.compile(value)
+        except re.error as error:
+            raise RoleError(f"rule {text!r} is no regular expression: {error}") from error
+        for pid, cmdline in cmdlines:
+            if found := wanted.search(cmdline):
+                pids.add(pid)
+                if not found.start() and (title := found[0].strip()):
+                    titles[pid] = title
+    return RoleRule(role, text, entry.get("cgroup_id"), frozenset(pids), titles)
+
+
+def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
+    """Return the recording's rules in order; raise RoleError on one nobody can apply.
+
+    ``meta`` has the recording's ``end`` under that key, when it has one. There are the processes
+    that matched at the end, found by more of their command lines than the recording tells.
+    """
+    cmdlines, late = cmdlines_of(meta), (meta.get("end") or {}).get("role_pids")
+    late = late if isinstance(late, dict) else {}
+    rules = [parse_rule(entry, cmdlines) for entry in meta.get("roles", [])]
+    return [replace(rule, pids=rule.pids.union(late.get(rule.text, ()))) for rule in rules]
+
+
+def matches(rule: RoleRule, task: TaskFacts) -> bool:
+    """Tell whether ``rule`` is about ``task``."""
+    kind, _, value = rule.text.partition(":")
+    if kind == "comm":
+        return any(fnmatchcase(comm, value) for comm in task.comms)
+    if kind == "pid":
+        return task.pid == int(value)
+    if kind == "cgroup":
+        return rule.cgroup_id is not None and task.cgroup_id == rule.cgroup_id
+    return task.pid in rule.pids
+
+
+def role_of(task: TaskFacts, rules: Sequence[RoleRule]) -> tuple[str, str]:
+    """Return the role of ``task`` and the text of the rule that gave it.
+
+    Whoever says what is foreground means that only: other targets then have no role.
+    """
+    if task.flags & TaskFlag.RECORDER:
+        return UNKNOWN, RECORDER_RULE
+    for rule in rules:
+        if matches(rule, task):
+            return rule.role, rule.text
+    if task.flags & TaskFlag.KTHREAD:
+        return KERNEL, KTHREAD_RULE
+    if task.flags & TaskFlag.TARGET and all(rule.role != FOREGROUND for rule in rules):
+        return FOREGROUND, TARGET_RULE
+    return UNKNOWN, NO_RULE
+
+
+def name_of(task: TaskFacts, tid: int, rule: RoleRule | None) -> str:
+    """Return the name to show: the last one, unless an earlier one gave the task its role.
+
+    Where a process's title did, and there is room for it, that is its main thread's name: a
+    server's processes often have no other.
+    """
+    kind, _, value = rule.text.partition(":") if rule else ("", "", "")
+    if rule and kind == "cmdline" and tid == task.pid:
+        title = rule.titles.get(task.pid, "")
+        return title if 0 < len(title) <= _TITLE_MAX else task.comms[-1]
+    if kind == "comm" and not fnmatchcase(task.comms[-1], value):
+        named = (comm for comm in reversed(task.comms) if fnmatchcase(comm, value))
+        return next(named, task.comms[-1])
+    return task.comms[-1]

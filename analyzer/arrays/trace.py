@@ -1,0 +1,294 @@
+"""A recording as columns: what the critical path and the inversions are computed from.
+
+Arrays of one class have one length; the position in them is the index other arrays refer to
+(``Sleeps.waker_io`` is a position in ``Ios``), -1 where there is none. Times are nanoseconds
+since boot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.chunked import columns_of, parts_of
+from rcp.analyzer.arrays.io_ids import IoIds
+from rcp.analyzer.arrays.reasons import reason_codes
+from rcp.analyzer.arrays.roles import RoleRule
+from rcp.analyzer.arrays.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
+from rcp.probes.contract.events import (
+    IO,
+    IO_CAUSE,
+    JOURNAL_COMMIT,
+    JOURNAL_HANDLE,
+    LOCK_WAIT,
+    POLICY_EVENT,
+    REQUEST,
+    SLEEP,
+    TASK,
+    THROTTLE,
+    IoFlag,
+    Record,
+    SleepFlag,
+)
+
+Times = npt.NDArray[np.int64]
+Index = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint32]
+Rows = npt.NDArray[np.void]
+
+_INTERRUPTS = (SleepFlag.WOKEN_BY_HARDIRQ, SleepFlag.WOKEN_BY_SOFTIRQ)
+
+OP_WRITE, OP_FLUSH = 1, 2  # enum req_op (include/linux/blk_types.h)
+FUA, PREFLUSH = 1 << 17, 1 << 18  # enum req_flag_bits: __REQ_FUA and __REQ_PREFLUSH
+
+CONTEXTS = ("task", "hardirq", "softirq")
+"""Where a wake-up came from; the position is the code used in arrays."""
+
+
+@dataclass(frozen=True)
+class Sleeps:
+    """Off-CPU intervals: asleep in [ts, woken), runnable in [woken, run)."""
+
+    utid: Index
+    ts: Times
+    woken: Times
+    run: Times
+    first_seen: npt.NDArray[np.bool_]
+    """What the task did before ``run`` is not known; ``ts`` is 0."""
+    waker_utid: Index
+    waker_io: Index
+    context: npt.NDArray[np.int8]
+    """Position in ``CONTEXTS``."""
+    reason: npt.NDArray[np.int8]
+    """Position in ``reasons.REASONS``."""
+    object: npt.NDArray[np.uint64]
+    owner_utid: Index
+    owner_guessed: npt.NDArray[np.bool_]
+    """The owner is a word of user memory that looked like one."""
+    ran_utid: Index
+    """Who had the CPU it then got, -1 when not known."""
+
+    def __len__(self) -> int:
+        return len(self.utid)
+
+
+@dataclass(frozen=True)
+class Ios:
+    """Block requests with btt's stages; Q <= G <= D <= C holds."""
+
+    submitter: Index
+    queued: Times
+    got: Times
+    issued: Times
+    completed: Times
+    bytes: Words
+    dev: Words
+    op: npt.NDArray[np.uint8]
+    asks_flush: npt.NDArray[np.bool_]
+    """It is, or waits for, a flush of the device's cache."""
+    throttled: npt.NDArray[np.bool_]
+    """Held back by blk-throttle (io.max) from Q to G."""
+
+    def __len__(self) -> int:
+        return len(self.submitter)
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Units of work somebody waits for; ``dur`` is -1 for an unfinished one."""
+
+    utid: Index
+    ts: Times
+    dur: Times
+    nr: Times
+
+    def __len__(self) -> int:
+        return len(self.utid)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything the analysis reads, with the records it was made of (in the same order)."""
+
+    tasks: Tasks
+    sleeps: Sleeps
+    ios: Ios
+    requests: Requests
+    rows: Mapping[str, Rows]
+    """Records by type name; ``task`` and ``request`` rows included."""
+    cause_io: Index
+    """Position of each io_cause row's io in ``ios``, -1 when that was not recorded."""
+    utids: Mapping[str, Index]
+    """utid of each row of ``_TASK_OF``'s types and of policy events; ``lock_owner`` of waits."""
+
+
+# Types whose rows name a task by tid, and the time at which the tid was its.
+_TASK_OF = (
+    (LOCK_WAIT, "ts"),
+    (JOURNAL_COMMIT, "ts"),
+    (JOURNAL_HANDLE, "ts"),
+    (THROTTLE, "ts"),
+)
+
+
+def _times(rows: Rows, name: str) -> Times:
+    return rows[name].astype(np.int64)
+
+
+def _sleeps(
+    rows: Rows,
+    io_ids: IoIds,
+    resolver: Resolver,
+    stacks: Mapping[int, Sequence[str]],
+) -> Sleeps:
+    def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
+        ts = _times(part, "ts")
+        woken = np.maximum(_times(part, "woken_ns"), ts)
+        run = np.maximum(_times(part, "run_ns"), woken)
+        flags = part["flags"]
+        hardirq, softirq = (flags & flag != 0 for flag in _INTERRUPTS)
+        context = np.where(hardirq, 1, np.where(softirq, 2, 0)).astype(np.int8)
+        waker_tid = np.ascontiguousarray(part["waker_tid"])
+        waker = resolver.utids(waker_tid, woken)
+        waker[(context != 0) | (waker_tid == 0)] = -1
+        return {
+            "utid": resolver.utids(np.ascontiguousarray(part["tid"]), run),
+            "ts": ts,
+            "woken": woken,
+            "run": run,
+            "first_seen": (flags & SleepFlag.FIRST_SEEN) != 0,
+            "waker_utid": waker,
+            "waker_io": io_ids.positions(part["waker_io"]),
+            "context": context,
+            "reason": reason_codes(part["reason"], part["stack_id"], stacks),
+            "owner_utid": _some_utids(part["owner_tid"], woken, resolver),
+            "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
+            "ran_utid": _some_utids(part["ran_tid"], run, resolver),
+        }
+
+    return Sleeps(**columns_of(rows, some), object=rows["object"])
+
+
+def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) -> Index:
+    """Return utids of tids of which many are 0, which means none (-1)."""
+    utids = np.full(len(tids), -1, np.int32)
+    some = np.flatnonzero(tids)
+    utids[some] = resolver.utids(tids[some], times[some])
+    return utids
+
+
+def _ios(rows: Rows, resolver: Resolver) -> Ios:
+    def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
+        queued = _times(part, "queued_ns")
+        got = np.maximum(_times(part, "got_ns"), queued)
+        issued = np.maximum(_times(part, "issued_ns"), got)
+        tids, op = np.ascontiguousarray(part["submitter_tid"]), part["cmd_flags"] & 0xFF
+        return {
+            "submitter": _some_utids(tids, queued, resolver),
+            "queued": queued,
+            "got": got,
+            "issued": issued,
+            "completed": np.maximum(_times(part, "completed_ns"), issued),
+            "bytes": part["bytes"],
+            "dev": part["dev"],
+            "op": op.astype(np.uint8),
+            "asks_flush": (op == OP_FLUSH) | ((part["cmd_flags"] & (PREFLUSH | FUA)) != 0),
+            "throttled": (part["flags"] & IoFlag.THROTTLED) != 0,
+        }
+
+    return Ios(**columns_of(rows, some))
+
+
+def _requests(rows: Rows, resolver: Resolver) -> Requests:
+    ts, end = _times(rows, "ts"), _times(rows, "end_ns")
+    return Requests(
+        utid=resolver.utids(np.ascontiguousarray(rows["tid"]), ts),
+        ts=ts,
+        dur=np.where(end == 0, -1, np.maximum(end - ts, 0)),
+        nr=_times(rows, "nr"),
+    )
+
+
+def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
+    columns: tuple[tuple[Record, tuple[str, ...]], ...] = (
+        (SLEEP, ("tid", "waker_tid", "owner_tid", "ran_tid")),
+        (IO, ("submitter_tid",)),
+        (REQUEST, ("tid",)),
+        (LOCK_WAIT, ("owner_tid",)),
+        (IO_CAUSE, ("tid",)),
+        (POLICY_EVENT, ("tid",)),
+        *((record, ("tid",)) for record, _ in _TASK_OF),
+    )
+    return [_distinct(rows[record.name], names) for record, names in columns]
+
+
+def _distinct(rows: Rows, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the distinct values of some columns of thread ids."""
+    seen = np.zeros(DIRECT_TIDS, bool)
+    beyond = [np.empty(0, np.uint32)]  # of damaged records only
+    for part in parts_of(rows):
+        for name in names:
+            tids = np.ascontiguousarray(part[name])
+            if tids.max(initial=0) >= DIRECT_TIDS:
+                beyond.append(np.unique(tids[tids >= DIRECT_TIDS]))
+                tids = tids[tids < DIRECT_TIDS]
+            seen[tids] = True
+    return np.concatenate((np.flatnonzero(seen), np.unique(np.concatenate(beyond))))
+
+
+def _cause_utids(rows: Mapping[str, Rows], io: Index, resolver: Resolver) -> Index:
+    """Return the utid of each io_cause row, as of the time its io was queued."""
+    causes, ios = rows[IO_CAUSE.name], rows[IO.name]
+    queued = _times(ios[io], "queued_ns") if len(ios) else np.zeros(len(io), np.int64)
+    return resolver.utids(np.ascontiguousarray(causes["tid"]), np.where(io >= 0, queued, 0))
+
+
+def _policy_utids(rows: Rows, ios: Ios, io_ids: IoIds, resolver: Resolver) -> Index:
+    """Return who each decision was about: a task, or the one that submitted the io."""
+    utids = _some_utids(rows["tid"], _times(rows, "ts"), resolver)
+    io = io_ids.positions(rows["io"])
+    of_io = io >= 0
+    utids[of_io] = ios.submitter[io[of_io]]
+    return utids
+
+
+def build_trace(
+    rows: Mapping[str, Rows], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
+) -> Trace:
+    """Turn the records of a spool, by type name, into columns with utids and indexes."""
+    return trace_of(rows, build_tasks(rows[TASK.name], _event_tids(rows), rules), stacks)
+
+
+def trace_of(rows: Mapping[str, Rows], tasks: Tasks, stacks: Mapping[int, Sequence[str]]) -> Trace:
+    """Do the same with a task table that is there already; it must have every tid."""
+    resolver = Resolver(tasks)
+    requests = rows[REQUEST.name]
+    if np.any(requests["ts"][1:] < requests["ts"][:-1]):
+        requests = requests[np.argsort(requests["ts"], kind="stable")]
+    locks = rows[LOCK_WAIT.name]
+    io_ids = IoIds(columns_of(rows[IO.name], lambda part: {"id": part["id"]})["id"])
+    cause_io = io_ids.positions(rows[IO_CAUSE.name]["io"])
+    ios = _ios(rows[IO.name], resolver)
+    return Trace(
+        tasks=tasks,
+        sleeps=_sleeps(rows[SLEEP.name], io_ids, resolver, stacks),
+        ios=ios,
+        requests=_requests(requests, resolver),
+        rows={**rows, REQUEST.name: requests},
+        cause_io=cause_io,
+        utids={
+            **{
+                record.name: resolver.utids(
+                    np.ascontiguousarray(rows[record.name]["tid"]), _times(rows[record.name], ts)
+                )
+                for record, ts in _TASK_OF
+            },
+            IO_CAUSE.name: _cause_utids(rows, cause_io, resolver),
+            POLICY_EVENT.name: _policy_utids(rows[POLICY_EVENT.name], ios, io_ids, resolver),
+            "lock_owner": _some_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
+        },
+    )

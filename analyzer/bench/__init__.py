@@ -1,0 +1,1 @@
+"""Benchmarks of the analyzer: loading, critical paths, export, reading latencies."""

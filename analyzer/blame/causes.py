@@ -1,0 +1,194 @@
+"""Whose data an io carries: a small set of tasks, each with its share of the io.
+
+* ``dirtier``: the io writes pages of a file that these tasks dirtied (``io_cause`` records),
+  whoever submitted it: a flusher, the journal thread, another task's fsync.
+* ``journal``: the journal thread submitted it while committing a transaction, so it carries
+  what the transaction's contributors changed (``journal_handle`` records)::
+
+      jbd2      |-------- commits transaction 7 --------|
+      ios             log Q            log Q                    -> writer 1/4, checkpointer 3/4
+      handles   transaction 7: writer 1, checkpointer 3
+
+* ``submitter``: nothing else is known, so it is the task that queued it.
+
+A flusher opens handles too, to give dirtied pages their blocks. What it contributes to a
+transaction is therefore the dirtiers' of the ios it queued meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.as_of import last_until, ranges
+from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
+from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
+from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
+
+CAUSE_KINDS = ("submitter", "dirtier", "journal")
+SUBMITTER, DIRTIER, JOURNAL = range(len(CAUSE_KINDS))
+
+SUBMIT_DELAY_NS = 10_000_000
+"""A flusher queues an extent's ios soon after the handle that mapped it: within this."""
+
+Shares = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Sets of tasks, the members of one after the other; a set's shares add up to 1."""
+
+    start: Times
+    """First member of each set, and the number of members at the end."""
+    utid: Index
+    share: Shares
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def of_member(self) -> Times:
+        """The set each member is in."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The cause set of each io, and of each journal commit."""
+
+    sets: Sets
+    of_io: Index
+    """Set of each io, -1 where the submitter alone is the cause."""
+    kind: npt.NDArray[np.int8]
+    """Of each io, position in ``CAUSE_KINDS``."""
+    of_commit: Index
+    """Set of each journal_commit row, -1 when no handles of its transaction are known."""
+
+
+def _collect(owner: Times, utid: Index, weight: npt.NDArray[np.float64]) -> tuple[Times, Sets]:
+    """Add up the weights of each (owner, task); return the owners, and their sets in order."""
+    order = np.lexsort((utid, owner))
+    owner, utid, weight = owner[order], utid[order], weight[order]
+    new = np.r_[True, (owner[1:] != owner[:-1]) | (utid[1:] != utid[:-1])][: len(owner)]
+    first = np.flatnonzero(new)
+    weight = np.add.reduceat(weight, first) if len(first) else weight
+    owner, utid = owner[first], utid[first]
+    begins = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]][: len(owner)])
+    size = np.diff(np.r_[begins, len(owner)])
+    total = np.add.reduceat(weight, begins) if len(begins) else weight
+    share = (weight / np.repeat(total, size)).astype(np.float32)
+    return owner[begins], Sets(np.r_[begins, len(owner)].astype(np.int64), utid, share)
+
+
+def _joined(one: Sets, other: Sets) -> Sets:
+    return Sets(
+        np.concatenate((one.start[:-1], other.start + one.start[-1])),
+        np.concatenate((one.utid, other.utid)),
+        np.concatenate((one.share, other.share)),
+    )
+
+
+def _dirtiers(trace: Trace) -> tuple[Times, Sets]:
+    """Return the ios that write dirtied pages of known tasks, and their sets."""
+    rows = trace.rows[IO_CAUSE.name]
+    io = trace.cause_io
+    known = np.flatnonzero((io >= 0) & (rows["n_pages"] > 0))
+    pages = rows["n_pages"][known].astype(np.float64)
+    return _collect(io[known].astype(np.int64), trace.utids[IO_CAUSE.name][known], pages)
+
+
+def _commit_of_handles(trace: Trace) -> Index:
+    """Return the journal_commit row each journal_handle row's transaction ended in, or -1."""
+    handles, commits = trace.rows[JOURNAL_HANDLE.name], trace.rows[JOURNAL_COMMIT.name]
+    # A transaction's number recurs only after 2^32 of them.
+    numbers = commits["transaction"].astype(np.int64)
+    asked = handles["transaction"].astype(np.int64)
+    found = last_until(
+        commits["dev"].astype(np.int64), numbers, handles["dev"].astype(np.int64), asked
+    )
+    exact = np.flatnonzero(found >= 0)
+    exact = exact[numbers[found[exact]] == asked[exact]]
+    result = np.full(len(handles), -1, np.int32)
+    result[exact] = found[exact]
+    return result
+
+
+def _flushed(
+    trace: Trace, handle: npt.NDArray[np.intp], ios: Times, dirtiers: Sets
+) -> tuple[Times, Index, npt.NDArray[np.float64]]:
+    """Return whose pages kernel threads flushed under their handles: (handle, utid, weight)."""
+    rows, utid = trace.rows[JOURNAL_HANDLE.name], trace.utids[JOURNAL_HANDLE.name]
+    order = ios[np.lexsort((trace.ios.queued[ios], trace.ios.submitter[ios]))]
+    position = np.empty(len(order), np.int64)
+    position[:] = np.searchsorted(ios, order)
+    submitter, queued = trace.ios.submitter[order], trace.ios.queued[order]
+    begin = rows["ts"][handle].astype(np.int64) - 1
+    end = rows["end_ns"][handle].astype(np.int64) + SUBMIT_DELAY_NS
+    before = last_until(submitter, queued, utid[handle], begin)
+    until = last_until(submitter, queued, utid[handle], end)
+    # Of a thread without an io before, the first one stands at its own beginning.
+    first = np.where(before >= 0, before + 1, np.searchsorted(submitter, utid[handle]))
+    count = np.where(until >= 0, np.maximum(until + 1 - first, 0), 0)
+    owner, at = ranges(first, count)
+    chosen = position[at]
+    member_owner, member = ranges(dirtiers.start[chosen], np.diff(dirtiers.start)[chosen])
+    weight = dirtiers.share[member].astype(np.float64) / count[owner[member_owner]]
+    return owner[member_owner], dirtiers.utid[member], weight
+
+
+def _contributors(trace: Trace, ios: Times, dirtiers: Sets) -> tuple[Times, Sets]:
+    """Return the commits whose transactions' handles are known, and whose those are."""
+    commit, utid = _commit_of_handles(trace), trace.utids[JOURNAL_HANDLE.name]
+    handle = np.flatnonzero(commit >= 0)
+    n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"][handle].astype(np.float64)
+    helper = trace.tasks.role[utid[handle]] == ROLE_CODE[KERNEL]
+    by_helper = np.flatnonzero(helper)
+    at, behind, weight = _flushed(trace, handle[by_helper], ios, dirtiers)
+    explained = np.zeros(len(handle), bool)
+    explained[by_helper[at]] = True
+    own = np.flatnonzero(~explained)
+    owner = np.concatenate((commit[handle[own]], commit[handle[by_helper[at]]]))
+    return _collect(
+        owner.astype(np.int64),
+        np.concatenate((utid[handle[own]], behind)),
+        np.concatenate((n_handles[own], weight * n_handles[by_helper[at]])),
+    )
+
+
+def commit_at(trace: Trace, utid: Index, times: Times) -> Index:
+    """Return the journal_commit row that thread ``utid`` was busy with at each time, or -1."""
+    rows = trace.rows[JOURNAL_COMMIT.name]
+    begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
+    found = last_until(trace.utids[JOURNAL_COMMIT.name], begin, utid, times)
+    over = np.zeros(len(found), bool)
+    some = np.flatnonzero(found >= 0)
+    over[some] = (end[found[some]] != 0) & (end[found[some]] <= times[some])
+    return np.where(over, -1, found).astype(np.int32)
+
+
+def _journal_ios(trace: Trace, ios: Ios, of_commit: Index) -> tuple[Times, Index]:
+    """Return the ios queued by journal threads during commits, and the sets of those."""
+    journal = np.zeros(len(trace.tasks) + 1, bool)
+    journal[trace.utids[JOURNAL_COMMIT.name]] = True
+    journal[-1] = False  # where an unknown submitter (-1) looks
+    chosen = np.flatnonzero(journal[ios.submitter])
+    commit = commit_at(trace, ios.submitter[chosen], ios.queued[chosen])
+    found = np.flatnonzero(commit >= 0)
+    found = found[of_commit[commit[found]] >= 0]
+    return chosen[found], of_commit[commit[found]]
+
+
+def io_causes(trace: Trace) -> Causes:
+    """Return the cause sets of all ios and commits of a recording."""
+    ios, dirtiers = _dirtiers(trace)
+    commits, contributors = _contributors(trace, ios, dirtiers)
+    of_commit = np.full(len(trace.rows[JOURNAL_COMMIT.name]), -1, np.int32)
+    of_commit[commits] = np.arange(len(commits)) + len(dirtiers)
+    of_io = np.full(len(trace.ios), -1, np.int32)
+    kind = np.full(len(trace.ios), SUBMITTER, np.int8)
+    log, log_set = _journal_ios(trace, trace.ios, of_commit)
+    of_io[log], kind[log] = log_set, JOURNAL
+    of_io[ios], kind[ios] = np.arange(len(ios)), DIRTIER
+    return Causes(_joined(dirtiers, contributors), of_io, kind, of_commit)

@@ -1,0 +1,150 @@
+"""Chains as text: the edges from a request down to what it waited for.
+
+    fsync → journal_commit (jbd2/nullb1-8) → page_writeback → io by checkpointer
+
+Chains are told once per distinct shape, however many edges have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.as_of import group_codes
+from rcp.analyzer.arrays.reasons import CODE, REASONS
+from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.blame.candidates import KIND, KINDS, Found, Rows
+from rcp.analyzer.paths.segments import Edges
+
+ARROW = " → "
+
+# A digit run, but not the 2 of "jbd2".
+_NUMBER = re.compile(r"(?<!\bjbd)\d+")
+
+
+def syscall_name(nr: int, names: Mapping[int, str]) -> str:
+    """Return the name of a syscall, its number when the recording does not name it."""
+    return names.get(nr, f"syscall_{nr}")
+
+
+def generic_name(comm: str) -> str:
+    """Return a thread name without the numbers that differ between alike threads."""
+    return _NUMBER.sub("*", comm)
+
+
+def _step(reason: int, is_io: bool, comm: str | None) -> str:
+    who = comm or "?"
+    return f"{REASONS[reason]}{ARROW}io by {who}" if is_io else f"{REASONS[reason]} ({who})"
+
+
+class Chains:
+    """The shape of every edge's chain, as a number with a text."""
+
+    def __init__(
+        self, edges: Edges, request_nr: Times, comms: Sequence[str], names: Mapping[int, str]
+    ) -> None:
+        """Number the chains of all edges, level by level (``request_nr``: by request)."""
+        labels = sorted(set(comms))
+        code = {label: position for position, label in enumerate(labels)}
+        # Threads with one name share a shape; -1 (unknown) takes the last place.
+        of_utid = np.array([*(code[comm] for comm in comms), len(labels)], np.int64)
+        numbers, root = np.unique(request_nr, return_inverse=True)
+        self.text = [syscall_name(int(nr), names) for nr in numbers]
+        self.root = root.astype(np.int32)
+        """Shape of each request alone."""
+        self.of_edge = np.zeros(len(edges), np.int32)
+        for depth in range(int(edges.depth.max(initial=-1)) + 1):
+            at = np.flatnonzero(edges.depth == depth)
+            parent = self.root[edges.request[at]] if depth == 0 else self.of_edge[edges.parent[at]]
+            step = (edges.reason[at] * np.int64(2) + (edges.io[at] >= 0)) * (len(labels) + 1)
+            step += of_utid[edges.waker[at]]
+            n_steps = 2 * len(REASONS) * (len(labels) + 1)
+            shapes, inverse = np.unique(parent * np.int64(n_steps) + step, return_inverse=True)
+            self.of_edge[at] = len(self.text) + inverse
+            self.text += [self._tell(int(shape), n_steps, labels) for shape in shapes]
+
+    def _tell(self, shape: int, n_steps: int, labels: Sequence[str]) -> str:
+        parent, step = divmod(shape, n_steps)
+        kind, label = divmod(step, len(labels) + 1)
+        reason, is_io = divmod(kind, 2)
+        comm = labels[label] if label < len(labels) else None
+        return self.text[parent] + ARROW + _step(reason, bool(is_io), comm)
+
+    def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Index:
+        """Return the shape at each (request, edge), edge -1 being the request itself."""
+        shapes: Index = self.root[request]
+        if len(self.of_edge):
+            shapes = np.where(edge >= 0, self.of_edge[edge], shapes)
+        return shapes
+
+
+# How a culprit that is not on the chain is told, by kind of inversion.
+_BESIDE = {
+    "admission_slot": "admission_slot behind",
+    "admission_tag": "admission_tag behind",
+    "dirty_throttle": "dirty_throttle behind",
+    "queue": "queue behind",
+    "device": "device shared with",
+    "flush": "flush behind",
+    "cpu": "runqueue behind",
+}
+_PLACES = ("admission_slot", "admission_tag", "dirty_throttle")
+
+
+class ChainTexts:
+    """Chains of inversions: an edge's chain, and who was beside it or behind a helper."""
+
+    def __init__(self, chains: Chains, comms: Sequence[str], edges: Edges) -> None:
+        """Tell the chains of ``edges``; ``comms`` by utid."""
+        self._chains, self._comms, self._edges = chains, comms, edges
+
+    def depth(self, told: Index) -> npt.NDArray[np.int8]:
+        """Return how many edges the chain to each edge has, itself included."""
+        depth = np.zeros(len(told), np.int8)
+        some = told >= 0
+        depth[some] = self._edges.depth[told[some]] + 1
+        return depth
+
+    def of(self, found: Found, rows: Rows, shape: Index, request: Index) -> tuple[list[str], Index]:
+        """Return the distinct chains, and which one each of ``rows`` has.
+
+        ``shape`` and ``request`` are of those rows; ``shape`` is that of the told edge.
+        """
+        kind, told, head = found.kind[rows], found.told[rows], found.head[rows]
+        beside = np.isin(kind, [KIND[name] for name in _BESIDE])
+        # A wait for a place is itself the last step: the io that ended it does not matter.
+        at_edge = np.isin(kind, [KIND[name] for name in _PLACES])
+        if len(self._edges):
+            at_edge &= np.isin(self._edges.reason[head], [CODE[name] for name in _PLACES])
+            parent = np.where(at_edge, self._edges.parent[told], told).astype(np.int32)
+            shape = np.where(at_edge, self._chains.of(request, parent), shape)
+            named = np.where(head >= 0, self._edges.waker[head], -1) == found.culprit[rows]
+        else:
+            named = np.zeros(len(rows), bool)
+        silent = ~beside & named
+        columns = (
+            shape,
+            np.where(beside, kind, -1),
+            np.where(silent, -1, found.culprit[rows]),
+        )
+        # Rows of one chain and one culprit tell the same.
+        inverse = group_codes(*columns)
+        _, example = np.unique(inverse, return_index=True)
+        texts = [
+            self._tell(*map(int, row)) for row in zip(*(c[example] for c in columns), strict=True)
+        ]
+        labels = sorted(set(texts))
+        code = {text: position for position, text in enumerate(labels)}
+        of_distinct = np.array([code[text] for text in texts], np.int32)
+        return labels, of_distinct[inverse] if texts else np.empty(0, np.int32)
+
+    def _tell(self, shape: int, kind: int, culprit: int) -> str:
+        text = self._chains.text[shape]
+        if culprit < 0:
+            return text
+        if kind < 0:
+            return f"{text} for {self._comms[culprit]}"
+        return f"{text}{ARROW}{_BESIDE[KINDS[kind]]} {self._comms[culprit]}"

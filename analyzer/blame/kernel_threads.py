@@ -1,0 +1,71 @@
+"""Kernel threads on critical paths, and whose work they were doing there.
+
+The journal thread works for the tasks whose handles are in the transaction it commits. A
+flusher works for those who dirtied the pages of the io it queues next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rcp.analyzer.arrays.as_of import first_from
+from rcp.analyzer.arrays.reasons import EXCLUSIVE, REASONS
+from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.candidates import KIND, Found, Rows, found_rows
+from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS, Shares, commit_at
+from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
+from rcp.analyzer.paths.critical_path import CPU, RUNQUEUE
+from rcp.analyzer.paths.segments import Paths
+from rcp.probes.contract.events import JOURNAL_COMMIT
+
+FLUSHER_CONFIDENCE = 0.5
+"""That a flusher was busy with the io it queued next is a guess."""
+
+EXCLUSIVE_REASON = np.array([code in EXCLUSIVE for code in range(len(REASONS))])
+
+
+def _committing(
+    trace: Trace, paths: Paths, chosen: Rows, blame: Blame
+) -> tuple[Rows, Index, Shares]:
+    """Return which segments are a journal thread's in a commit, for whom, with what share."""
+    journal = np.zeros(len(trace.tasks), bool)
+    journal[trace.utids[JOURNAL_COMMIT.name]] = True
+    of = chosen[journal[paths.segments.utid[chosen]]]
+    commit = commit_at(trace, paths.segments.utid[of], paths.segments.ts[of])
+    of, commit = of[commit >= 0], commit[commit >= 0]
+    return of, blame.commit.utid[commit], blame.commit.share[commit]
+
+
+def _flushing(trace: Trace, paths: Paths, chosen: Rows, blame: Blame) -> tuple[Rows, Index, Shares]:
+    """Return which segments are followed by the thread's queueing an io, for whom, what share."""
+    segments, ios = paths.segments, trace.ios
+    following = first_from(ios.submitter, ios.queued, segments.utid[chosen], segments.ts[chosen])
+    chosen, following = chosen[following >= 0], following[following >= 0]
+    end = segments.ts[chosen] + segments.dur[chosen]
+    soon = ios.queued[following] < end + SUBMIT_DELAY_NS
+    chosen, following = chosen[soon], following[soon]
+    share = blame.io.share[following] * np.float32(FLUSHER_CONFIDENCE)
+    share[blame.io.share[following] < MOSTLY] = 0
+    return chosen, blame.io.utid[following], share
+
+
+def on_behalf(
+    trace: Trace, paths: Paths, chosen: Rows, pid: Times, suspects: Suspects, blame: Blame
+) -> Found:
+    """Return those of the segments in which a kernel thread mostly did suspects' work."""
+    segments, edges = paths.segments, paths.edges
+    busy = (segments.kind[chosen] == CPU) | (segments.kind[chosen] == RUNQUEUE)
+    chosen = chosen[busy & (segments.utid[chosen] >= 0)]
+    chosen = chosen[suspects.kernel[segments.utid[chosen]]]
+    log, log_culprit, log_share = _committing(trace, paths, chosen, blame)
+    log_share = np.where(log_share < MOSTLY, np.float32(0), log_share)
+    rest = np.setdiff1d(chosen, log, assume_unique=True)
+    flush, flush_culprit, flush_share = _flushing(trace, paths, rest, blame)
+    of = np.concatenate((log, flush))
+    culprit = np.concatenate((log_culprit, flush_culprit))
+    share = np.concatenate((log_share, flush_share))
+    accused = suspects.accused(culprit, pid[segments.request[of]]) & (share > 0)
+    of, culprit, share = of[accused], culprit[accused], share[accused]
+    edge = segments.edge[of]
+    kind = np.where(EXCLUSIVE_REASON[edges.reason[edge]], KIND["lock"], KIND["condition"])
+    return found_rows(of, kind, culprit, segments.dur[of], edge, edge, share)

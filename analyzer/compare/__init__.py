@@ -1,0 +1,1 @@
+"""``rcp-trace diff``: two recordings side by side."""

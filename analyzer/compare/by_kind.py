@@ -1,0 +1,96 @@
+"""What one recording has of each kind of request: how many, how long, and behind what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
+
+QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
+
+Key = tuple[str, str]
+"""Name and role of a kind of request."""
+
+
+class Side(NamedTuple):
+    """One recording."""
+
+    name: str
+    dur_ns: int
+    """From its first event to its last one."""
+    recorded_share: float
+    """Part of sleeps and ios that was not lost."""
+
+
+class Load(NamedTuple):
+    """How many requests of one kind a recording has, and their time."""
+
+    n: int
+    per_s: float
+    total_ns: int
+    max_ns: int
+
+
+class Found(NamedTuple):
+    """Counts and ns of one cause on one side."""
+
+    n: int
+    dur_ns: int
+
+
+class Measured(NamedTuple):
+    """One kind of request in one recording, with causes by reason, culprit or pattern."""
+
+    load: Load
+    quantiles_ns: list[int]
+    """At QUANTILES."""
+    reasons: Mapping[str, Found]
+    culprits: Mapping[str, Found]
+    patterns: Mapping[str, Found]
+    behind_ns: Mapping[str, int]
+    """What inversions took, by role of the culprits."""
+
+
+_REASONS = "SELECT name, role, reason, n, dur FROM wait_by_kind"
+_BEHIND = "SELECT name, role, culprit_role, sum(dur)::BIGINT FROM pattern_by_kind GROUP BY ALL"
+
+
+class Recording:
+    """What is asked of one recording, by kind of request."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        facts = dict(store.query("SELECT key, value FROM meta"))
+        dur_ns = int(facts.get("last_event_ns", 0)) - int(facts.get("first_event_ns", 0))
+        self.side = Side(name, dur_ns, float(facts.get("recorded_share", 1)))
+        self.loads: dict[Key, Load] = {}
+        self.quantiles: dict[Key, list[int]] = {}
+        seconds = max(dur_ns, 1) / 1e9
+        for request, role, n, total, worst, quantiles in store.query(query("by_kind/latencies")):
+            self.loads[request, role] = Load(n, n / seconds, total, worst)
+            self.quantiles[request, role] = quantiles
+        self.reasons = _by_kind(store, _REASONS)
+        self.culprits = _by_kind(store, query("by_kind/culprits"))
+        self.patterns = _by_kind(store, query("by_kind/patterns"))
+        self.behind: dict[Key, dict[str, int]] = {}
+        for request, role, culprit_role, dur in store.query(_BEHIND):
+            self.behind.setdefault((request, role), {})[culprit_role] = dur
+
+    def of(self, key: Key) -> Measured:
+        """Return one kind of request."""
+        return Measured(
+            load=self.loads[key],
+            quantiles_ns=self.quantiles[key],
+            reasons=self.reasons.get(key, {}),
+            culprits=self.culprits.get(key, {}),
+            patterns=self.patterns.get(key, {}),
+            behind_ns=self.behind.get(key, {}),
+        )
+
+
+def _by_kind(store: Store, sql: str) -> dict[Key, dict[str, Found]]:
+    found: dict[Key, dict[str, Found]] = {}
+    for name, role, what, n, dur in store.query(sql):
+        found.setdefault((name, role), {})[what] = Found(n, dur)
+    return found

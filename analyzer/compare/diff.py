@@ -1,0 +1,197 @@
+"""What changed between two recordings, for each kind of request both have.
+
+Recordings differ in length and load, so nothing is compared in absolute terms: times are per
+finished request of the kind, counts per 1000 of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rcp.analyzer.compare.by_kind import QUANTILES, Found, Key, Load, Measured, Recording, Side
+from rcp.analyzer.db.store import Store
+
+BACKGROUND = "background"
+
+TAIL_MIN = 10
+"""Requests that must lie above a quantile in both recordings for it to be compared: with fewer,
+one request more or less moves it to another one's latency."""
+
+_NOTHING = Found(0, 0)
+
+
+class DiffError(Exception):
+    """Two recordings cannot be compared; the message says why."""
+
+
+class Quantile(NamedTuple):
+    """One quantile of the latency in both."""
+
+    name: str
+    a_ns: int
+    b_ns: int
+    ratio: float | None
+    """b over a; None when it is not compared."""
+    why_not: str
+    """Why it is not compared, "" when it is."""
+
+
+class Change(NamedTuple):
+    """Time of one cause, per request, in both."""
+
+    what: str
+    """Reason, culprit or pattern."""
+    a_ns: float
+    b_ns: float
+    delta_ns: float
+    a_per_1000: float
+    """Times (reasons), or requests held up (the others), per 1000 requests."""
+    b_per_1000: float
+    a_per_s: float
+    b_per_s: float
+    status: str
+    """``new``, ``gone``, ``more``, ``less`` or ``same``."""
+
+
+class Kind(NamedTuple):
+    """Everything about one kind of request."""
+
+    name: str
+    role: str
+    a: Load
+    b: Load
+    quantiles: list[Quantile]
+    behind: str
+    """Whose work ``a_behind`` and ``b_behind`` count."""
+    a_behind: float
+    """Part of the requests' time that inversions took, 0 to 1."""
+    b_behind: float
+    reasons: list[Change]
+    culprits: list[Change]
+    patterns: list[Change]
+
+
+class Diff(NamedTuple):
+    """Everything a comparison shows."""
+
+    a: Side
+    b: Side
+    kinds: list[Kind]
+    only_in_a: list[str]
+    """Kinds of request the other recording lacks."""
+    only_in_b: list[str]
+
+
+def _quantiles(a: Measured, b: Measured) -> list[Quantile]:
+    fewest = min(a.load.n, b.load.n)
+    found = []
+    for at, (name, quantile) in enumerate(QUANTILES):
+        a_ns, b_ns = a.quantiles_ns[at], b.quantiles_ns[at]
+        needed = round(TAIL_MIN / (1 - quantile))
+        why_not = f"needs {needed} requests" if fewest < needed else ""
+        ratio = b_ns / a_ns if a_ns and not why_not else None
+        found.append(Quantile(name, a_ns, b_ns, ratio, why_not))
+    return found
+
+
+def _status(a: Found, b: Found, delta_ns: float) -> str:
+    if not a.n or not b.n:
+        return "gone" if a.n else "new"
+    if delta_ns == 0:
+        return "same"
+    return "more" if delta_ns > 0 else "less"
+
+
+def changes(
+    a: Mapping[str, Found], b: Mapping[str, Found], loads: tuple[Load, Load]
+) -> list[Change]:
+    """Return what is in either, the greatest change of time per request first."""
+    a_load, b_load = loads
+    found = []
+    for what in {**a, **b}:
+        of_a, of_b = a.get(what, _NOTHING), b.get(what, _NOTHING)
+        a_ns, b_ns = of_a.dur_ns / a_load.n, of_b.dur_ns / b_load.n
+        found.append(
+            Change(
+                what=what,
+                a_ns=a_ns,
+                b_ns=b_ns,
+                delta_ns=b_ns - a_ns,
+                a_per_1000=of_a.n * 1000 / a_load.n,
+                b_per_1000=of_b.n * 1000 / b_load.n,
+                a_per_s=of_a.n * a_load.per_s / a_load.n,
+                b_per_s=of_b.n * b_load.per_s / b_load.n,
+                status=_status(of_a, of_b, b_ns - a_ns),
+            )
+        )
+    return sorted(found, key=lambda change: (-abs(change.delta_ns), -change.a_ns, change.what))
+
+
+def between(name: str, role: str, a: Measured, b: Measured) -> Kind:
+    """Compare requests called ``name`` of two recordings, each of which has some."""
+    loads = (a.load, b.load)
+    # Where no rule says what is background, every culprit counts.
+    has_roles = BACKGROUND in a.behind_ns or BACKGROUND in b.behind_ns
+    only_background = has_roles or not (a.behind_ns or b.behind_ns)
+
+    def share(of: Measured) -> float:
+        by_role = of.behind_ns
+        ns = by_role.get(BACKGROUND, 0) if only_background else sum(by_role.values())
+        return ns / of.load.total_ns if of.load.total_ns else 0.0
+
+    return Kind(
+        name=name,
+        role=role,
+        a=a.load,
+        b=b.load,
+        quantiles=_quantiles(a, b),
+        behind="background" if only_background else "other work",
+        a_behind=share(a),
+        b_behind=share(b),
+        reasons=changes(a.reasons, b.reasons, loads),
+        culprits=changes(a.culprits, b.culprits, loads),
+        patterns=changes(a.patterns, b.patterns, loads),
+    )
+
+
+def _told(keys: Sequence[Key]) -> list[str]:
+    return [f"{name} ({role})" for name, role in sorted(keys)]
+
+
+def _check(a: Recording, b: Recording) -> None:
+    if a.loads.keys() & b.loads.keys():
+        return
+
+    def has(recording: Recording) -> str:
+        kinds = ", ".join(_told(list(recording.loads))) or "no finished request"
+        return f"{recording.side.name} has {kinds}"
+
+    raise DiffError(
+        f"there is nothing to compare, no kind of request is in both: {has(a)}; {has(b)}."
+    )
+
+
+def compare(a_store: Store, b_store: Store, names: tuple[str, str] = ("A", "B")) -> Diff:
+    """Compare two recordings, called ``names``: foreground kinds first, then by time.
+
+    Raises DiffError when they have no kind of request in common.
+    """
+    a, b = Recording(a_store, names[0]), Recording(b_store, names[1])
+    _check(a, b)
+    common = a.loads.keys() & b.loads.keys()
+    ordered = sorted(
+        common,
+        key=lambda key: (
+            key[1] != "foreground",
+            -(a.loads[key].total_ns + b.loads[key].total_ns),
+            key,
+        ),
+    )
+    return Diff(
+        a=a.side,
+        b=b.side,
+        kinds=[between(*key, a.of(key), b.of(key)) for key in ordered],
+        only_in_a=_told(list(a.loads.keys() - common)),
+        only_in_b=_told(list(b.loads.keys() - common)),
+    )

@@ -1,0 +1,207 @@
+"""A comparison as text, JSON or CSV. Pure: a Diff in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rcp.analyzer.compare.diff import TAIL_MIN, Change, Diff, Kind, Quantile
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, signed, table, wrapped
+
+_ROWS_MAX = 12
+"""Changes of one sort in the text; the rest change little, and JSON and CSV have them."""
+
+NOTABLE_SHARE = 0.01
+"""Part of a request's mean time a change must make up to be named in the verdict."""
+
+
+def _both(a: str, b: str) -> str:
+    return f"{a} in both" if a == b else f"{a} → {b}"
+
+
+def _headline(kind: Kind) -> str:
+    compared = {quantile.name: quantile for quantile in kind.quantiles if not quantile.why_not}
+    best = compared.get("p99") or compared.get("p50")
+    if best is None:
+        return f"too few {kind.name} requests to compare quantiles: {kind.a.n} and {kind.b.n}"
+    return f"{kind.name} {best.name} {_both(duration(best.a_ns), duration(best.b_ns))}"
+
+
+def _whole_percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _causes(kind: Kind) -> Iterator[str]:
+    """Yield what came, went, or changed most."""
+    mean_ns = max(kind.a.total_ns / kind.a.n, kind.b.total_ns / kind.b.n, 1)
+    notable = [c for c in kind.culprits if abs(c.delta_ns) >= NOTABLE_SHARE * mean_ns]
+    for status in ("gone", "new"):
+        names = [change.what for change in notable if change.status == status]
+        if names:
+            yield f"{status}: {', '.join(names[:2])}"
+    if notable and not any(change.status in ("gone", "new") for change in notable):
+        yield f"{notable[0].status}: {notable[0].what}"
+    if not notable:
+        yield "no culprit changed"
+
+
+def _share_behind(kind: Kind) -> str:
+    a, b = _whole_percent(kind.a_behind), _whole_percent(kind.b_behind)
+    where = f"of its time behind {kind.behind}"
+    return f"{a} {where} in both" if a == b else f"{a} → {b} {where}"
+
+
+def verdict(diff: Diff) -> str:
+    """Return the answer in one sentence, about the first kind of request."""
+    kind = diff.kinds[0]
+    return "; ".join([_headline(kind), _share_behind(kind), *_causes(kind)]) + "."
+
+
+def _ratio(quantile: Quantile) -> str:
+    if quantile.why_not:
+        return quantile.why_not
+    return "-" if quantile.ratio is None else f"×{quantile.ratio:.2f}"
+
+
+def _latencies(kind: Kind) -> list[str]:
+    rows = [
+        ("requests", str(kind.a.n), str(kind.b.n), ""),
+        ("per second", f"{kind.a.per_s:.1f}", f"{kind.b.per_s:.1f}", ""),
+        *((q.name, duration(q.a_ns), duration(q.b_ns), _ratio(q)) for q in kind.quantiles),
+        ("max", duration(kind.a.max_ns), duration(kind.b.max_ns), ""),
+        (f"behind {kind.behind}", percent(kind.a_behind), percent(kind.b_behind), ""),
+    ]
+    return table(("latency", "A", "B", "B/A"), rows)
+
+
+def _numbers(change: Change) -> tuple[str, ...]:
+    return (
+        *map(duration, (change.a_ns, change.b_ns)),
+        signed(change.delta_ns),
+        _count(change.a_per_1000),
+        _count(change.b_per_1000),
+    )
+
+
+def _count(count: float) -> str:
+    return f"{count:.3g}" if count < 100 else f"{count:.0f}"
+
+
+_COLUMNS = ("A", "B", "change", "A/1000", "B/1000")
+
+
+def _changes(title: str, changes: Sequence[Change]) -> Iterator[str]:
+    yield ""
+    shown = changes[:_ROWS_MAX]
+    rows = [(change.what, change.status, *_numbers(change)) for change in shown]
+    yield from table((title, "", *_COLUMNS), rows, left=2) if rows else [f"{title}: none"]
+    yield from _rest(changes)
+
+
+def _rest(changes: Sequence[Change]) -> Iterator[str]:
+    rest = changes[_ROWS_MAX:]
+    if rest:
+        yield f"… {len(rest)} more, {signed(sum(change.delta_ns for change in rest))} in all"
+
+
+def _patterns(patterns: Sequence[Change]) -> Iterator[str]:
+    if not patterns:
+        return
+    yield ""
+    yield "patterns, time per request, by change"
+    for change in patterns[:_ROWS_MAX]:
+        a, b, delta, a_per_1000, b_per_1000 = _numbers(change)
+        yield (
+            f"  {change.status:<5} {delta}: {a} → {b}, "
+            f"{a_per_1000} → {b_per_1000} of 1000 requests held up"
+        )
+        yield from wrapped(change.what, WIDTH - 4, " " * 8, " " * 10)
+    yield from (f"  {line}" for line in _rest(patterns))
+
+
+def _kind(kind: Kind) -> Iterator[str]:
+    yield ""
+    yield f"{kind.name} ({kind.role})"
+    lines = [
+        *_latencies(kind),
+        *_changes("time per request", kind.reasons),
+        *_changes("held up per request", kind.culprits),
+        *_patterns(kind.patterns),
+    ]
+    yield from (f"  {line}".rstrip() for line in lines)
+
+
+def _sides(diff: Diff) -> Iterator[str]:
+    for letter, side in (("A", diff.a), ("B", diff.b)):
+        lost = ""
+        if side.recorded_share < 1:
+            lost = f", {percent(1 - side.recorded_share)} of its sleeps and ios were lost"
+        yield f"{letter}  {side.name}: {duration(side.dur_ns)}{lost}"
+    for letter, kinds in (("A", diff.only_in_a), ("B", diff.only_in_b)):
+        if kinds:
+            yield from wrapped(f"only in {letter}: {', '.join(kinds)}", WIDTH - 1)
+
+
+def diff_text(diff: Diff) -> str:
+    """Return a comparison as text, under 100 columns; its first line is the answer."""
+    lines = [*wrapped(verdict(diff), WIDTH - 1), "", *_sides(diff)]
+    for kind in diff.kinds:
+        lines += _kind(kind)
+    lines += [
+        "",
+        "A/1000, B/1000: per 1000 requests, times (reasons) or requests held up (culprits)",
+    ]
+    if any(quantile.why_not for kind in diff.kinds for quantile in kind.quantiles):
+        lines.append(f"a quantile is compared where {TAIL_MIN} requests of each lie above it")
+    return "\n".join(lines) + "\n"
+
+
+def diff_json(diff: Diff) -> str:
+    """Return a comparison as JSON: NamedTuples are objects."""
+    return as_json(
+        {
+            "verdict": verdict(diff),
+            "a": diff.a._asdict(),
+            "b": diff.b._asdict(),
+            "kinds": [_kind_object(kind) for kind in diff.kinds],
+            "only_in_a": diff.only_in_a,
+            "only_in_b": diff.only_in_b,
+        }
+    )
+
+
+def _kind_object(kind: Kind) -> dict[str, object]:
+    return {
+        **kind._asdict(),
+        "a": kind.a._asdict(),
+        "b": kind.b._asdict(),
+        "quantiles": [quantile._asdict() for quantile in kind.quantiles],
+        **{
+            name: [change._asdict() for change in changes] for name, changes in _lists(kind).items()
+        },
+    }
+
+
+def _lists(kind: Kind) -> dict[str, list[Change]]:
+    return {"reasons": kind.reasons, "culprits": kind.culprits, "patterns": kind.patterns}
+
+
+def diff_csv(diff: Diff) -> str:
+    """Return a comparison's tables as CSV blocks, each after a line ``# name``."""
+    columns = ("name", "role")
+    blocks: dict[str, tuple[Sequence[str], Sequence[Sequence[object]]]] = {
+        "quantiles": (
+            (*columns, *Quantile._fields),
+            [(kind.name, kind.role, *row) for kind in diff.kinds for row in kind.quantiles],
+        )
+    }
+    for block in ("reasons", "culprits", "patterns"):
+        rows = [(kind.name, kind.role, *row) for kind in diff.kinds for row in _lists(kind)[block]]
+        blocks[block] = ((*columns, *Change._fields), rows)
+    return "\n".join(f"# {name}\n{as_csv(*block)}" for name, block in blocks.items())
+
+
+def diff_as(kind: str, diff: Diff) -> str:
+    """Return a comparison as ``text``, ``json`` or ``csv``."""
+    if kind == "json":
+        return diff_json(diff)
+    return diff_csv(diff) if kind == "csv" else diff_text(diff)

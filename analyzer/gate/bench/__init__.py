@@ -1,0 +1,1 @@
+"""How often the gate and its peers are wrong, on simulated runs."""

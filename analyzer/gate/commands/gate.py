@@ -1,0 +1,98 @@
+"""``rcp-trace gate``: whether latencies got worse; the commands, what they read and print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rcp.analyzer.gate.commands.history import history
+from rcp.analyzer.gate.commands.options import judging, telling
+from rcp.analyzer.gate.commands.run import run
+from rcp.analyzer.gate.commands.save import save
+
+_DEFAULT = "check"
+
+
+class GateGroup(click.Group):
+    """``gate CANDIDATE…`` is ``gate check CANDIDATE…``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command in that everybody means."""
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+class _Check(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let ``--baseline`` take all words up to the next option, as a shell's pattern gives."""
+        return super().parse_args(ctx, _spread(args, ("--baseline", "-b")))
+
+
+def _spread(args: Sequence[str], options: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    within = ""
+    for place, word in enumerate(args):
+        if word in options:
+            within = word
+            if place + 1 == len(args):
+                found.append(word)
+            continue
+        if word.startswith("-"):
+            within = ""
+        found += [within, word] if within else [word]
+    return found
+
+
+@click.group(cls=GateGroup, short_help="Say whether latencies got worse, and why.")
+def gate() -> None:
+    """Say whether a candidate's tail is worse than a baseline's, and why.
+
+    `rcp-trace gate CANDIDATE… --baseline BASE…` is `rcp-trace gate check`. Exit status: 0 pass,
+    1 regression or missed SLO, 2 cannot tell, or an error.
+
+    \b
+    Examples:
+      rcp-trace gate run --a './bench main' --b './bench branch' --runs 8
+      rcp-trace gate new-*.log --baseline old-*.log --max-regression p99=5%
+      rcp-trace gate new.duckdb --slo p999=50ms
+      rcp-trace gate save run-*.json -o ci/baseline
+    """
+
+
+@gate.command(cls=_Check, short_help="Compare runs with a baseline (may be left out).")
+@click.argument("candidate", nargs=-1)
+@click.option(
+    "-b",
+    "--baseline",
+    multiple=True,
+    metavar="BASE…",
+    help="Runs to compare with, or a folder of `gate save`, of which the last save counts.",
+)
+@click.option("--allow-different-hosts", is_flag=True, help="Compare runs of unlike machines.")
+@click.option("--here", is_flag=True, help="Files that do not say where: measured on this machine.")
+@judging
+@telling
+@click.option("--picture", type=click.Path(path_type=Path), help="SVG of both tails to write.")
+def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **asked: Any) -> None:
+    """Compare runs with a baseline: every file is one run.
+
+    Inputs: recordings, fio's JSON and latency logs, pgbench logs, HdrHistogram logs, columns of
+    CSV or Parquet (FILE:column), lines of latencies.
+
+    \b
+    Examples:
+      rcp-trace gate new-*.log --baseline old-*.log
+      rcp-trace gate new.json --baseline ci/baseline --slo p999=50ms --format junit -o gate.xml
+    """
+    from rcp.analyzer.gate.commands import common
+
+    common.check(candidate, baseline, asked)
+
+
+gate.add_command(run)
+gate.add_command(save)
+gate.add_command(history)

@@ -1,0 +1,1 @@
+"""A judgement as text, JUnit, GitHub annotations, pictures. Pure."""

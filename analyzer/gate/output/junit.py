@@ -1,0 +1,56 @@
+"""A judgement as JUnit XML, as Jenkins, GitLab, GitHub's reporters and Azure read it.
+
+A regression or a missed SLO is a failure; what cannot be told is an error, which is no pass.
+"""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from rcp.analyzer.gate.judgement import Bounded, Judgement, Tested, Verdict
+from rcp.analyzer.gate.output.render import headline, text
+
+SUITE = "rcp-trace gate"
+
+_FAILURES = (Verdict.REGRESSION, Verdict.MISSED)
+
+
+def _cases(judgement: Judgement) -> list[tuple[str, str, Verdict, str]]:
+    """Return class, name, verdict and message of each question."""
+    if judgement.refused:
+        return [("verdict", "may be given", Verdict.INCONCLUSIVE, judgement.refused)]
+    return [
+        *(("regression", one.name, one.verdict, _message(one)) for one in judgement.tested),
+        *(("slo", one.name, one.verdict, _message(one)) for one in judgement.bounded),
+    ]
+
+
+def _message(one: Tested | Bounded) -> str:
+    return f"{one.name}: {one.why}"
+
+
+def junit(judgement: Judgement) -> str:
+    """Return the XML, with the whole text in the system-out."""
+    cases = _cases(judgement)
+    n_failures = sum(verdict in _FAILURES for *_, verdict, _ in cases)
+    n_errors = sum(verdict == Verdict.INCONCLUSIVE for *_, verdict, _ in cases)
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(n_failures),
+        "errors": str(n_errors),
+        "time": "0",
+    }
+    root = Element("testsuites", {"name": SUITE, **counts})
+    suite = SubElement(root, "testsuite", {"name": SUITE, **counts, "skipped": "0"})
+    for group, name, verdict, message in cases:
+        case = SubElement(
+            suite, "testcase", {"classname": f"gate.{group}", "name": name, "time": "0"}
+        )
+        if verdict in _FAILURES:
+            fault = SubElement(case, "failure", {"message": message, "type": str(verdict)})
+            fault.text = headline(judgement)
+        elif verdict == Verdict.INCONCLUSIVE:
+            SubElement(case, "error", {"message": message, "type": str(verdict)})
+    SubElement(suite, "system-out").text = text(judgement)
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, "unicode") + "\n"

@@ -1,0 +1,1 @@
+"""From a spool to a store: arrays, critical paths, verdicts, tables."""

@@ -1,0 +1,226 @@
+"""Loading: a spool becomes a store, with critical paths and inversions computed on the way.
+
+A store appears under its name only when it is complete, and the spool is never touched, so a
+load that fails (a full disk, a signal) loses nothing and can be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.chunked import reuse_memory
+from rcp.analyzer.arrays.roles import RoleError, RoleRule, cmdlines_at_exit, parse_rules
+from rcp.analyzer.arrays.trace import Trace, build_trace
+from rcp.analyzer.blame.causes import io_causes
+from rcp.analyzer.blame.inversions import Inversions, find_inversions
+from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
+from rcp.analyzer.loading import records, verdicts, who_and_where
+from rcp.analyzer.paths.critical_path import critical_paths
+from rcp.analyzer.paths.segments import Paths
+from rcp.probes.contract.events import CMDLINE, RECORDS, SOCKET_REQUEST_NR
+from rcp.probes.contract.spool import Spool, open_spool
+
+_NAMES_OF_REQUESTS = ("request_syscalls", "request_points")
+
+
+def request_names(meta: Mapping[str, Any]) -> dict[int, str]:
+    """Return the names of the recorded kinds of request by ``request.nr``."""
+    names = {SOCKET_REQUEST_NR: "socket"}
+    for key in _NAMES_OF_REQUESTS:
+        names |= {int(number): str(name) for number, name in meta.get(key, {}).items()}
+    return names
+
+
+def _check(spool: Spool) -> None:
+    """Raise StoreError when ``meta.json`` or ``counters.json`` is not of the expected shape."""
+    shapes = {
+        "roles": list,
+        "request_syscalls": dict,
+        "request_points": dict,
+        "devices": dict,
+        "host": dict,
+        "clock": dict,
+        "cmdlines": dict,
+    }
+    for key, shape in shapes.items():
+        if not isinstance(spool.meta.get(key, shape()), shape):
+            raise StoreError(
+                f"{spool.path / 'meta.json'} is damaged: {key!r} is no {shape.__name__}."
+            )
+    for key in (*_NAMES_OF_REQUESTS, "devices", "cmdlines"):
+        if not all(number.isdigit() for number in spool.meta.get(key, {})):
+            raise StoreError(f"{spool.path / 'meta.json'} is damaged: {key!r} has no numbers.")
+    for kind, probes in spool.counters.items():
+        counts = probes.values() if isinstance(probes, dict) else [None]
+        if not all(isinstance(per_cpu, list) for per_cpu in counts):
+            raise StoreError(f"{spool.path / 'counters.json'} is damaged: {kind!r} has no counts.")
+
+
+def _known_of(spool: Spool) -> dict[str, Any]:
+    """Return ``meta.json`` with what was learnt of the recording later."""
+    at_exit = cmdlines_at_exit(spool.records(CMDLINE))
+    return {**spool.meta, "cmdlines_at_exit": at_exit, "end": spool.end}
+
+
+def role_rules(spool: Spool) -> list[RoleRule]:
+    """Return the role rules of a spool; raise StoreError when they are damaged."""
+    try:
+        return parse_rules(_known_of(spool))
+    except RoleError as error:
+        raise StoreError(f"{spool.path / 'meta.json'} is damaged: {error}.") from error
+
+
+def recorded_share(counters: Mapping[str, Any]) -> float:
+    """Return the part of sleeps and ios that was not lost, 0 to 1: what verdicts rest on."""
+    share = 1.0
+    for probe in ("sleep", "io"):
+        lost = sum(counters.get("lost", {}).get(probe, []))
+        written = sum(counters.get("written", {}).get(probe, []))
+        if lost:
+            share *= written / (written + lost)
+    return share
+
+
+def read_trace(spool: Spool) -> Trace:
+    """Return the records of a spool as columns."""
+    reuse_memory()
+    rows = {record.name: spool.records(record) for record in RECORDS}
+    return build_trace(rows, role_rules(spool), spool.stacks())
+
+
+def _extent(trace: Trace) -> tuple[int, int]:
+    """Return the first and last time an event tells of, (0, 0) without events."""
+    seen = ~trace.sleeps.first_seen
+    ends: list[npt.NDArray[np.int64]] = [
+        trace.sleeps.ts[seen],
+        trace.sleeps.run,
+        trace.ios.queued,
+        trace.ios.completed,
+        trace.requests.ts,
+        trace.requests.ts + np.maximum(trace.requests.dur, 0),
+    ]
+    ends = [times for times in ends if len(times)]
+    if not ends:
+        return 0, 0
+    return min(int(t.min()) for t in ends), max(int(t.max()) for t in ends)
+
+
+def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
+    first_ns, last_ns = _extent(trace)
+    return {
+        **_known_of(spool),
+        "store_version": STORE_VERSION,
+        "spool": spool.path.name,
+        "torn_bytes": spool.torn_bytes,
+        "first_event_ns": first_ns,
+        "last_event_ns": last_ns,
+        "recorded_share": recorded_share(spool.counters),
+    }
+
+
+def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
+    """Insert what was recorded, but for requests; return the number of rows."""
+    rules = role_rules(spool)
+    devices = spool.meta.get("devices", {})
+    return store.insert(
+        {
+            "sleep": records.sleep(trace),
+            "io": records.io(trace),
+            "meta": who_and_where.meta(_facts(spool, trace)),
+            "task": who_and_where.task(trace.tasks),
+            "role_rule": who_and_where.role_rule(rules, trace.tasks),
+            "stack": who_and_where.stack(spool.stacks()),
+            "device": who_and_where.device(devices),
+            "loss": who_and_where.loss(spool.counters),
+            "lock_wait": records.lock_wait(trace),
+            "journal_commit": records.journal_commit(trace),
+            "journal_handle": records.journal_handle(trace),
+            "io_cause": records.io_cause(trace),
+            "throttle": records.throttle(trace),
+            "policy_event": records.policy_event(trace),
+            "file": records.file(trace, devices),
+        }
+    )
+
+
+def insert_verdicts(
+    store: Store, trace: Trace, paths: Paths, inversions: Inversions, names: Mapping[int, str]
+) -> int:
+    """Insert requests and what was computed about them; return the number of rows."""
+    return store.insert(
+        {
+            "segment": verdicts.segment(trace, paths),
+            "edge": verdicts.edge(trace, paths),
+            "request": verdicts.request(trace, paths, names),
+            "inversion": verdicts.inversion(trace, inversions),
+            "io_share": verdicts.io_share(trace, io_causes(trace)),
+        }
+    )
+
+
+def fill(store: Store, spool: Spool) -> None:
+    """Load ``spool`` into a new, empty store."""
+    trace = read_trace(spool)
+    names = request_names(spool.meta)
+    insert_records(store, spool, trace)
+    judge(store, trace, names, recorded_share(spool.counters))
+
+
+def judge(store: Store, trace: Trace, names: Mapping[int, str], share: float) -> None:
+    """Compute paths and inversions into a store; ``share`` of sleeps and ios was recorded."""
+    paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
+    inversions = find_inversions(trace, paths, names, share)
+    insert_verdicts(store, trace, paths, inversions, names)
+
+
+def _open_checked(path: Path) -> Spool:
+    spool = open_spool(path)
+    _check(spool)
+    return spool
+
+
+def load_in_memory(spool_path: Path) -> Store:
+    """Return a store in memory of a spool; raise SpoolError when the spool cannot be used."""
+    store = Store.create(None)
+    try:
+        fill(store, _open_checked(spool_path))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def load_spool(spool_path: Path, target: Path) -> None:
+    """Load a spool into a store at ``target``, replacing one.
+
+    Raises SpoolError when the spool cannot be used and StoreError when the store cannot be
+    written; the spool and a store that was there are then as before.
+    """
+    spool = _open_checked(spool_path)
+    with new_store(target) as store:
+        fill(store, spool)
+
+
+@contextmanager
+def new_store(target: Path) -> Iterator[Store]:
+    """Make a store that appears as ``target``, or replaces it, when the block ends well.
+
+    Raises StoreError when it cannot be written; what was there is then as before.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with Store.create(temporary, str(target)) as store:
+            yield store
+        temporary.replace(target)
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+        temporary.with_name(f"{temporary.name}.wal").unlink(missing_ok=True)

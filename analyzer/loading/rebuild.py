@@ -1,0 +1,167 @@
+"""From a store back to the trace it was loaded from, so that it can be judged anew.
+
+Loading is idempotent: records rebuilt from the tables give the columns the first load gave. What
+a table does not keep (the tid a wake-up interrupted, say) the first load did not use either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.reasons import REASONS
+from rcp.analyzer.arrays.roles import ROLES
+from rcp.analyzer.arrays.tasks import Tasks
+from rcp.analyzer.arrays.trace import Rows, Trace, trace_of
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.loading.load import request_names
+from rcp.probes.contract.events import (
+    BY_NAME,
+    FILE,
+    RECORDS,
+    REQUEST,
+    IoFlag,
+    LockType,
+    Record,
+    SleepFlag,
+    TaskFlag,
+    WaitReason,
+)
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def _flag(column: str, bit: int) -> str:
+    return f"if({column}, {int(bit)}, 0)"
+
+
+def _position(labels: tuple[str, ...], column: str) -> str:
+    """Return SQL for the place of a text among ``labels``, 0 for any other."""
+    listed = ", ".join(f"'{label}'" for label in labels)
+    return f"coalesce(nullif(list_position([{listed}], {column}), 0), 1) - 1"
+
+
+_LOCK_TYPES = tuple(kind.name.lower() for kind in LockType)
+
+# What each field of a record is in the store; fields named tid hold utids until _rows.
+_SLEEP = f"""
+    SELECT coalesce(ts, 0) AS ts, woken_ns, run_ns, coalesce(waker_io, 0) AS waker_io,
+        coalesce(object, 0) AS object, coalesce(ino, 0) AS ino, coalesce(dev, 0) AS dev,
+        coalesce(ran_utid, 0) AS ran_tid, utid AS tid, coalesce(waker_utid, 0) AS waker_tid,
+        coalesce(owner_utid, 0) AS owner_tid, coalesce(stack_id, -1) AS stack_id, cpu,
+        {_flag("is_uninterruptible", SleepFlag.UNINTERRUPTIBLE)}
+            + {_flag("is_preempted", SleepFlag.PREEMPTED)}
+            + {_flag("is_first_seen", SleepFlag.FIRST_SEEN)}
+            + {_flag("waker_context = 'hardirq'", SleepFlag.WOKEN_BY_HARDIRQ)}
+            + {_flag("waker_context = 'softirq'", SleepFlag.WOKEN_BY_SOFTIRQ)}
+            + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)} AS flags,
+        {_position(REASONS[: max(WaitReason) + 1], "reason")} AS reason
+    FROM sleep ORDER BY sleep_id
+"""
+
+_IO = f"""
+    SELECT io_id AS id, queued_ns, got_ns, coalesce(inserted_ns, 0) AS inserted_ns, issued_ns,
+        completed_ns, sector, coalesce(ino, 0) AS ino, coalesce(cgroup_id, 0) AS cgroup_id, bytes,
+        dev, coalesce(submitter_utid, 0) AS submitter_tid, cmd_flags, n_bios,
+        {_flag("is_recorder", IoFlag.RECORDER)} + {_flag("is_requeued", IoFlag.REQUEUED)}
+            + {_flag("is_from_request", IoFlag.FROM_RQ)}
+            + {_flag("is_throttled", IoFlag.THROTTLED)} AS flags, error
+    FROM io
+"""
+
+_LOCK_WAIT = f"""
+    SELECT ts, coalesce(ts + dur, 0) AS end_ns, lock, utid AS tid,
+        coalesce(owner_utid, 0) AS owner_tid, {_position(_LOCK_TYPES, "type")} AS type,
+        coalesce(stack_id, -1) AS stack_id
+    FROM lock_wait
+"""
+
+
+_IO_CAUSE = "SELECT io_id AS io, ino, dev, utid AS tid, n_pages, n_causes FROM io_cause"
+
+
+_SOURCES = {
+    "sleep": _SLEEP,
+    "io": _IO,
+    "lock_wait": _LOCK_WAIT,
+    "journal_commit": query("rebuild/journal_commit"),
+    "journal_handle": query("rebuild/journal_handle"),
+    "io_cause": _IO_CAUSE,
+    "throttle": query("rebuild/throttle"),
+}
+
+
+def _filled(record: Record, columns: Arrays, tids: npt.NDArray[np.int64]) -> Rows:
+    """Return records of columns; those that name a task hold utids."""
+    count = len(next(iter(columns.values())))
+    rows = np.zeros(count, record.dtype)
+    for name, values in columns.items():
+        rows[name] = tids[values] if name == "tid" or name.endswith("_tid") else values
+    return rows
+
+
+def _requests(store: Store, names: Mapping[int, str], tids: npt.NDArray[np.int64]) -> Rows:
+    numbers = {name: number for number, name in names.items()}
+    labels = [name for (name,) in store.query("SELECT DISTINCT name FROM request ORDER BY ALL")]
+    nr = np.array(
+        [numbers.get(name, int(name.rpartition("_")[2]) if "_" in name else 0) for name in labels],
+        np.int64,
+    )
+    columns = dict(
+        store.arrays(
+            "SELECT ts, coalesce(ts + dur, 0) AS end_ns, ret, arg0, utid AS tid,"
+            " list_position(?, name) - 1 AS nr FROM request ORDER BY request_id",
+            [labels],
+        )
+    )
+    columns["nr"] = nr[columns["nr"]] if labels else columns["nr"]
+    return _filled(REQUEST, columns, tids)
+
+
+def _files(store: Store) -> Rows:
+    found = store.query(
+        "SELECT ts, ino, dev, is_directory::INT + 2 * is_block_device::INT,"
+        " coalesce(name, ''), coalesce(parent, '') FROM file"
+    )
+    return np.array(
+        [(*row[:4], row[4].encode()[:32], row[5].encode()[:32]) for row in found], FILE.dtype
+    )
+
+
+def tasks_of(store: Store) -> Tasks:
+    """Return the task table of a store."""
+    columns = store.arrays(
+        f"""
+        SELECT tid, pid, ppid, start_ns, coalesce(exit_ns, 0) AS exit_ns, cgroup_id,
+            {_flag("is_kthread", TaskFlag.KTHREAD)} + {_flag("is_target", TaskFlag.TARGET)}
+                + {_flag("is_recorder", TaskFlag.RECORDER)}
+                + {_flag("exit_ns IS NOT NULL", TaskFlag.EXITED)} AS flags,
+            {_position(ROLES, "role")} AS role
+        FROM task ORDER BY utid
+        """
+    )
+    texts = store.query("SELECT comm, role_rule, comms FROM task ORDER BY utid")
+    numbers = {name: np.asarray(values, np.int64) for name, values in columns.items()}
+    role = numbers.pop("role").astype(np.int8)
+    return Tasks(
+        **numbers,
+        role=role,
+        comm=[comm for comm, _, _ in texts],
+        role_rule=[rule for _, rule, _ in texts],
+        comms=[tuple(comms) for _, _, comms in texts],
+    )
+
+
+def trace_from(store: Store, meta: Mapping[str, Any], tasks: Tasks) -> Trace:
+    """Return the trace a store was loaded from, with ``tasks`` for its task table."""
+    rows: dict[str, Rows] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
+    for name, sql in _SOURCES.items():
+        rows[name] = _filled(BY_NAME[name], store.arrays(sql), tasks.tid)
+    rows[REQUEST.name] = _requests(store, request_names(meta), tasks.tid)
+    rows[FILE.name] = _files(store)
+    stacks = dict(store.query("FROM stack"))
+    return trace_of(rows, tasks, stacks)

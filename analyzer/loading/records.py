@@ -1,0 +1,259 @@
+"""What was recorded, as columns of the store's tables. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.reasons import REASONS
+from rcp.analyzer.arrays.trace import CONTEXTS, Trace
+from rcp.analyzer.db.arrow import Coded
+from rcp.analyzer.db.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
+from rcp.probes.contract.events import (
+    FILE,
+    IO,
+    IO_CAUSE,
+    JOURNAL_COMMIT,
+    JOURNAL_HANDLE,
+    LOCK_WAIT,
+    POLICY_EVENT,
+    SLEEP,
+    THROTTLE,
+    FileFlag,
+    IoFlag,
+    LockType,
+    MarkSource,
+    PolicyKind,
+    PolicyLevel,
+    SleepFlag,
+)
+
+_OPS = {0: "read", 1: "write", 2: "flush", 3: "discard", 9: "write_zeroes"}  # enum req_op
+
+_PAUSE_MAX_MS = 1 << 40  # the kernel's is 200 ms; a damaged record must not overflow ns
+
+
+def sleep(trace: Trace) -> Columns:
+    """Columns of ``sleep``."""
+    rows, sleeps = trace.rows[SLEEP.name], trace.sleeps
+    flags = rows["flags"]
+    first_seen = sleeps.first_seen
+    columns: Columns = {
+        "sleep_id": np.arange(1, len(sleeps) + 1, dtype=np.int32),
+        "utid": sleeps.utid,
+        "ts": null_if(sleeps.ts, first_seen),
+        "dur": null_if(sleeps.woken - sleeps.ts, first_seen),
+        "woken_ns": sleeps.woken,
+        "run_ns": sleeps.run,
+        "reason": Coded(sleeps.reason, REASONS),
+        "waker_utid": missing(sleeps.waker_utid),
+        "waker_io": null_if(rows["waker_io"], rows["waker_io"] == 0),
+        "waker_context": Coded(sleeps.context, CONTEXTS),
+        "stack_id": missing(rows["stack_id"]),
+        "cpu": rows["cpu"],
+        "is_uninterruptible": (flags & SleepFlag.UNINTERRUPTIBLE) != 0,
+        "is_preempted": (flags & SleepFlag.PREEMPTED) != 0,
+        "is_first_seen": first_seen,
+        "is_owner_guessed": sleeps.owner_guessed,
+    }
+    return columns | given(
+        object=ids_or_none(sleeps.object),
+        owner_utid=index_or_none(sleeps.owner_utid),
+        ino=ids_or_none(rows["ino"]),
+        dev=ids_or_none(rows["dev"]),
+        ran_utid=index_or_none(sleeps.ran_utid),
+    )
+
+
+def io(trace: Trace) -> Columns:
+    """Columns of ``io``."""
+    rows, ios = trace.rows[IO.name], trace.ios
+    flags, inserted = rows["flags"], rows["inserted_ns"].astype(np.int64)
+    labels = [_OPS.get(op, str(op)) for op in range(256)]
+    columns: Columns = {
+        "io_id": rows["id"],
+        "dev": ios.dev,
+        "op": Coded(ios.op, labels),
+        "cmd_flags": rows["cmd_flags"],
+        "sector": rows["sector"],
+        "bytes": ios.bytes,
+        "submitter_utid": missing(ios.submitter),
+        "queued_ns": ios.queued,
+        "got_ns": ios.got,
+        "inserted_ns": null_if(inserted, inserted == 0),
+        "issued_ns": ios.issued,
+        "completed_ns": ios.completed,
+        "n_bios": rows["n_bios"].astype(np.int32),
+        "is_requeued": (flags & IoFlag.REQUEUED) != 0,
+        "is_from_request": (flags & IoFlag.FROM_RQ) != 0,
+        "is_recorder": (flags & IoFlag.RECORDER) != 0,
+        "is_throttled": (flags & IoFlag.THROTTLED) != 0,
+        "error": rows["error"],
+    }
+    return columns | given(ino=ids_or_none(rows["ino"]), cgroup_id=ids_or_none(rows["cgroup_id"]))
+
+
+def lock_wait(trace: Trace) -> Columns:
+    """Columns of ``lock_wait``."""
+    rows = trace.rows[LOCK_WAIT.name]
+    kinds = [kind.name.lower() for kind in LockType]
+    ts, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
+    return {
+        "utid": trace.utids[LOCK_WAIT.name],
+        "ts": ts,
+        "dur": null_if(end - ts, end == 0),
+        "lock": rows["lock"],
+        "owner_utid": missing(trace.utids["lock_owner"]),
+        "type": Coded(np.where(rows["type"] < len(kinds), rows["type"], 0), kinds),
+        "stack_id": missing(rows["stack_id"]),
+    }
+
+
+def journal_commit(trace: Trace) -> Columns:
+    """Columns of ``journal_commit``."""
+    rows = trace.rows[JOURNAL_COMMIT.name]
+    ts, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
+    columns: Columns = {
+        "ts": ts,
+        "dur": null_if(end - ts, end == 0),
+        "dev": rows["dev"],
+        "transaction_id": rows["transaction"],
+        "utid": trace.utids[JOURNAL_COMMIT.name],
+    }
+    for name in ("locking_ns", "flushing_ns", "logging_ns"):
+        columns[name] = null_if(rows[name].astype(np.int64), rows[name] == 0)
+    for name in ("n_handles", "n_blocks", "n_blocks_logged"):
+        columns[name] = rows[name]
+    return columns
+
+
+def journal_handle(trace: Trace) -> Columns:
+    """Columns of ``journal_handle``."""
+    rows = trace.rows[JOURNAL_HANDLE.name]
+    ts = rows["ts"].astype(np.int64)
+    return {
+        "utid": trace.utids[JOURNAL_HANDLE.name],
+        "ts": ts,
+        "dur": np.maximum(rows["end_ns"].astype(np.int64) - ts, 0),
+        "held_dur": rows["held_ns"],
+        "longest_dur": rows["longest_ns"],
+        "dev": rows["dev"],
+        "transaction_id": rows["transaction"],
+        "n_handles": rows["n_handles"],
+    }
+
+
+def io_cause(trace: Trace) -> Columns:
+    """Columns of ``io_cause``."""
+    rows = trace.rows[IO_CAUSE.name]
+    return {
+        "io_id": rows["io"],
+        "utid": trace.utids[IO_CAUSE.name],
+        "dev": rows["dev"],
+        "ino": rows["ino"],
+        "n_pages": rows["n_pages"],
+        "n_causes": rows["n_causes"],
+    }
+
+
+def throttle(trace: Trace) -> Columns:
+    """Columns of ``throttle``."""
+    rows = trace.rows[THROTTLE.name]
+    columns: Columns = {
+        "throttle_id": np.arange(1, len(rows) + 1, dtype=np.int32),
+        "utid": trace.utids[THROTTLE.name],
+        "ts": rows["ts"],
+        "pause_dur": np.clip(rows["pause_ms"], 0, _PAUSE_MAX_MS) * 1_000_000,
+        "cgroup_id": null_if(rows["cgroup_id"], rows["cgroup_id"] == 0),
+    }
+    for name in (
+        *("limit_pages", "setpoint_pages", "dirty_pages", "dirtied_pages"),
+        *("bdi_setpoint_pages", "bdi_dirty_pages"),
+        *("dirty_ratelimit_kibps", "task_ratelimit_kibps"),
+    ):
+        columns[name] = rows[name]
+    return columns
+
+
+def _coded(codes: npt.NDArray[np.integer], kind: type[IntEnum]) -> Coded:
+    """Return what numbers stand for, NULL for those that stand for nothing."""
+    labels = {int(member): member.name.lower() for member in kind}
+    known = np.isin(codes, list(labels))
+    codes = np.where(known, codes.astype(np.int32), -1)
+    return Coded(codes, [labels.get(code, "") for code in range(max(labels) + 1)])
+
+
+def policy_event(trace: Trace) -> Columns:
+    """Columns of ``policy_event``."""
+    rows = trace.rows[POLICY_EVENT.name]
+    kind = rows["kind"]
+    is_mark, is_held = kind == PolicyKind.MARK, kind == PolicyKind.IO_HELD
+    is_starved = kind == PolicyKind.IO_STARVED
+    known_limit = rows["limit"] != 0
+    level = _coded(rows["level"], PolicyLevel)
+    unknown_level = ~is_mark & (rows["level"] == PolicyLevel.NONE)
+    source = _coded(rows["source"], MarkSource)
+    columns: Columns = {
+        "policy_event_id": np.arange(1, len(rows) + 1, dtype=np.int32),
+        "kind": _coded(kind, PolicyKind),
+        "utid": missing(trace.utids[POLICY_EVENT.name]),
+        "io_id": null_if(rows["io"], rows["io"] == 0),
+        "dev": null_if(rows["dev"], rows["dev"] == 0),
+        "ts": rows["ts"].astype(np.int64),
+        "dur": null_if(rows["dur_ns"].astype(np.int64), is_mark),
+        "level": Coded(np.where(unknown_level, -1, level.codes), level.labels),
+        "source": Coded(np.where(is_mark, source.codes, -1), source.labels),
+        "ioprio": null_if(rows["ioprio"], ~is_mark | (rows["source"] != MarkSource.IOPRIO)),
+    }
+    for name, of, has in (
+        ("n_used", "used", known_limit),
+        ("n_allowed", "limit", known_limit),
+        ("since_critical_dur", "critical_ns", is_held & (rows["critical_ns"] != 0)),
+        ("n_critical", "n_critical", is_starved),
+        ("n_noncritical", "n_noncritical", is_starved),
+    ):
+        columns[name] = null_if(rows[of].astype(np.int64), ~has)
+    return columns
+
+
+def _path(name: str | None, parent: str | None, ino: int, device: str | None) -> str:
+    if device is not None:
+        return f"/dev/{device}"
+    if name is None:
+        return f"inode {ino}"
+    return name if parent in (None, "/") else f"{parent}/{name}"
+
+
+def file(trace: Trace, devices: Mapping[str, str]) -> Columns:
+    """Columns of ``file``: an inode has one row, with the name it had last.
+
+    The number of a device's own inode is that of the device: its name in *devices*, by number,
+    tells more.
+    """
+    rows = trace.rows[FILE.name]
+    # Named records last, then by time: of one inode the last one counts.
+    order = np.lexsort((rows["ts"], rows["name"] != b"", rows["ino"], rows["dev"]))
+    rows = rows[order]
+    differs = (rows["dev"][1:] != rows["dev"][:-1]) | (rows["ino"][1:] != rows["ino"][:-1])
+    rows = rows[np.r_[differs, np.ones(min(len(rows), 1), bool)]]
+    names = [name.decode(errors="replace") or None for name in rows["name"].tolist()]
+    parents = [name.decode(errors="replace") or None for name in rows["parent"].tolist()]
+    is_block_device = (rows["flags"] & FileFlag.BLOCK_DEVICE) != 0
+    device_names = [
+        devices.get(str(dev)) if is_device else None
+        for dev, is_device in zip(rows["dev"].tolist(), is_block_device.tolist(), strict=True)
+    ]
+    parts = zip(names, parents, rows["ino"].tolist(), device_names, strict=True)
+    return {
+        "dev": rows["dev"],
+        "ino": rows["ino"],
+        "name": names,
+        "parent": parents,
+        "path": [_path(*of_one) for of_one in parts],
+        "ts": rows["ts"],
+        "is_directory": (rows["flags"] & FileFlag.DIRECTORY) != 0,
+        "is_block_device": is_block_device,
+    }

@@ -1,0 +1,1 @@
+"""Critical paths: requests walked backwards through sleeps, wake-ups and ios."""

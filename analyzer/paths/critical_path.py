@@ -1,0 +1,227 @@
+"""The critical path of every request: who it waited for, nanosecond by nanosecond.
+
+The idea. A request's own thread is a *frame* (utid, lo, hi). The thread's off-CPU records cut
+the frame into pieces: asleep [s, w), runnable [w, r), on a CPU in between. Being on a CPU and
+being runnable are answers; being asleep is a question, answered by what ended the sleep: a task
+U that was doing something in [s, w), so (U, s, w) is a frame of the next level; or an io, whose
+stages cover it from its queueing Q on, with (submitter, s, Q) as the next frame. Worked::
+
+    fsync   |cpu 0-10|          asleep 10-90, woken by jbd2          |cpu 90-100|
+    jbd2             |cpu 10-20|  asleep 20-85, woken by io 7  |cpu 85-90|
+    io 7                       |  Q30  G30  D40        C84     |
+    its submitter              |20-30|
+
+    path:  cpu 0-10, jbd2 cpu 10-20, submitter 20-30, queue 30-40, device 40-85,
+           jbd2 cpu 85-90, cpu 90-100
+
+All frames of one level are handled at once. Frames of the next level lie inside this level's
+sleeps, so the segments of a request are disjoint and cover it exactly; levels end at
+``MAX_DEPTH``, where what is left is ``unknown`` (contradicting records can form cycles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.chunked import trim
+from rcp.analyzer.arrays.reasons import CODE, EXTERNAL, REASONS
+from rcp.analyzer.arrays.trace import Index, Ios, Requests, Sleeps, Times
+from rcp.analyzer.paths.off_cpu import Frames, OffCpu, Pieces
+from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments
+
+MAX_DEPTH = 32
+"""Deepest chain followed; real ones have under ten edges, a cycle of bad records has no end."""
+
+CHUNK_REQUESTS = 1 << 16
+"""Requests walked together: bounds memory without costing speed (arrays stay near the cache)."""
+
+CPU, RUNQUEUE, UNKNOWN = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
+ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
+ADMISSION_SLOT = CODE["admission_slot"]
+
+# Waits an interrupt may end without anybody having done anything: a timer's, a peer's.
+_ENDS_ITSELF = np.array(
+    [
+        code in EXTERNAL or name in ("dirty_throttle", "admission_slot", "admission_tag")
+        for code, name in enumerate(REASONS)
+    ]
+)
+_IS_EXTERNAL = np.array([code in EXTERNAL for code in range(len(REASONS))])
+
+ADMISSION_SLEEP_MIN_NS = 10_000
+"""Between queueing and getting a request: shorter than this nobody slept."""
+
+
+class _Walk:
+    """The state of one walk: where segments and edges are collected."""
+
+    def __init__(self, sleeps: Sleeps, ios: Ios, n_utids: int) -> None:
+        self.sleeps, self.ios = sleeps, ios
+        self.offcpu = OffCpu(sleeps, n_utids)
+        self.segments, self.edges = PathColumns(Segments), PathColumns(Edges)
+
+    def take_segments(self) -> dict[str, Any]:
+        """Return the columns of the segments so far, by request and time, and forget them."""
+        columns = self.segments.columns()
+        self.segments.clear()
+        order = _path_order(columns["request"], columns["ts"])
+        return {name: array[order] for name, array in columns.items()}
+
+    def emit(
+        self,
+        frames: Frames,
+        depth: int,
+        kind: npt.NDArray[np.int8] | int,
+        io: Index | int = -1,
+        ran: Index | int = -1,
+    ) -> None:
+        """Add a segment for each frame that is not empty."""
+        keep = np.flatnonzero(frames.hi > frames.lo)
+        chosen = frames.take(keep)
+        self.segments.add(
+            len(keep),
+            request=chosen.request,
+            ts=chosen.lo,
+            dur=chosen.hi - chosen.lo,
+            depth=depth,
+            kind=kind[keep] if isinstance(kind, np.ndarray) else kind,
+            utid=chosen.utid,
+            io=io[keep] if isinstance(io, np.ndarray) else io,
+            edge=chosen.edge,
+            ran=ran[keep] if isinstance(ran, np.ndarray) else ran,
+        )
+
+    def level(self, frames: Frames, depth: int) -> Frames:
+        """Answer one level of frames; return the questions left for the next."""
+        pieces = self.offcpu.cut(frames)
+        # A helper without one off-CPU record was not watched; a request's thread just ran.
+        blind = ~self.offcpu.has_records[pieces.running.utid] if depth else False
+        kind = np.where(blind, UNKNOWN, CPU).astype(np.int8)
+        self.emit(pieces.running, depth, np.broadcast_to(kind, len(pieces.running)))
+        ran = self.sleeps.ran_utid[pieces.delayed]
+        self.emit(pieces.runnable, depth, RUNQUEUE, ran=ran)
+        self.emit(pieces.unseen, depth, UNKNOWN)
+        return self._asleep(pieces, depth)
+
+    def _asleep(self, pieces: Pieces, depth: int) -> Frames:
+        asleep, sleep = pieces.asleep, pieces.sleep
+        io, waker = self.sleeps.waker_io[sleep], self.sleeps.waker_utid[sleep]
+        by_io = io >= 0
+        owner = self.sleeps.owner_utid[sleep]
+        guessed = ~by_io & (waker < 0) & (owner >= 0)
+        guessed &= ~_IS_EXTERNAL[self.sleeps.reason[sleep]]
+        waker = np.where(guessed, owner, waker)
+        by_task = ~by_io & (waker >= 0) & (waker != asleep.utid)
+        submitter = self.ios.submitter[io] if len(self.ios) else waker
+        source = np.where(by_io, submitter, np.where(by_task, waker, -1)).astype(np.int32)
+        first_edge = self.edges.count
+        self.edges.add(
+            len(sleep),
+            request=asleep.request,
+            depth=depth,
+            parent=asleep.edge,
+            sleep=sleep,
+            waiter=asleep.utid,
+            waker=source,
+            guessed=guessed & by_task,
+            io=io,
+            reason=self.sleeps.reason[sleep],
+            ts=asleep.lo,
+            dur=asleep.hi - asleep.lo,
+        )
+        edge = np.arange(first_edge, self.edges.count, dtype=np.int32)
+        waits = Frames(asleep.request, asleep.utid, asleep.lo, asleep.hi, edge)
+        self._terminal(
+            waits.take(np.flatnonzero(~by_io & ~by_task)), sleep[~by_io & ~by_task], depth
+        )
+        of_task = waits.take(np.flatnonzero(by_task)).of(waker[by_task])
+        of_submitter = self._io_stages(waits.take(np.flatnonzero(by_io)), io[by_io], depth)
+        following = Frames.concatenate(of_task, of_submitter)
+        if depth + 1 > MAX_DEPTH:
+            self.emit(following, depth + 1, UNKNOWN)
+            return following.take(np.empty(0, np.intp))
+        return following
+
+    def _terminal(self, waits: Frames, sleep: Index, depth: int) -> None:
+        """Ended by an interrupt, or by nothing known: the sleep's own reason is the answer."""
+        reason = self.sleeps.reason[sleep]
+        kind = np.where(_ENDS_ITSELF[reason], reason, UNKNOWN).astype(np.int8)
+        self.emit(waits, depth + 1, kind)
+
+    def _io_stages(self, waits: Frames, io: Index, depth: int) -> Frames:
+        """Cover waits for ios from Q on; return the frames of the submitters before Q."""
+        ios = self.ios
+        lo, hi = waits.lo, waits.hi
+        # An io queued after the wake-up did not cause it: nothing is known about such a wait.
+        wrong = ios.queued[io] >= hi
+        q = np.clip(ios.queued[io], lo, hi)
+        g = np.clip(ios.got[io], q, hi)
+        d = np.clip(ios.issued[io], g, hi)
+        nobody = np.full(len(io), -1, np.int32)
+        admission = self._admission(io, q, g)
+        for kind, begin, end in ((admission, q, g), (QUEUE, g, d), (DEVICE, d, hi)):
+            self.emit(Frames(waits.request, nobody, begin, end, waits.edge), depth + 1, kind, io)
+        submitter = ios.submitter[io]
+        known = (submitter >= 0) & (submitter != waits.utid) & ~wrong
+        before = Frames(waits.request, waits.utid, lo, q, waits.edge)
+        self.emit(before.take(np.flatnonzero(~known)), depth + 1, UNKNOWN)
+        follow = np.flatnonzero(known & (q > lo))
+        return before.take(follow).of(submitter[follow])
+
+    def _admission(self, io: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
+        """Tell a throttled submitter from one without a tag, by what it slept for in [Q, G).
+
+        Under blk-throttle nobody need sleep there, but then the io itself tells.
+        """
+        kind = np.where(self.ios.throttled[io], ADMISSION_SLOT, ADMISSION_TAG).astype(np.int8)
+        submitter = self.ios.submitter[io]
+        slept = np.flatnonzero((g - q >= ADMISSION_SLEEP_MIN_NS) & (submitter >= 0))
+        nobody = submitter[slept]
+        sleep = self.offcpu.first_sleep(Frames(nobody, nobody, q[slept], g[slept], nobody))
+        throttled = (sleep >= 0) & (self.sleeps.reason[sleep] == ADMISSION_SLOT)
+        kind[slept[throttled]] = ADMISSION_SLOT
+        return kind
+
+
+def _chunks(requests: Requests) -> Iterator[Frames]:
+    """Yield the level-0 frames of finished requests, some at a time."""
+    finished = np.flatnonzero(requests.dur > 0).astype(np.int32)
+    for start in range(0, len(finished), CHUNK_REQUESTS):
+        part = finished[start : start + CHUNK_REQUESTS]
+        ts = requests.ts[part]
+        yield Frames(
+            part, requests.utid[part], ts, ts + requests.dur[part], np.full(len(part), -1, np.int32)
+        )
+
+
+def critical_paths(sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int) -> Paths:
+    """Return the critical paths of all finished requests; ``n_utids`` is the number of tasks."""
+    walk = _Walk(sleeps, ios, n_utids)
+    done = PathColumns(Segments)
+    for chunk in _chunks(requests):
+        frames, depth = chunk, 0
+        while len(frames):
+            frames = walk.level(frames, depth)
+            depth += 1
+        # Chunks come in order of request, so sorting each is sorting all, and stays in the cache.
+        segments = walk.take_segments()
+        done.add(len(segments["ts"]), **segments)
+    edges = walk.edges.columns()
+    del walk  # the index of sleeps is not needed any more, and large
+    trim()
+    return Paths(Segments(**done.columns()), Edges(**edges))
+
+
+def _path_order(request: Index, ts: Times) -> npt.NDArray[np.intp]:
+    """Return the order by (request, ts)."""
+    if len(ts) == 0:
+        return np.empty(0, np.intp)
+    times = ts - ts.min()
+    span = int(times.max()) + 1
+    if span * (int(request.max()) + 1) < 1 << 62:
+        return np.argsort(request.astype(np.int64) * span + times)
+    return np.lexsort((times, request))

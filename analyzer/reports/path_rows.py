@@ -1,0 +1,72 @@
+"""One request's critical path with everything named: queries only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
+
+
+class PathSegment(NamedTuple):
+    """One segment of a critical path with everything named."""
+
+    offset_ns: int
+    dur_ns: int
+    depth: int
+    kind: str
+    comm: str | None
+    role: str | None
+    io_id: int | None
+    op: str | None
+    bytes: int | None
+    device: str | None
+    submitter: str | None
+    submitter_role: str | None
+    edge_id: int | None
+    path: str | None
+    """File the io reads or writes."""
+    ran: str | None
+    """runqueue: who ran instead."""
+    is_throttled: bool | None
+    """blk-throttle held the io back."""
+    decision: str | None
+    """What a policy of the patched kernel decided about it."""
+
+
+class PathEdge(NamedTuple):
+    """One edge of a critical path with everything named."""
+
+    edge_id: int
+    parent_edge_id: int | None
+    offset_ns: int
+    dur_ns: int
+    depth: int
+    reason: str
+    waiter: str
+    waker: str | None
+    waker_role: str | None
+    io_id: int | None
+    path: str | None
+    """File whose page was waited for, or that the io reads or writes."""
+    blame: str | None
+    """Whose data the io carries most of, when that is not its submitter."""
+    blame_share: float | None
+    policy: str | None
+    """Kernel policy that made it wait."""
+    dirty_pages: int | None
+    limit_pages: int | None
+    pause_ns: int | None
+    """dirty_throttle: what was decided."""
+    decision: str | None
+    """What a policy of the patched kernel decided."""
+
+
+def segments(store: Store, request_id: int) -> list[PathSegment]:
+    """Return the critical path of a request, in time order."""
+    return store.rows(PathSegment, query("path/segments"), [request_id])
+
+
+def edges(store: Store, request_id: int) -> list[PathEdge]:
+    """Return the edges of a request's critical path, parents first."""
+    return store.rows(PathEdge, query("path/edges"), [request_id])

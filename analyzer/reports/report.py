@@ -1,0 +1,241 @@
+"""What a report says, as plain tuples: queries only, no drawing (see ``render``)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from rcp.analyzer.arrays.reasons import paper_name
+from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.queries import query
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.reports.answer import Answer, answer
+from rcp.analyzer.reports.doubts import notes, why_lowered
+from rcp.analyzer.reports.policies import Policy, policies
+from rcp.analyzer.reports.story import StoryLine, tell
+from rcp.probes.contract.meta_text import cost_text
+
+
+class Header(NamedTuple):
+    """Where, when and of whom the recording was made."""
+
+    host: str
+    kernel: str
+    clock: str
+    ended: str
+    dur_ns: int
+    n_requests: int
+    n_unfinished: int
+    cost: str
+    """What recording took, "" when that is not known."""
+    rules: list[str]
+
+
+class Latency(NamedTuple):
+    """Latency of finished requests of one name and role, in ns."""
+
+    name: str
+    role: str
+    n: int
+    avg_ns: float
+    p50_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+    n_children: int
+    """Requests directly inside these, as fsyncs in a transaction."""
+
+
+class Wait(NamedTuple):
+    """Where foreground requests spent their time, by reason."""
+
+    reason: str
+    paper_name: str
+    n: int
+    avg_ns: float
+    p99_ns: int
+    max_ns: int
+    total_ns: int
+    share: float
+
+
+class Pattern(NamedTuple):
+    """Inversions of one kind, culprit name and chain shape."""
+
+    rank: int
+    kind: str
+    culprit: str
+    role: str
+    role_rule: str
+    n_requests: int
+    total_ns: int
+    max_ns: int
+    slow_share: float | None
+    confidence: float
+    worst_request_id: int
+    chain: str
+    why_lowered: list[str]
+    """What keeps the confidence below 1."""
+
+
+class Request(NamedTuple):
+    """One request."""
+
+    request_id: int
+    name: str
+    comm: str
+    tid: int
+    role: str
+    ts: int
+    dur_ns: int | None
+    inverted_ns: int
+
+
+class HeldUp(NamedTuple):
+    """One inversion of one request: what held it up, and for how long."""
+
+    dur_ns: int
+    kind: str
+    culprit: str
+    n_ios_ahead: int
+    bytes_ahead: int
+    chain: str
+
+
+class Loss(NamedTuple):
+    """What one probe counted, all CPUs together."""
+
+    probe: str
+    written: int
+    lost: int
+    excluded: int
+
+
+class Report(NamedTuple):
+    """Everything a report shows."""
+
+    answer: Answer
+    header: Header
+    latencies: list[Latency]
+    waits: list[Wait]
+    patterns: list[Pattern]
+    worst: Request | None
+    held_up: list[HeldUp]
+    """What held up the worst request, the longest first."""
+    story: list[StoryLine]
+    policies: list[Policy]
+    losses: list[Loss]
+    notes: list[str]
+    """What else makes the recording incomplete."""
+
+
+def header(store: Store, meta: dict[str, Any]) -> Header:
+    """Return where, when and of whom a recording with these facts was made."""
+    host, clock, end = meta.get("host", {}), meta.get("clock", {}), meta.get("end")
+    shift = clock.get("icount_shift")
+    clock_text = "hardware clock"
+    if clock.get("virtual"):
+        clock_text = "virtual time" + (f" (icount shift {shift})" if shift is not None else "")
+    ((n_requests, n_unfinished),) = store.query(query("report/counts"))
+    rules = store.query(query("report/rules"))
+    return Header(
+        host=str(host.get("name", "?")),
+        kernel=str(host.get("kernel", "?")),
+        clock=clock_text,
+        ended=f"{end.get('why', '?')}: {end.get('detail', '')}" if end else "recorder was killed",
+        dur_ns=_recorded_ns(meta),
+        n_requests=n_requests,
+        n_unfinished=n_unfinished,
+        cost=cost_text(end["cost"]) if end and end.get("cost") else "",
+        rules=[rule for (rule,) in rules],
+    )
+
+
+def _recorded_ns(meta: dict[str, Any]) -> int:
+    """Return how long was recorded: the recorder's clock, the events' where it was killed."""
+    started = meta.get("clock", {}).get("started_monotonic_ns")
+    ended = (meta.get("end") or {}).get("ended_monotonic_ns")
+    if started and ended:
+        return int(ended - started)
+    return int(meta.get("last_event_ns", 0) - meta.get("first_event_ns", 0))
+
+
+def _mostly(pattern: Pattern) -> str:
+    """Name a pattern's culprit, its kind, and the helper it reaches the request through if any."""
+    helpers = [
+        name for name in re.findall(r"\(([^)]+)\)", pattern.chain) if name != pattern.culprit
+    ]
+    via = f" through {helpers[0].partition('/')[0]}" if helpers else ""
+    return f"{pattern.culprit} ({pattern.kind}{via})"
+
+
+def waits(store: Store) -> list[Wait]:
+    """Return where foreground requests spent their time, the costliest reason first."""
+    rows = store.query(query("report/waits"))
+    return [Wait(reason, paper_name(reason), *rest) for reason, *rest in rows]
+
+
+def patterns(store: Store) -> list[Pattern]:
+    """Return the inversions by pattern, the costliest first."""
+    share = float(facts(store).get("recorded_share", 1.0))
+    told = []
+    for row in store.query(query("report/patterns")):
+        role, confidence = row[3], row[9]
+        told.append(Pattern._make((*row, why_lowered(confidence, role, share))))
+    return told
+
+
+def request(store: Store, request_id: int) -> Request | None:
+    """Return one request, None when there is no such."""
+    found = store.rows(Request, query("report/request"), [request_id])
+    return found[0] if found else None
+
+
+def held_up(store: Store, request_id: int) -> list[HeldUp]:
+    """Return what held up a request, the longest first."""
+    return store.rows(HeldUp, query("report/held_up"), [request_id])
+
+
+def request_range(store: Store) -> tuple[int, int]:
+    """Return the first and the last request id, (0, 0) without requests."""
+    ((first, last),) = store.query("SELECT min(request_id), max(request_id) FROM request")
+    return (first or 0, last or 0)
+
+
+def _worst(store: Store) -> Request | None:
+    """Return the request held up longest, else the slowest foreground one."""
+    for name in ("worst_held_up", "slowest"):
+        found = store.query(query(f"report/{name}"))
+        if found:
+            return request(store, found[0][0])
+    return None
+
+
+def latencies(store: Store) -> list[Latency]:
+    """Return the latency of finished requests by name and role, most time first."""
+    return store.rows(Latency, query("report/latencies"))
+
+
+def report(store: Store) -> Report:
+    """Return the whole report of a store."""
+    meta = facts(store)
+    head = header(store, meta)
+    found = patterns(store)
+    worst = _worst(store)
+    return Report(
+        answer=answer(
+            store,
+            mostly=_mostly(found[0]) if found else "",
+            is_background=bool(found) and found[0].role == "background",
+        ),
+        header=head,
+        latencies=latencies(store),
+        waits=waits(store),
+        patterns=found,
+        worst=worst,
+        held_up=held_up(store, worst.request_id) if worst else [],
+        story=tell(store, worst.request_id) if worst else [],
+        policies=policies(store),
+        losses=store.rows(Loss, query("report/losses")),
+        notes=notes(meta, head.n_unfinished),
+    )

@@ -1,0 +1,71 @@
+"""A user's query on a server: refused where it writes, stopped where it takes too long."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rcp.analyzer.db.arrow import as_parquet
+from rcp.analyzer.db.sandbox import Limits, ask_within
+from rcp.analyzer.db.store import Result, Store, StoreError
+
+LIMITS = Limits(seconds=30, rows=3)
+
+
+@pytest.fixture
+def ask() -> Iterator[Callable[..., Result]]:
+    with Store.create(None) as store:
+        store.write("INSERT INTO meta VALUES ('clock', '\"virtual\"')")
+        yield lambda sql, limits=LIMITS: ask_within(store, sql, limits)
+
+
+Ask = Callable[..., Result]
+
+
+def test_no_more_rows_than_asked_for_are_read(ask: Ask) -> None:
+    assert ask("FROM range(1000000000000)") == Result(["range"], [(0,), (1,), (2,)], is_cut=True)
+    assert ask("FROM range(3)").is_cut is False
+
+
+def test_a_query_that_runs_for_ever_is_stopped(ask: Ask) -> None:
+    began = time.monotonic()
+    with pytest.raises(StoreError) as refused:
+        ask("SELECT count(*) FROM range(1000000000) a, range(1000) b", Limits(0.2, 10))
+    assert str(refused.value) == (
+        "the query was stopped after 0.2 s: ask about fewer requests, or run it without a limit "
+        "by `rcp-trace sql`."
+    )
+    assert time.monotonic() - began < 10
+    assert ask("SELECT key FROM meta").rows == [("clock",)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("DELETE FROM meta", "a recording is only read, DELETE would change it"),
+        ("SET threads = 1", "a recording is only read, SET would change it"),
+        ("EXPLAIN ANALYZE DELETE FROM meta", "launched in read-only mode"),
+        ("COPY meta TO 'stolen.csv'", "a recording is only read, COPY would change it"),
+        ("FROM read_csv('/etc/passwd')", "file system operations are disabled"),
+        ("SELECT 1; DROP TABLE meta", "expected one SQL statement, got 2"),
+        ("SELEC 1", 'bad SQL: syntax error at or near "SELEC".'),
+        ("-- nothing", "expected one SQL statement, got 0"),
+    ],
+)
+def test_what_is_no_reading_is_refused_in_one_line(ask: Ask, sql: str, why: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        ask(sql)
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert ask("SELECT count(*) FROM meta").rows == [(1,)]
+
+
+def test_parquet_holds_what_arrow_has_no_type_for_as_text(tmp_path: Path) -> None:
+    target = tmp_path / "answer.parquet"
+    target.write_bytes(as_parquet(["n", "n", "big"], [(1, "a", 2**70), (None, None, None)]))
+    with Store.create(None) as store:
+        found = store.query(f"FROM '{target}'")
+        names = store.query(f"SELECT column_name FROM (DESCRIBE FROM '{target}')")
+    assert found == [(1, "a", str(2**70)), (None, None, None)]
+    assert [name for (name,) in names] == ["n", "n:1", "big"]

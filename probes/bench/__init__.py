@@ -1,0 +1,1 @@
+"""What recording costs: draining the ring, and each BPF program."""

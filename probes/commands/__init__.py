@@ -1,0 +1,1 @@
+"""``rcp-trace record``, ``live`` and ``doctor``: options in, a recording out."""

@@ -1,0 +1,1 @@
+"""What other folders may import of the recorder: records, the spool, names and units."""

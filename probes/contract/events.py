@@ -1,0 +1,284 @@
+"""The recording contract: one fixed-size record type per event.
+
+Each record type is declared once, here. From it come the numpy dtype that reads the ring
+buffer and the spool (``Record.dtype``) and the C struct the probes fill
+(``c_header.py`` writes ``bpf/events.h``; a test checks that the file is current).
+
+Times are nanoseconds of CLOCK_MONOTONIC (``bpf_ktime_get_ns``), 0 where unknown.
+Thread and process ids are the user's words: ``tid`` is a thread (kernel: pid), ``pid`` a
+process (kernel: tgid).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+# Handed out again: records and what their numbers mean are one contract.
+from rcp.probes.contract.codes import FileFlag as FileFlag
+from rcp.probes.contract.codes import IoFlag as IoFlag
+from rcp.probes.contract.codes import LockType as LockType
+from rcp.probes.contract.codes import MarkSource as MarkSource
+from rcp.probes.contract.codes import PolicyKind as PolicyKind
+from rcp.probes.contract.codes import PolicyLevel as PolicyLevel
+from rcp.probes.contract.codes import SleepFlag as SleepFlag
+from rcp.probes.contract.codes import TaskFlag as TaskFlag
+from rcp.probes.contract.codes import WaitReason as WaitReason
+
+SCHEMA_VERSION = 2
+
+TASK_COMM_LEN = 16  # include/linux/sched.h
+
+
+@dataclass(frozen=True)
+class Field:
+    """One member of a record: numpy type code, and what it means."""
+
+    name: str
+    type: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One kind of fixed-size record; ``name`` is also its spool file and BPF ring."""
+
+    name: str
+    doc: str
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def dtype(self) -> np.dtype[np.void]:
+        """Packed little-endian layout; the C struct of ``c_header`` has no padding either."""
+        return np.dtype([(f.name, f.type) for f in self.fields])
+
+    @cached_property
+    def has_stack(self) -> bool:
+        """Tell whether its records name a kernel stack."""
+        return any(f.name == "stack_id" for f in self.fields)
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """Size of one record, a multiple of 8 so that ring buffer entries stay aligned."""
+        return int(self.dtype.itemsize)
+
+
+TASK = Record(
+    "task",
+    "a thread, written when first seen and again when its name changes or it exits",
+    (
+        Field("ts", "<u8", "when this was true"),
+        Field("start_ns", "<u8", "when the thread was created"),
+        Field("cgroup_id", "<u8", "cgroup v2 id"),
+        Field("tid", "<u4", "thread id"),
+        Field("pid", "<u4", "process id"),
+        Field("ppid", "<u4", "process id of the parent"),
+        Field("flags", "<u4", "TaskFlag bits"),
+        Field("comm", "S16", "thread name"),
+    ),
+)
+
+SLEEP = Record(
+    "sleep",
+    "one finished off-CPU interval: [ts, woken_ns) asleep, [woken_ns, run_ns) runnable",
+    (
+        Field("ts", "<u8", "left the CPU; 0 when FIRST_SEEN"),
+        Field("woken_ns", "<u8", "made runnable; equals ts when PREEMPTED"),
+        Field("run_ns", "<u8", "on a CPU again"),
+        Field("waker_io", "<u8", "io whose completion woke it, else 0"),
+        Field("object", "<u8", "address waited on: lock, journal, page, buffer or futex, else 0"),
+        Field("ino", "<u8", "inode whose page was waited for, else 0"),
+        Field("dev", "<u4", "file system of that inode or of the journal, else 0"),
+        Field("ran_tid", "<u4", "task that left the CPU when this one got it: it ran instead"),
+        Field("tid", "<u4", "the sleeper"),
+        Field("waker_tid", "<u4", "task on the waking CPU; the waker unless woken by interrupt"),
+        Field("owner_tid", "<u4", "lock owner or journal thread when the wait began, else 0"),
+        Field("stack_id", "<i4", "kernel stack it slept in, negative when none"),
+        Field("cpu", "<u4", "CPU it ran on afterwards"),
+        Field("flags", "<u2", "SleepFlag bits"),
+        Field("reason", "<u2", "WaitReason set by an annotating probe"),
+    ),
+)
+
+IO = Record(
+    "io",
+    "one finished block request, with btt's stages",
+    (
+        Field("id", "<u8", "unique in the recording, never 0"),
+        Field("queued_ns", "<u8", "Q: first bio queued"),
+        Field("got_ns", "<u8", "G: request allocated"),
+        Field("inserted_ns", "<u8", "I: inserted in the scheduler, 0 when issued directly"),
+        Field("issued_ns", "<u8", "D: issued to the driver (last time, when requeued)"),
+        Field("completed_ns", "<u8", "C: completed"),
+        Field("sector", "<u8", "first sector (512 B)"),
+        Field("ino", "<u8", "inode of the first page, 0 when it belongs to none"),
+        Field("cgroup_id", "<u8", "cgroup v2 id the first bio is charged to, 0 when none"),
+        Field("bytes", "<u4", "length of data"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("submitter_tid", "<u4", "task that queued the first bio"),
+        Field("cmd_flags", "<u4", "request flags, REQ_OP_* in the low 8 bits"),
+        Field("n_bios", "<u2", "bios served, more than one after merges; 64 means 64 or more"),
+        Field("flags", "<u2", "IoFlag bits"),
+        Field("error", "<i4", "blk_status_t of the completion (blk_types.h), 0 when well"),
+    ),
+)
+
+UPROBE_REQUEST_NR = 1 << 16
+"""``request.nr`` from here on counts the entries of ``meta["request_points"]``."""
+SOCKET_REQUEST_NR = 1 << 17
+"""``request.nr`` of a request that came in, and was answered, on a socket."""
+
+REQUEST = Record(
+    "request",
+    "one unit of work of a chosen task: a syscall, or what begins and ends at chosen points",
+    (
+        Field("ts", "<u8", "syscall entered, or the point passed where it begins"),
+        Field("end_ns", "<u8", "its end; 0 when unfinished at the end of the recording"),
+        Field("ret", "<i8", "return value"),
+        Field("arg0", "<u8", "first argument: the file descriptor of a syscall, the socket"),
+        Field("tid", "<u4", "caller"),
+        Field("nr", "<u4", "syscall number, or one of the *_REQUEST_NR"),
+    ),
+)
+
+LOCK_WAIT = Record(
+    "lock_wait",
+    "one contended lock acquisition (it may have spun without sleeping)",
+    (
+        Field("ts", "<u8", "contention began"),
+        Field("end_ns", "<u8", "lock acquired, or given up"),
+        Field("lock", "<u8", "address of the lock"),
+        Field("tid", "<u4", "waiter"),
+        Field("owner_tid", "<u4", "owner when contention began, 0 when unknown"),
+        Field("type", "<u4", "LockType"),
+        Field("stack_id", "<i4", "kernel stack of the waiter, negative when none"),
+    ),
+)
+
+JOURNAL_COMMIT = Record(
+    "journal_commit",
+    "one jbd2 commit with its phases (fs/jbd2/commit.c)",
+    (
+        Field("ts", "<u8", "commit began"),
+        Field("locking_ns", "<u8", "waiting for open handles"),
+        Field("flushing_ns", "<u8", "writing out ordered data"),
+        Field("logging_ns", "<u8", "writing metadata to the journal"),
+        Field("end_ns", "<u8", "transaction committed"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("transaction", "<u4", "jbd2 transaction id"),
+        Field("tid", "<u4", "journal thread"),
+        Field("n_handles", "<u4", "handles that joined the transaction"),
+        Field("n_blocks", "<u4", "metadata buffers in the transaction"),
+        Field("n_blocks_logged", "<u4", "blocks written to the journal"),
+    ),
+)
+
+JOURNAL_HANDLE = Record(
+    "journal_handle",
+    "one task's handles in one jbd2 transaction, added up",
+    (
+        Field("ts", "<u8", "first handle started"),
+        Field("end_ns", "<u8", "last handle stopped"),
+        Field("held_ns", "<u8", "sum of the times they were open"),
+        Field("longest_ns", "<u8", "longest time one was open"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("transaction", "<u4", "jbd2 transaction id"),
+        Field("tid", "<u4", "who held them"),
+        Field("n_handles", "<u4", "how many"),
+    ),
+)
+
+FILE = Record(
+    "file",
+    "an inode, when an io, a wait or a dirtied page was first about it",
+    (
+        Field("ts", "<u8", "when first met"),
+        Field("ino", "<u8", "inode number"),
+        Field("dev", "<u4", "file system, major << 20 | minor"),
+        Field("flags", "<u4", "FileFlag bits"),
+        Field("name", "S32", "last part of its path, cut at 31 bytes; empty when it has none"),
+        Field("parent", "S32", "name of its folder"),
+    ),
+)
+
+IO_CAUSE = Record(
+    "io_cause",
+    "a task whose dirtied pages an io writes (inode granularity)",
+    (
+        Field("io", "<u8", "id of the io"),
+        Field("ino", "<u8", "inode"),
+        Field("dev", "<u4", "file system of the inode"),
+        Field("tid", "<u4", "who dirtied pages of the inode since the last io that wrote it"),
+        Field("n_pages", "<u4", "how many that task dirtied"),
+        Field("n_causes", "<u4", "tasks known for this inode, this one included"),
+    ),
+)
+
+THROTTLE = Record(
+    "throttle",
+    "one decision of balance_dirty_pages to pause a writer (mm/page-writeback.c)",
+    (
+        Field("ts", "<u8", "when it was decided"),
+        Field("cgroup_id", "<u8", "cgroup v2 id of the writeback"),
+        Field("limit_pages", "<u8", "dirty limit of the machine or memory cgroup"),
+        Field("setpoint_pages", "<u8", "where the controller wants the dirty pages to be"),
+        Field("dirty_pages", "<u8", "dirty pages counted against the limit"),
+        Field("bdi_setpoint_pages", "<u8", "the same for the device"),
+        Field("bdi_dirty_pages", "<u8", "dirty pages of the device"),
+        Field("dirty_ratelimit_kibps", "<u8", "base rate of the device in KiB/s"),
+        Field("task_ratelimit_kibps", "<u8", "rate given to the task in KiB/s"),
+        Field("pause_ms", "<i8", "pause decided, 0 or less for none"),
+        Field("tid", "<u4", "the writer"),
+        Field("dirtied_pages", "<u4", "pages it dirtied since its last pause"),
+    ),
+)
+
+CMDLINE = Record(
+    "cmdline",
+    "what a process had for a command line when it ended; servers write over it what one does",
+    (
+        Field("ts", "<u8", "when its main thread ended"),
+        Field("pid", "<u4", "process id"),
+        Field("arg_bytes", "<u4", "size of the memory its arguments came in"),
+        Field("text", "S128", "the beginning of that memory; in a spool, what may be told of it"),
+    ),
+)
+
+POLICY_EVENT = Record(
+    "policy_event",
+    "one decision of the patched kernel's policies that changed something",
+    (
+        Field("ts", "<u8", "began to wait; of a mark when it changed"),
+        Field("dur_ns", "<u8", "waited, 0 of a mark; of IO_STARVED since the last io of its class"),
+        Field("io", "<u8", "id of the io decided on, else 0"),
+        Field("used", "<u8", "tokens or slots in use, or dirty pages, when there was none left"),
+        Field("limit", "<u8", "the most there may be; 0 when not known"),
+        Field("critical_ns", "<u8", "IO_HELD: time since critical I/O had last come"),
+        Field("tid", "<u4", "who waited or was marked, 0 of an io"),
+        Field("dev", "<u4", "disk, 0 when it is not about one"),
+        Field("n_critical", "<u4", "IO_STARVED: critical ios it went before"),
+        Field("n_noncritical", "<u4", "IO_STARVED: other ios that waited, this one included"),
+        Field("kind", "<u2", "PolicyKind"),
+        Field("level", "<u2", "PolicyLevel decided on, or of the new mark"),
+        Field("source", "<u2", "MarkSource of a mark"),
+        Field("ioprio", "<u2", "MARK by IOPRIO: the priority, class << 13 | level"),
+    ),
+)
+
+RECORDS: tuple[Record, ...] = (
+    TASK,
+    SLEEP,
+    IO,
+    REQUEST,
+    LOCK_WAIT,
+    JOURNAL_COMMIT,
+    JOURNAL_HANDLE,
+    FILE,
+    IO_CAUSE,
+    THROTTLE,
+    CMDLINE,
+    POLICY_EVENT,
+)
+BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

@@ -1,0 +1,28 @@
+"""A spool in memory: what the analyzer reads, without a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.probes.contract.events import Record
+from rcp.probes.contract.spool import Spool
+
+
+@dataclass(frozen=True)
+class MemorySpool(Spool):
+    """Records by type name and stacks by id; ``path`` names it in messages only."""
+
+    rows: Mapping[str, npt.NDArray[np.void]] = field(default_factory=dict)
+    frames: Mapping[int, list[str]] = field(default_factory=dict)
+
+    def pieces(self, record: Record) -> list[npt.NDArray[np.void]]:
+        """Return the records of one type, in one piece."""
+        return [self.rows.get(record.name, np.empty(0, record.dtype))]
+
+    def stacks(self) -> dict[int, list[str]]:
+        """Return kernel stacks by id."""
+        return dict(self.frames)

@@ -1,0 +1,48 @@
+"""Says in words what ``meta.json`` and ``end.json`` hold in numbers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rcp.probes.contract.durations import duration_text
+
+
+def cost_text(cost: Mapping[str, Any]) -> str:
+    """Say a recording's cost (``Cost.as_dict``) in one line."""
+    duration_s = max(cost["duration_s"], 1e-9)
+    probes = "probes not measured"
+    if cost["probe_cpu_s"] is not None:
+        about = "" if cost["measured_share"] > 0.99 else "about "
+        probes = f"probes {about}{cost['probe_cpu_s'] / duration_s * 100:.1f} %"
+        if cost["probe_ns_per_run"]:
+            probes += f" ({cost['probe_ns_per_run']:.0f} ns a run)"
+    return (
+        f"recorder {cost['recorder_cpu_s'] / duration_s * 100:.1f} % of one CPU, {probes}; "
+        f"{cost['peak_rss_bytes'] / (1 << 20):.0f} MiB of memory, "
+        f"{cost['spool_bytes'] / (1 << 20):.1f} MiB written, "
+        f"{cost['events_per_s']:.0f} events/s"
+    )
+
+
+def left_out(meta: Mapping[str, Any]) -> list[str]:
+    """Say what a recording leaves out by its options, or to save CPU; empty when nothing."""
+    notes = []
+    min_wait_ns = meta.get("filters", {}).get("min_wait_ns")
+    if min_wait_ns:
+        notes.append(
+            f"waits shorter than {duration_text(min_wait_ns)} were not recorded (--min-wait): "
+            "their time counts as cpu"
+        )
+    shedding = meta.get("shedding") or {}
+    for event in shedding.get("events", []):
+        notes.append(
+            f"at {event['cpu_share'] * 100:.1f} % of a CPU (--max-cpu "
+            f"{shedding['max_cpu'] * 100:g}) the recorder changed to: {event['step']}"
+        )
+    if shedding.get("n_pauses"):
+        notes.append(
+            f"recording paused {shedding['n_pauses']} times, {shedding['paused_ns'] / 1e9:.1f} s "
+            "in all, to save CPU: what happened then counts as cpu"
+        )
+    return notes

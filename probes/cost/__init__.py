@@ -1,0 +1,1 @@
+"""What a recording costs its machine, and how it is bounded."""

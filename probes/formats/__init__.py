@@ -1,0 +1,1 @@
+"""Binary formats that probes are resolved with: ELF and BTF. Pure."""

@@ -1,0 +1,1 @@
+"""What this kernel has, and which probes run on it."""

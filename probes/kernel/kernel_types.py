@@ -1,0 +1,176 @@
+"""The kernel's types as the probes need them: C text made from the running kernel's BTF.
+
+Of each struct only the members that the probes read are declared, where they lie in this kernel.
+The kernel's own headers say the same, but bcc parses them three times, which took longer than
+all the rest of compiling.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from rcp.probes.formats.btf import ARRAY, ENUM, INT, POINTER, STRUCT, UNION, Btf, BtfError, Member
+from rcp.probes.kernel import module_types
+from rcp.probes.kernel.features import RecordError
+
+# Members by struct; `a.b` is a member of a member, `a[].b` of the elements of an array.
+# Not every kernel has each of them: what uses one that came or went asks RCP_HAS_struct_member.
+STRUCTS: dict[str, str] = {
+    "address_space": "host",
+    "bio": "bi_next bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg bi_flags",
+    "bio_vec": "bv_page",
+    "blkcg": "css.cgroup",
+    "blkcg_gq": "blkcg",
+    "block_device": "bd_dev",
+    "buffer_head": "b_blocknr b_bdev",
+    "cgroup": "kn level ancestors",
+    "css_set": "dfl_cgrp",
+    "dentry": "d_name.name d_parent d_u.d_alias",
+    "elevator_queue": "elevator_data",
+    "file": "f_mapping",
+    "folio": "flags mapping _flags_1 _folio_order",
+    "gendisk": "part0",
+    "inode": "i_data i_dentry.first i_ino i_mode i_rdev i_sb",
+    "io_context": "ioprio",
+    "jbd2_journal_handle": "h_transaction",
+    "journal_s": "j_fs_dev j_task",
+    "kernfs_node": "id",
+    "mm_struct": "arg_start arg_end env_end",
+    "mutex": "owner",
+    "page": "compound_head",
+    "pid": "level numbers[].nr",
+    "rcp_queue": (
+        "q last_critical_ns inflight knobs.strict knobs.tokens knobs.token_total knobs.hold_ms"
+    ),
+    "rcp_slot_request": "class",
+    "request": "q bio cmd_flags start_time_ns __sector __data_len",
+    "request_queue": "disk elevator",
+    "rt_mutex_base": "owner",
+    "rw_semaphore": "owner",
+    "sembuf": "sem_num sem_op",
+    "sock": "sk_type",
+    "super_block": "s_dev",
+    "task_struct": (
+        "__state cgroups comm flags io_context journal_info mm pid real_parent start_time tgid "
+        "thread_pid"
+    ),
+    "transaction_s": "t_tid t_journal",
+    "vm_area_struct": "vm_file",
+    "vm_fault": "vma",
+}
+ENUMERATORS = (
+    "BH_Shadow",
+    "BIO_TRACE_COMPLETION",
+    "PG_head",
+    "PG_locked",
+    "PG_writeback",
+    "REQ_OP_WRITE",
+    "__REQ_CRIT",
+)
+
+
+def _integer(btf: Btf, type_id: int) -> str:
+    sign = "s" if btf.kind(type_id) == INT and btf.is_signed(type_id) else "u"
+    return f"{sign}{8 * btf.size_bytes(type_id)}"
+
+
+def _declaration(btf: Btf, type_id: int, name: str) -> str:
+    """Return a member's declaration: what probes do not look into is bytes."""
+    type_id = btf.resolve(type_id)
+    kind = btf.kind(type_id)
+    if kind == POINTER:
+        target = btf.resolve(btf.target(type_id))
+        is_struct = btf.kind(target) in (STRUCT, UNION) and btf.name(target)
+        keyword = "struct" if btf.kind(target) == STRUCT else "union"
+        return f"{keyword} {btf.name(target)} *{name}" if is_struct else f"void *{name}"
+    if kind == ARRAY:
+        array = btf.array(type_id)
+        if btf.name(btf.resolve(array.type_id)) == "char":
+            return f"char {name}[{array.length}]"
+        return _declaration(btf, array.type_id, f"{name}[{array.length}]")
+    if kind in (STRUCT, UNION):
+        return f"char {name}[{btf.size_bytes(type_id)}]"
+    if kind in (INT, ENUM):
+        return f"{_integer(btf, type_id)} {name}"
+    raise BtfError(f"the kernel's type information has {name} as a type that is not known")
+
+
+def _inner(btf: Btf, member: Member, name: str, paths: Sequence[str]) -> str:
+    """Return the declaration of a member with members of its own."""
+    type_id = btf.resolve(member.type_id)
+    suffix = ""
+    if name.endswith("[]"):
+        array = btf.array(type_id)
+        type_id, suffix = btf.resolve(array.type_id), f"[{array.length}]"
+    return f"struct {{\n{_body(btf, type_id, paths)}}} {member.name}{suffix}"
+
+
+def _body(btf: Btf, type_id: int, paths: Sequence[str]) -> str:
+    """Return the members of a struct that are in ``paths``, each at its place."""
+    inner = defaultdict[str, list[str]](list)
+    for path in paths:
+        name, _, rest = path.partition(".")
+        inner[name].extend([rest] if rest else [])
+    known = {member.name: member for member in btf.members(type_id)}
+    lines = [f"\tchar rcp_size[{btf.size_bytes(type_id)}];\n"]
+    for name, rests in inner.items():
+        member = known.get(name.removesuffix("[]"))
+        if member is None:
+            continue
+        if member.offset_bits % 8:
+            raise BtfError(f"the member {name} is a bit field in this kernel")
+        text = (
+            _inner(btf, member, name, rests)
+            if rests
+            else _declaration(btf, member.type_id, member.name)
+        )
+        padding = f"char rcp_before_{member.name}[{member.offset_bits // 8}]; "
+        lines.append(f"\tstruct {{ {padding}{text}; }};\n")
+    # members may overlap as they do in the kernel: each has a struct of its own in a union
+    return f"\tunion {{\n{''.join(lines)}\t}};\n"
+
+
+def _checks(btf: Btf, type_id: int, name: str, members: Sequence[str]) -> Iterator[str]:
+    """Yield the macros that say which members there are, and that all lie where they should."""
+    yield f'_Static_assert(sizeof(struct {name}) == {btf.size_bytes(type_id)}, "{name}");\n'
+    known = {member.name: member.offset_bits // 8 for member in btf.members(type_id)}
+    for path in members:
+        member = path.partition(".")[0].removesuffix("[]")
+        if member not in known:
+            continue
+        offset = f"__builtin_offsetof(struct {name}, {member})"
+        yield f'_Static_assert({offset} == {known[member]}, "{name}.{member}");\n'
+        if member == path:
+            yield f"#define RCP_HAS_{name}_{member} 1\n"
+
+
+def kernel_types(kernel: Btf, *modules: Btf) -> str:
+    """Return the declarations; what neither kernel nor modules have is left out."""
+    found: dict[str, tuple[Btf, int]] = {}
+    for btf in (kernel, *modules):
+        wanted = set(STRUCTS) - set(found)
+        found |= {name: (btf, type_id) for name, type_id in btf.structs(wanted).items()}
+    parts = [f"struct {name};\n" for name in STRUCTS]
+    for name, members in STRUCTS.items():
+        if name not in found:
+            continue
+        btf, type_id = found[name]
+        parts.append(f"struct {name} {{\n{_body(btf, type_id, members.split())}}};\n")
+        parts += _checks(btf, type_id, name, members.split())
+    values = kernel.enumerators(set(ENUMERATORS))
+    parts += [f"#define {name} {value}\n" for name, value in sorted(values.items())]
+    return "".join(parts)
+
+
+def read_btf() -> list[Btf]:
+    """Read the types of the running kernel, and of its modules that the probes look into.
+
+    Raises RecordError when that cannot be.
+    """
+    try:
+        kernel = Btf((module_types.BTF_DIR / "vmlinux").read_bytes())
+        blobs = [module_types.module_types(name) for name in module_types.MODULES]
+        return [kernel, *(kernel.with_module(blob) for blob in blobs if blob)]
+    except (OSError, BtfError) as error:
+        raise RecordError(f"cannot read the kernel's types: {error}") from error

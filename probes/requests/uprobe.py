@@ -1,0 +1,75 @@
+"""Hang a BPF program on an instruction of a program's file, with perf_event_open(2).
+
+The kernel removes such a uprobe when its file descriptor is closed, so also when the recorder
+is killed. bcc's own attach_uprobe cannot say where a USDT probe's semaphore is, which the
+kernel must raise in every process that runs the file, now or later.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from rcp.probes.kernel.features import RecordError
+
+_PMU = Path("/sys/bus/event_source/devices/uprobe")
+_PERF_EVENT_OPEN = 298  # arch/x86/entry/syscalls/syscall_64.tbl
+_FLAG_FD_CLOEXEC = 8  # include/uapi/linux/perf_event.h
+_IOC_ENABLE = 0x2400
+_IOC_SET_BPF = 0x40042408
+_ATTR_BYTES = 112  # PERF_ATTR_SIZE_VER5, which Linux 4.1 has
+# The offset of the semaphore lies in the upper half of perf_event_attr.config, since commit
+# a6ca88b241d5 ("trace_uprobe: support reference counter in fd-based uprobe") (in v4.20).
+_SEMAPHORE_SHIFT = 32
+_IS_RETURN = 1  # format/retprobe: config:0
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One instruction in one file."""
+
+    path: Path
+    offset: int
+    semaphore_offset: int = 0
+    """In the file, of the counter that must be raised; 0 for none."""
+
+
+def require_uprobes() -> None:
+    """Raise RecordError when the kernel has no uprobes."""
+    if not (_PMU / "type").exists():
+        raise RecordError(
+            "this kernel has no uprobes: boot one built with CONFIG_UPROBE_EVENTS, as Debian's "
+            "are, or choose syscall or socket requests."
+        )
+
+
+def attach(hook: Hook, program_fd: int, is_return: bool = False) -> int:
+    """Run the BPF program at ``hook``, or where the function that begins there returns.
+
+    Returns the file descriptor that keeps it so; raises OSError.
+    """
+    path = ctypes.create_string_buffer(os.fsencode(hook.path))
+    config = hook.semaphore_offset << _SEMAPHORE_SHIFT | (_IS_RETURN if is_return else 0)
+    kind = int((_PMU / "type").read_text())
+    # type, size, config; sample period and type, read format, flags, wake-up, breakpoint type;
+    # config1: the path; config2: the offset in it
+    attributes = struct.pack(
+        "<IIQ4Q2I2Q", kind, _ATTR_BYTES, config, *(0,) * 6, ctypes.addressof(path), hook.offset
+    ).ljust(_ATTR_BYTES, b"\0")
+    libc = ctypes.CDLL(None, use_errno=True)
+    # every process (-1), seen from CPU 0: which CPU the program runs on makes no difference
+    fd = libc.syscall(_PERF_EVENT_OPEN, attributes, -1, 0, -1, ctypes.c_ulong(_FLAG_FD_CLOEXEC))
+    if fd < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(hook.path))
+    try:
+        fcntl.ioctl(fd, _IOC_SET_BPF, program_fd)
+        fcntl.ioctl(fd, _IOC_ENABLE, 0)
+    except OSError:
+        os.close(fd)
+        raise
+    return int(fd)

@@ -1,0 +1,179 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from rcp.probes.contract.events import FILE, REQUEST, SCHEMA_VERSION, SLEEP, TASK, TaskFlag
+from rcp.probes.contract.spool import open_spool, pack
+from rcp.probes.flight import rolling
+from rcp.probes.flight.rolling import RollingSpool, living, since
+
+if TYPE_CHECKING:
+    from rcp.probes.tests.conftest import Clock
+
+META = {"schema_version": SCHEMA_VERSION}
+S = 1_000_000_000
+
+Make = Callable[..., RollingSpool]
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: "Clock") -> Make:
+    def of(keep_s: float = 8, max_bytes: int = 1 << 30) -> RollingSpool:
+        return RollingSpool(tmp_path / "r.spool", META, int(keep_s * S), max_bytes, clock)
+
+    return of
+
+
+def sleeps(*tids: int) -> np.ndarray:
+    rows = np.zeros(len(tids), SLEEP.dtype)
+    rows["tid"] = tids
+    return rows
+
+
+def tasks(*threads: tuple[int, int, int]) -> np.ndarray:
+    """(tid, ts, flags) each."""
+    rows = np.zeros(len(threads), TASK.dtype)
+    for row, (tid, ts, flags) in zip(rows, threads, strict=True):
+        row["tid"], row["ts"], row["flags"] = tid, ts, flags
+    return rows
+
+
+def kept(spool: RollingSpool) -> list[int]:
+    tids: list[int] = open_spool(spool.path).records(SLEEP)["tid"].tolist()
+    return tids
+
+
+def test_the_last_seconds_are_kept_in_order_and_older_ones_deleted(
+    make: Make, clock: "Clock"
+) -> None:
+    spool = make(keep_s=8)
+    for second in range(30):
+        spool.append(SLEEP, sleeps(second))
+        clock.pass_s(1)
+        spool.roll()
+        # what was drained in the last 8 s is there, and at most one piece (1 s) more
+        assert kept(spool) == list(range(max(0, second - 7), second + 1))
+    assert spool.window_ns == (clock.now_ns - 8 * S, clock.now_ns)
+    assert len(list(spool.path.glob("sleep.*.bin"))) == 8
+
+
+def test_disk_use_does_not_grow_with_time(make: Make, clock: "Clock") -> None:
+    spool = make(keep_s=8)
+    sizes = []
+    for _ in range(40):
+        spool.append(SLEEP, sleeps(*range(100)))
+        clock.pass_s(1)
+        spool.roll()
+        sizes.append(sum(path.stat().st_size for path in spool.path.iterdir()))
+    assert sizes[-1] == sizes[10]
+
+
+def test_a_window_larger_than_its_bound_is_made_shorter_and_counted(
+    make: Make, clock: "Clock"
+) -> None:
+    spool = make(keep_s=8, max_bytes=4 * 100 * SLEEP.size_bytes)
+    for second in range(8):
+        spool.append(SLEEP, sleeps(*[second] * 100))
+        clock.pass_s(1)
+        spool.roll()
+    assert sorted(set(kept(spool))) == [4, 5, 6, 7]
+    assert spool.n_cut_short == 4
+
+
+def test_names_outlive_the_window(make: Make, clock: "Clock") -> None:
+    spool = make(keep_s=8)
+    spool.append(TASK, tasks((1, 5, 0)))
+    spool.append(FILE, np.ones(1, FILE.dtype))
+    spool.append_stacks([(3, ["schedule"])])
+    for _ in range(20):
+        clock.pass_s(1)
+        spool.roll()
+    window = open_spool(spool.path)
+    assert window.records(TASK)["tid"].tolist() == [1]
+    assert (len(window.records(FILE)), window.stacks()) == (1, {3: ["schedule"]})
+
+
+def test_threads_that_ended_before_the_window_are_forgotten() -> None:
+    ended = TaskFlag.EXITED
+    rows = tasks((1, 10, 0), (2, 11, 0), (1, 20, ended), (1, 30, 0), (2, 90, ended), (3, 40, ended))
+    assert [tuple(row) for row in living(rows, 50)[["tid", "ts"]].tolist()] == [
+        (2, 11),  # ended in the window
+        (1, 30),  # the tid's next owner
+        (2, 90),
+    ]
+    assert len(living(rows[:2], 50)) == 2
+
+
+def test_task_records_are_bounded(
+    make: Make, clock: "Clock", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling, "_LASTING_ROWS_MAX", 100)
+    spool = make(keep_s=8)
+    spool.append(TASK, tasks((7, 1, 0)))
+    for generation in range(50):  # short-lived threads, born and gone
+        at = clock.now_ns
+        spool.append(TASK, tasks(*[(100 + generation, at + i, i // 4 * 8) for i in range(5)]))
+        clock.pass_s(1)
+        spool.roll()
+        assert len(open_spool(spool.path).records(TASK)) <= 105
+    assert 7 in open_spool(spool.path).records(TASK)["tid"]
+    spool.append(TASK, tasks(*[(tid, 1, 0) for tid in range(1000)]))  # nobody ends
+    spool.roll()
+    assert open_spool(spool.path).records(TASK)["tid"].tolist() == list(range(950, 1000))
+
+
+def test_a_dump_is_a_whole_spool_of_the_window(make: Make, clock: "Clock", tmp_path: Path) -> None:
+    spool = make(keep_s=8)
+    spool.append(TASK, tasks((1, 5, 0)))
+    for second in range(20):
+        spool.append(SLEEP, sleeps(second))
+        spool.write_counters({"lost": {"sleep": [second + 1]}})
+        clock.pass_s(1)
+        spool.roll()
+    under_way = np.ones(1, REQUEST.dtype)
+    spool.dump(tmp_path / "d.spool", {**META, "x": 1}, {"why": "trigger"}, {"request": under_way})
+    dump = open_spool(tmp_path / "d.spool")
+    assert dump.records(SLEEP)["tid"].tolist() == list(range(12, 20))
+    assert dump.records(TASK)["tid"].tolist() == [1]
+    assert len(dump.records(REQUEST)) == 1
+    assert dump.counters == {"lost": {"sleep": [8]}}  # of the window, not of all time
+    assert (dump.meta["x"], dump.end) == (1, {"why": "trigger"})
+    assert kept(spool) == list(range(12, 20))  # the window goes on
+
+
+def test_a_killed_flight_recorder_leaves_a_spool_that_loads_and_packs(
+    make: Make, clock: "Clock", tmp_path: Path
+) -> None:
+    spool = make(keep_s=8)
+    for second in range(3):
+        spool.append(SLEEP, sleeps(second))
+        clock.pass_s(1)
+        spool.roll()
+    newest = sorted(spool.path.glob("sleep.*.bin"))[-1]
+    newest.write_bytes(newest.read_bytes()[:-1])
+    left = open_spool(spool.path)
+    assert left.end is None
+    assert left.records(SLEEP)["tid"].tolist() == [0, 1]
+    assert left.torn_bytes == SLEEP.size_bytes - 1
+    pack(spool.path, tmp_path / "r.spool.tar.xz")
+
+
+def test_counters_are_of_the_window(make: Make, clock: "Clock") -> None:
+    spool = make(keep_s=8)
+    for second in range(20):
+        spool.write_counters({"lost": {"io": [10 * (second + 1), 1]}})
+        clock.pass_s(1)
+        spool.roll()
+    spool.write_counters({"lost": {"io": [200, 5]}})
+    assert json.loads((spool.path / "counters.json").read_text()) == {"lost": {"io": [80, 4]}}
+
+
+def test_a_counter_that_is_new_counts_from_nothing() -> None:
+    assert since({"lost": {"io": [3], "task": [4]}}, {"lost": {"io": [1]}}) == {
+        "lost": {"io": [2], "task": [4]}
+    }
+    assert since({"lost": {"io": [3]}}, {}) == {"lost": {"io": [3]}}

@@ -1,0 +1,110 @@
+"""Each wait is named for what the kernel's own stack of the sleeper says, and io.max's ios too."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from rcp.analyzer.arrays.reasons import REASONS, function_name, reason_codes
+from rcp.probes.contract.events import IO, SLEEP, TASK, IoFlag, WaitReason
+from rcp.probes.contract.spool import open_spool
+
+pytestmark = pytest.mark.lab
+Rows = npt.NDArray[np.void]
+MS = 1_000_000
+
+
+class Waits:
+    """The recording of guest_waits.py, and what that saw in /proc and ftrace."""
+
+    def __init__(self, folder: Path) -> None:
+        self.spool = open_spool(folder / "causes.spool")
+        self.truth: dict[str, Any] = json.loads((folder / "waits.json").read_text())
+        self.sleeps: Rows = self.spool.records(SLEEP)
+        self.ios: Rows = self.spool.records(IO)
+        self.names = {int(t["tid"]): t["comm"].decode() for t in self.spool.records(TASK)}
+
+    def sleep_at(self, name: str) -> Rows:
+        """Return the one sleep in which the task of that name was looked at."""
+        told, rows = self.truth[name], self.sleeps
+        mine = rows[(rows["tid"] == told["pid"]) & (rows["ts"] <= told["at_ns"])]
+        found: Rows = mine[mine["woken_ns"] > told["at_ns"]]
+        assert len(found) == 1, (name, told)
+        return found
+
+    def ios_of(self, name: str) -> Rows:
+        """Return the ios of the task of that name on the disk that io.max limits."""
+        tids = [tid for tid, comm in self.names.items() if comm == name]
+        on_disk = self.ios["dev"] == self.truth["io.max"]["dev"]
+        ios: Rows = self.ios[on_disk & np.isin(self.ios["submitter_tid"], tids)]
+        written: Rows = ios[ios["cmd_flags"] & 0xFF == 1]
+        return written
+
+
+@pytest.fixture(scope="module")
+def waits(recorder_lab: Path) -> Waits:
+    return Waits(recorder_lab)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "reason"),
+    [
+        ("timer", "hrtimer_nanosleep", "timer"),
+        ("pipe", "(anon_)?pipe_read", "pipe"),
+        ("poll", "do_sys_poll", "poll"),
+        ("epoll", "do_epoll_wait", "poll"),
+        ("select", "do_select", "poll"),
+        ("unix", "unix_stream_read_generic", "network"),
+        ("tcp", "tcp_recvmsg", "network"),
+        ("child", "do_wait", "condition"),
+        ("tag", "blk_mq_get_tag", "admission_tag"),
+        ("iocost", "ioc_rqos_throttle", "admission_slot"),
+        ("page", "filemap_get_pages", "page_lock"),
+        ("mutex", "fdget_pos", "lock"),
+        ("flock", "locks_lock_inode_wait", "lock"),
+        ("lockf", "fcntl_setlk", "lock"),
+        ("frozen", "percpu_rwsem_wait", "lock"),
+        ("commit", "jbd2_log_wait_commit", "journal_commit"),
+        ("fast-commit", "jbd2_fc_begin_commit", "journal_commit"),
+        ("space", "__jbd2_log_wait_for_space", "journal_space"),
+    ],
+)
+def test_a_wait_is_named_for_where_the_kernel_says_it_sleeps(
+    waits: Waits, name: str, function: str, reason: str
+) -> None:
+    kernels = waits.truth[name]["stack"]
+    assert any(re.fullmatch(function, frame) for frame in kernels), kernels
+    sleep = waits.sleep_at(name)
+    codes = reason_codes(sleep["reason"], sleep["stack_id"], waits.spool.stacks())
+    recorded = [function_name(f) for f in waits.spool.stacks()[int(sleep["stack_id"][0])]]
+    assert REASONS[codes[0]] == reason, recorded
+    if sleep["reason"][0] == WaitReason.NONE:
+        assert any(re.fullmatch(function, frame) for frame in recorded), recorded
+
+
+@pytest.mark.parametrize("name", ["mutex", "frozen"])
+def test_a_kernel_lock_names_its_holder(waits: Waits, name: str) -> None:
+    assert waits.sleep_at(name)["owner_tid"].tolist() == [waits.truth[name]["owner"]]
+
+
+def test_ios_that_io_max_holds_back_are_their_writers_from_when_it_wrote(waits: Waits) -> None:
+    """ftrace sees only a kernel worker queue them, after the time they were held."""
+    told = waits.truth["io.max"]
+    queued = re.compile(r"(\S+)-(\d+)\s+\[\d+\] \S+\s+(\d+)\.(\d{6}): block_bio_queue: \S+ W")
+    seen = [
+        (comm, int(seconds) * 1000 * MS + int(micros) * 1000)
+        for comm, _, seconds, micros in queued.findall(told["witness"])
+    ]
+    late = [ns for comm, ns in seen if comm.startswith("kworker")]
+    held, free = waits.ios_of("held-back"), waits.ios_of("let-through")
+    assert len(held) == len(free) == told["n_ios"]
+    assert not (free["flags"] & IoFlag.THROTTLED).any()
+    throttled = held[held["flags"] & IoFlag.THROTTLED > 0]
+    assert len(throttled) == len(late) > 2
+    for io, let_go_ns in zip(throttled, late, strict=True):
+        assert int(io["queued_ns"]) < let_go_ns - 5 * MS
+        assert abs(int(io["got_ns"]) - let_go_ns) < MS

@@ -1,0 +1,1 @@
+"""Whose work a task does: roles, containers, titles."""

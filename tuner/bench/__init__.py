@@ -1,0 +1,1 @@
+"""The searches side by side, replayed on a table of real trials."""

@@ -1,0 +1,1 @@
+"""The commands of ``rcp-tune``: options in, lines and tables out."""

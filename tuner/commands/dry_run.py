@@ -1,0 +1,49 @@
+"""``rcp-tune --dry-run``: the knobs there are, and what the first trials would write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.search.start import starts
+from rcp.tuner.session.session import KnobSession
+from rcp.tuner.studies.wording import changed, settings_text
+from rcp.tuner.trials.local import LocalMachine
+from rcp.tuner.trials.machine import Machine
+from rcp.tuner.trials.measurement import to_set
+
+_FIRST = 3
+
+
+def _range(knob: Knob) -> str:
+    words = [str(choice) for choice in knob.choices]
+    if knob.scale != "choice":
+        words.append(f"{knob.low}..{knob.high}")
+    unit = f" {knob.unit}" if knob.unit else ""
+    needs = " and ".join(
+        f"{name} {' or '.join(map(str, values))}" for name, values in knob.needs.items()
+    )
+    return f"{', '.join(words)}{unit}" + (f" (under {needs})" if needs else "")
+
+
+def dry_run(machine: Machine, *, advised: bool = True) -> Iterator[str]:
+    """Yield lines; nothing is written. *advised*: whether papers' settings are tried first."""
+    found = machine.describe()
+    yield f"{len(found.knobs)} knobs:"
+    for knob in found.knobs:
+        now = found.values.get(knob.name, "not there now")
+        yield f"  {knob.name} = {now}; tried: {_range(knob)}; {knob.what}"
+    knobs = found.tunable()
+    # What a search tries first is the machine as it is: the baseline has been that.
+    first = starts(knobs)[1 : 1 + _FIRST] if advised else []
+    if not first:
+        yield "what the first trials set, the search will draw"
+        return
+    yield "what the first trials set, where no recording says what else to begin with:"
+    for start in first:
+        settings = to_set(start.settings, knobs)
+        yield f"  {start.why}: {settings_text(changed(settings, found.values))}"
+        if isinstance(machine, LocalMachine):
+            with KnobSession(machine.catalog(), dry_run=True, yes=machine.yes) as session:
+                session.apply(settings)
+            yield from (f"    {line}" for line in session.planned)

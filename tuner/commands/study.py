@@ -1,0 +1,187 @@
+"""``rcp-tune status show explain export compare merge``: what studies hold."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from rcp.tuner.commands.common import one_line_errors
+
+_study = click.argument(
+    "study", type=click.Path(path_type=Path), default=Path("rcp-tune.duckdb"), required=False
+)
+_format = click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print: for people or programs.",
+)
+
+
+@click.command(short_help="Say how far a study is.")
+@_study
+@_format
+def status(study: Path, kind: str) -> None:
+    """Say how far a study is: trials by phase, the best so far, the verdict.
+
+    \b
+    Examples:
+      rcp-tune status
+      rcp-tune status night.duckdb --format json
+    """
+    from rcp.tuner.studies.explain import outcome_of
+    from rcp.tuner.studies.listing import best_of
+    from rcp.tuner.studies.study import Study
+    from rcp.tuner.studies.wording import objective_text
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        rows = found.trials()
+        phases = {row.phase: 0 for row in rows}
+        for row in rows:
+            phases[row.phase] += 1
+        best = best_of(rows)
+        told = {
+            "slo": found.facts()["slo"],
+            "outcome": outcome_of(found),
+            "trials": phases,
+            "failed": sum(1 for row in rows if row.failed),
+            "best_trial": best.trial_id if best else None,
+        }
+        wanted = found.facts()["objective"]
+    if kind == "json":
+        click.echo(json.dumps(told, indent=1))
+        return
+    counted = ", ".join(f"{n} {phase}" for phase, n in phases.items()) or "none"
+    click.echo(f"{told['slo']}: {told['outcome']}; trials: {counted}; failed: {told['failed']}")
+    if best is not None:
+        had = objective_text(wanted, best.objective)
+        click.echo(f"best so far: trial {best.trial_id}, {wanted} {had}")
+
+
+@click.command(short_help="List the trials of a study.")
+@_study
+@_format
+def show(study: Path, kind: str) -> None:
+    """List the trials of a study: settings, each SLO's value, objective.
+
+    \b
+    Examples:
+      rcp-tune show
+      rcp-tune show night.duckdb --format json | jq '.[] | select(.failed == "")'
+    """
+    from rcp.tuner.studies.listing import Listing
+    from rcp.tuner.studies.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        rows, bounds_ns = found.trials(), found.bounds_ns()
+        listing = Listing(bounds_ns, found.facts()["objective"], found.initial())
+    if kind == "json":
+        click.echo(json.dumps([row._asdict() for row in rows], indent=1))
+        return
+    for line in listing.lines(rows):
+        click.echo(line)
+
+
+@click.command(short_help="Tell what a study found, and why.")
+@_study
+@_format
+def explain(study: Path, kind: str) -> None:
+    """Tell what a study found: the verdict, the settings and why, what each knob bought.
+
+    \b
+    Examples:
+      rcp-tune explain
+      rcp-tune explain night.duckdb --format json
+    """
+    from rcp.tuner.studies.explain import explanation
+    from rcp.tuner.studies.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        told = explanation(found)
+    click.echo(json.dumps(told, indent=1) if kind == "json" else told["text"])
+
+
+@click.command(short_help="Write the trials as CSV.")
+@_study
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="CSV to write; default: stdout."
+)
+def export(study: Path, output: Path | None) -> None:
+    """Write the trials as CSV: one row each, a column for each knob and SLO.
+
+    \b
+    Examples:
+      rcp-tune export night.duckdb -o trials.csv
+    """
+    from rcp.tuner.studies.study import Study
+
+    with one_line_errors(), Study.open(study, read_only=True) as found:
+        rows, knobs = found.trials(), [knob.name for knob in found.knobs()]
+    slos = list(dict.fromkeys(slo for row in rows for slo in row.ratios))
+    fields = ["trial_id", "phase", "seed", "wall_s", "objective", "failed", *slos, *knobs]
+    with one_line_errors():
+        handle = output.open("w", newline="") if output else sys.stdout
+        writer = csv.DictWriter(handle, fields)
+        writer.writeheader()
+        for row in rows:
+            own = {name: getattr(row, name) for name in fields[:6]}
+            writer.writerow({**own, **row.ratios, **row.settings})
+        if output:
+            handle.close()
+
+
+@click.command(short_help="Set two studies side by side.")
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@_format
+def compare(first: Path, second: Path, kind: str) -> None:
+    """Set two studies of the same machine and SLO side by side: a search, a kernel, a set of knobs.
+
+    \b
+    Examples:
+      rcp-tune compare stock.duckdb rcp.duckdb
+    """
+    from rcp.tuner.studies.compare import comparison, side_by_side
+    from rcp.tuner.studies.study import Study
+
+    with (
+        one_line_errors(),
+        Study.open(first, read_only=True) as one,
+        Study.open(second, read_only=True) as other,
+    ):
+        told = comparison(one, other, (first, second))
+    click.echo(json.dumps(told, indent=1) if kind == "json" else side_by_side(told))
+
+
+@click.command(short_help="Put the trials of several studies together.")
+@click.argument("studies", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("merged.duckdb"),
+    show_default=True,
+    help="Study to write.",
+)
+def merge(studies: tuple[Path, ...], output: Path) -> None:
+    """Put the trials of several studies of one machine, SLO and set of knobs together.
+
+    The new study has no verdict yet: a tuning that goes on with it (--resume) knows all of their
+    trials, and confirms what is best of them.
+
+    \b
+    Examples:
+      rcp-tune merge monday.duckdb tuesday.duckdb -o both.duckdb
+      sudo rcp-tune --slo p99=10ms --study both.duckdb --resume -- ./workload.sh
+    """
+    from rcp.tuner.studies.merge import merge as merge_studies
+
+    with one_line_errors(), merge_studies(output, studies) as merged:
+        n_trials = len(merged.trials())
+    click.echo(f"{output}: {n_trials} trials of {len(studies)} studies")

@@ -1,0 +1,1 @@
+"""Knobs of a running machine: journaled, written, watched, restored after any death."""

@@ -1,0 +1,48 @@
+"""Put the trials of several studies of one machine together in a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rcp.tuner.errors import TuneError
+from rcp.tuner.studies.study import Study
+from rcp.tuner.trials.host import check_same, check_same_asked
+
+_ASKED = ("slo", "objective", "knobs", "kernel_of_lab")
+MERGED_WITH = "merged_from"
+
+
+def merge(target: Path, paths: Sequence[Path]) -> Study:
+    """Make a study at *target* of all trials in *paths*, in that order, without a verdict.
+
+    A tuning that goes on with it knows all of them. Raises TuneError for studies of unlike
+    machines, SLOs, objectives or knobs; *target* is then not made.
+    """
+    if len(paths) < 2:
+        raise TuneError("name two studies or more to merge")
+    if target.exists():
+        raise TuneError(f"{target} already exists: name another file with -o")
+    with Study.open(paths[0], read_only=True) as first:
+        facts, knobs, initial = first.facts(), first.knobs(), first.initial()
+        for path in paths[1:]:
+            with Study.open(path, read_only=True) as other:
+                _check_alike(paths[0], first, path, other)
+    merged = Study.create(target, {**facts, MERGED_WITH: " ".join(map(str, paths))}, knobs)
+    merged.set_initial(initial)
+    for path in paths:
+        with Study.open(path, read_only=True) as other:
+            merged.take_trials(other)
+    return merged
+
+
+def _check_alike(path: Path, first: Study, other_path: Path, other: Study) -> None:
+    facts, others = first.facts(), other.facts()
+    check_same(facts, others, other_path)
+    asked = ((path, facts), (other_path, others))
+    check_same_asked(_ASKED, asked, "merge studies of one SLO, objective and set of knobs")
+    if first.knobs() != other.knobs():
+        raise TuneError(
+            f"{path} and {other_path} know different knobs or ranges: merge studies that were made "
+            "by the same rcp-tune"
+        )

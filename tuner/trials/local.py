@@ -1,0 +1,139 @@
+"""Trials on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rcp.tuner.errors import KnobGoneError, KnobRefusedError
+from rcp.tuner.knobs.catalog import Catalog, Which, catalog
+from rcp.tuner.knobs.group_cell import Groups
+from rcp.tuner.knobs.knob import Settings, Value
+from rcp.tuner.knobs.tree import Tree
+from rcp.tuner.session.journal import DEFAULT_FOLDER
+from rcp.tuner.session.session import KnobSession
+from rcp.tuner.trials.host import host_facts
+from rcp.tuner.trials.listen import ATTACHED, attach
+from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.objective import DiskMeter, ObjectiveError
+from rcp.tuner.trials.raw import SPOOL, RawTrial
+from rcp.tuner.trials.source import RECORDING, Source
+from rcp.tuner.trials.workload import Abort, Trial, WorkloadError, run_workload
+
+_FIRST = ("disk.scheduler", "rcp.profile")
+
+
+@dataclass(frozen=True)
+class LocalMachine:
+    """This machine: *command* is run for each trial, its files go to a folder below *folder*."""
+
+    command: Sequence[str]
+    source: Source
+    disk: str
+    folder: Path
+    groups: Groups
+    roles: Sequence[str] = ()
+    """Options of rcp-trace record that say who is foreground and background."""
+    which: Which = "auto"
+    timeout_s: float = 900
+    journal: Path = DEFAULT_FOLDER
+    yes: bool = False
+    tree: Tree = field(default_factory=Tree)
+    attach_pid: int = 0
+    """A process that runs already, to be listened to for *window_s* in place of the command."""
+    window_s: float = 30
+
+    def catalog(self) -> Catalog:
+        """Return the knobs of this machine; raises KnobError."""
+        return catalog(self.tree, self.disk, self.which, self.groups, yes=self.yes)
+
+    def describe(self) -> Description:
+        """Return the knobs there are; nothing is written."""
+        found = self.catalog()
+        facts = {**host_facts(self.disk), "machine": " ".join(self.command)}
+        return Description(found.knobs, found.current(), facts)
+
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+    ) -> RawTrial:
+        """Make one trial; see Machine."""
+        out = self.folder / f"trial-{seed}"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        started_s, failed, told, written = time.monotonic(), "", None, dict(settings)
+        meter = _meter(self.disk)
+        with KnobSession(self.catalog(), self.journal, yes=self.yes) as session:
+            try:
+                written = _apply(session, settings)
+                told = self._measure(out, seed, record, give_up)
+            except (WorkloadError, KnobGoneError, KnobRefusedError) as error:
+                failed = str(error)
+            moved_bytes = meter.moved_bytes() if meter else None
+        recordings = (path for path in (out / SPOOL, out / ATTACHED) if path.exists())
+        return RawTrial(
+            settings,
+            written,
+            told,
+            moved_bytes,
+            failed,
+            next(recordings, None),
+            time.monotonic() - started_s,
+        )
+
+    def _measure(self, out: Path, seed: int, record: bool, give_up: Abort | None) -> Trial:
+        """Run the workload, or listen to the one that runs already."""
+        if self.attach_pid:
+            return attach(
+                self.attach_pid,
+                self.window_s,
+                self.source,
+                out=out,
+                abort=give_up,
+                recorder=self._recorder(),
+            )
+        record = record or self.source.format == RECORDING
+        recorded = [*self._recorder(), "-o", str(out / SPOOL), "--", *self.command]
+        return run_workload(
+            recorded if record else self.command,
+            self.source,
+            out=out,
+            timeout_s=self.timeout_s,
+            env={**os.environ, "SEED": str(seed)},
+            abort=give_up,
+        )
+
+    def _recorder(self) -> list[str]:
+        # Of the same installation as this program.
+        recorder = Path(sys.argv[0]).resolve().with_name("rcp-trace")
+        return [str(recorder), "record", *self.roles]
+
+
+def _meter(disk: str) -> DiskMeter | None:
+    try:
+        return DiskMeter(disk)
+    except ObjectiveError:
+        return None
+
+
+def _apply(session: KnobSession, settings: Settings) -> dict[str, Value]:
+    """Set the knobs; return those that did not hold their value already.
+
+    A scheduler and a profile bring values for other knobs with them, so they come first.
+    """
+    before = session.current()
+    first = {name: settings[name] for name in _FIRST if name in settings}
+    session.apply(first)
+    now = session.current()
+    written = {name: value for name, value in first.items() if before.get(name) != value}
+    written |= {
+        name: value
+        for name, value in settings.items()
+        if name not in first and now.get(name) != value
+    }
+    session.apply(written)
+    return written

@@ -1,0 +1,46 @@
+"""Where a trial's latencies come from: the workload's stdout, or files it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rcp.analyzer.latencies.files import AUTO
+from rcp.analyzer.latencies.formats import BY_NAME
+from rcp.probes.contract.durations import UNITS_NS
+
+LINES, RECORDING = "lines", "recording"
+OUT_PLACEHOLDER = "{out}"
+
+
+class SourceError(Exception):
+    """A source cannot be understood; the message names it, the fault and the remedy."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, with ``{out}`` in its path for the trial's folder; lines on stdout with no path."""
+
+    path: str = ""
+    format: str = AUTO
+    unit: str | None = None
+
+    def within(self, out: Path) -> Source:
+        """Return the source with the trial's folder in its path."""
+        return Source(self.path.replace(OUT_PLACEHOLDER, str(out)), self.format, self.unit)
+
+
+def parse_source(text: str) -> Source:
+    """Return the source of ``lines``, ``lines:UNIT``, ``PATH`` or ``FORMAT:[UNIT:]PATH``."""
+    head, colon, rest = text.partition(":")
+    if head == LINES and (not rest or rest in UNITS_NS):
+        return Source(unit=rest or None)
+    format, unit = AUTO, None
+    if colon and head in BY_NAME:
+        text, format = rest, head
+        head, colon, rest = text.partition(":")
+        if colon and head in UNITS_NS:
+            text, unit = rest, head
+    if not text:
+        raise SourceError("the source of latencies has no name: write lines, or a file's path.")
+    return Source(text, format, unit)

@@ -1,0 +1,1 @@
+"""The loop: propose, try, confirm, and say which knob contributed what."""

@@ -1,0 +1,43 @@
+"""Searches by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.search.observation import Search
+from rcp.tuner.search.start import starts, worth_first
+from rcp.tuner.studies.study import Cause
+
+# By then the knobs worth trying first have shown what they can do: let the others in.
+_WIDEN_AFTER = 30
+
+Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
+
+
+def maker(name: str, slos: Sequence[str], seed: int, *, advised: bool = True) -> Maker:
+    """Return what makes the search *name* (gp, random, tpe) for knobs and causes.
+
+    *advised* has it begin with what papers and the causes advise, and move the knobs that these
+    name; else it begins with the defaults, and moves all.
+    """
+
+    def make(knobs: Sequence[Knob], causes: Sequence[Cause]) -> Search:
+        told = [(cause.kind, cause.slow_share) for cause in causes]
+        first = starts(knobs, told) if advised else starts(knobs)[:1]
+        moving = worth_first(knobs, told) if advised else None
+        if name == "random":
+            from rcp.tuner.search.random import RandomSearch
+
+            return RandomSearch(knobs, slos, seed=seed, starts=first, moving=moving)
+        if name == "tpe":
+            from rcp.tuner.search.tpe import TpeSearch
+
+            return TpeSearch(knobs, slos, seed=seed, starts=first, moving=moving)
+        from rcp.tuner.search.gp import GpSearch
+
+        return GpSearch(
+            knobs, slos, seed=seed, starts=first, moving=moving, widen_after=_WIDEN_AFTER
+        )
+
+    return make
