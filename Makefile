@@ -1,5 +1,6 @@
-# The whole interface to a checkout; `make` alone lists it. Everything generated goes to build/,
-# but for the files `make docs`, `costs`, `bench` and `fixtures` keep under version control.
+# The whole interface to a checkout; `make` without a target lists it. Generated files go to build/.
+# Exceptions, which are under version control: what `make docs`, `events` and `fixtures` write, and
+# the pages of the suites in fixtures/experiments/suites.toml.
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -20,9 +21,13 @@ define recorded
 		fixtures/recordings/$(2).spool.tar.xz
 endef
 
+# A heavy suite records its run (date, result, hashes of its inputs) for `make stale`.
+SUITES := $(BIN)/python -m rcp.fixtures.experiments.suites
+PARTIAL = $(if $(PYTEST_ARGS)$(CASES)$(CASES_OPTIONS),--partial)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
-	typecheck bench costs cases kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench docs fixtures clean
+	typecheck bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench docs events fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -69,8 +74,8 @@ planted: setup ## record planted inversions, print precision and recall by kind
 	@$(BIN)/rcp-lab run --timing --out build/planted planted
 	@echo "==> loading the recording into DuckDB, usually a few seconds"
 	@$(BIN)/rcp-trace recover build/planted/planted.spool -o build/planted/planted.duckdb --force
-	@$(BIN)/python -m rcp.fixtures.experiments.planted_score build/planted/planted.duckdb \
-		build/planted/plants.json
+	@$(SUITES) run planted -- $(BIN)/python -m rcp.fixtures.experiments.planted_score \
+		build/planted/planted.duckdb build/planted/plants.json
 
 test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
@@ -86,14 +91,14 @@ test-lab: setup ## only the tests that boot the lab
 	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(TOGETHER) $(PYTEST_ARGS)
 
 test-heavy: setup ## the lab tests that take longest: ways of recording, PostgreSQL
-	@$(BIN)/pytest -ra -m heavy $(TOGETHER) $(PYTEST_ARGS)
+	@$(SUITES) run test-heavy $(PARTIAL) -- $(BIN)/pytest -ra -m heavy $(TOGETHER) $(PYTEST_ARGS)
 
 kernel: setup ## build the patched kernel: 15 minutes the first time, then cached
 	@$(BIN)/rcp-lab build --kernel rcp
 
 test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
 	@echo "==> tests on the patched kernel, usually some minutes"
-	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m kernel $(TOGETHER) $(PYTEST_ARGS)
+	@RCP_REQUIRE=1 $(SUITES) run test-kernel $(PARTIAL) -- $(BIN)/pytest -ra -m kernel $(TOGETHER) $(PYTEST_ARGS)
 
 test-kernel-smoke: kernel ## the few of these that CI runs: unit tests, and the latency gate
 	@echo "==> smoke tests on the patched kernel, usually 5 minutes"
@@ -105,32 +110,37 @@ test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel
 	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 \
 		-e SLOWER=20 blocktests
 	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
-	@$(BIN)/rcp-lab run --functional --kernel rcp-debug --timeout 3600 -e TEST_TIMEOUT_S=1500 \
-		-e SLOWER=20 -e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
+	@$(SUITES) run test-kernel-debug -- $(BIN)/rcp-lab run --functional --kernel rcp-debug \
+		--timeout 3600 -e TEST_TIMEOUT_S=1500 -e SLOWER=20 -e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
 	@$(BIN)/python -m rcp.fixtures.experiments.policies --document docs/results/policies.md
+	@$(SUITES) record policies "page written"
 
 policy-cost: kernel ## what the patches cost in instructions: docs/results/policy-cost.md
 	@$(BIN)/rcp-lab build --kernel plain
 	@echo "==> reads and writes on both kernels in the lab, usually 5 minutes"
 	@$(BIN)/python -m rcp.fixtures.experiments.policy_cost > build/policy-cost.md
 	@mv build/policy-cost.md docs/results/policy-cost.md
+	@$(SUITES) record policy-cost "page written"
 
 tune-bench: kernel searches ## tune scenarios in the lab on both kernels: docs/results/tuning.md
 	@echo "==> tunings in the lab, usually 20-40 minutes each; an interrupted one goes on"
 	@$(BIN)/python -m rcp.fixtures.experiments.tune_bench --document docs/results/tuning.md
+	@$(SUITES) record tune-bench "page written"
 
 tune-seeds: kernel ## the tuner's searches live, three seeds and two scenarios: docs/results/searches-live.md
 	@echo "==> eighteen tunings in the lab, usually 10-15 minutes each; an interrupted one goes on"
 	@$(BIN)/python -m rcp.fixtures.experiments.tune_seeds --document docs/results/searches-live.md
+	@$(SUITES) record tune-seeds "page written"
 
 searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
 	@echo "==> replaying searches, usually 5-10 minutes"
 	@mkdir -p build docs/results
 	@$(BIN)/python -m rcp.tuner.bench.searches > build/searches.md
 	@mv build/searches.md docs/results/searches.md
+	@$(SUITES) record searches "page written"
 	@head -n 40 docs/results/searches.md
 
 gate-bench: setup ## how often the gate and its peers are wrong: docs/results/gate.md
@@ -138,6 +148,7 @@ gate-bench: setup ## how often the gate and its peers are wrong: docs/results/ga
 	@mkdir -p build docs/results
 	@$(BIN)/python -m rcp.analyzer.gate.bench.rates $(if $(OTAVA),--otava $(OTAVA)) > build/gate.md
 	@mv build/gate.md docs/results/gate.md
+	@$(SUITES) record gate-bench "page written"
 	@head -n 30 docs/results/gate.md
 
 rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
@@ -147,6 +158,7 @@ rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results
 	@$(BIN)/python -m rcp.lab.kunit > build/rcpdisk-model/model.txt
 	@$(BIN)/python -m rcp.fixtures.experiments.rcpdisk_model build/rcpdisk-model > build/rcpdisk.md
 	@mkdir -p docs/results && mv build/rcpdisk.md docs/results/rcpdisk.md
+	@$(SUITES) record rcpdisk "page written"
 	@head -n 40 docs/results/rcpdisk.md
 
 test-bare: ## prove `make demo` and `make test` in a fresh Debian 12 (as root)
@@ -183,23 +195,32 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
 		cp build/lab/$$bench/$$bench.json build/bench/ || exit; done
 	@mkdir -p docs/results && cp build/lab/recording-cost/recording-cost.md docs/results/
+	@$(SUITES) record recording-cost "page written"
 	@head -n 100 build/bench/*.json
 
 costs: setup ## measure what each BPF program costs: docs/probe-costs.md
 	@echo "==> two workloads in the lab, usually 6 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/lab/probe-cost probe-cost
 	@cp build/lab/probe-cost/probe-cost.md docs/probe-costs.md
+	@$(SUITES) record costs "page written"
 
 cases: setup ## real databases in the lab, each against its own counters
 	@echo "==> databases in the lab, usually 3-5 minutes each"
-	@$(BIN)/python -m rcp.fixtures.experiments.cases $(CASES_OPTIONS) $(CASES)
+	@$(SUITES) run cases $(PARTIAL) -- $(BIN)/python -m rcp.fixtures.experiments.cases \
+		$(CASES_OPTIONS) $(CASES)
+
+stale: setup ## heavy suites and pages whose inputs changed since they were last run
+	@$(SUITES) stale
 
 docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
 	@.ci/docs
 
-fixtures: setup ## regenerate probes/bpf/events.h and record fixtures/recordings anew
+events: setup ## regenerate probes/bpf/events.h from probes/contract/events.py
+	@mkdir -p build
 	@$(BIN)/python -c 'from rcp.probes.contract.c_header import c_header; print(c_header(), end="")' \
 		> build/events.h && mv build/events.h probes/bpf/events.h
+
+fixtures: events ## record fixtures/recordings anew
 	$(call recorded,with-background,$(SCENARIO))
 	$(call recorded,without-background,wal-alone)
 
