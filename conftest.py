@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent
 SHARING_RECORDER_LAB = {
-    f"probes/tests/lab/test_lab_{name}.py" for name in ("causes", "recorder", "waits")
+    f"probes/tests/lab/test_lab_{name}.py" for name in ("causes", "points", "recorder", "waits")
 }
 
 # Deadlines are of the wall clock, and that a host is busy is no fault of ours.

@@ -1,4 +1,4 @@
-"""``rcp-trace``: what users type. Adds the commands, nothing else."""
+"""``rcp-trace``: the command and its subcommands."""
 
 from __future__ import annotations
 

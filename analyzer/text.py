@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 WIDTH = 100
-_CELL_MAX = 60  # characters of a text cell: a stack or a chain must not make a row unreadable
+_CELL_MAX = 60  # characters of a text cell: with a whole stack or chain a row is unreadable
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|min|[KMG]iB|%)(?!\w))")
-_KEPT = "\u00a0"  # no line ends at it
+_NO_BREAK_SPACE = "\u00a0"
 
 
 def duration(ns: float | None) -> str:
@@ -32,14 +32,14 @@ def _digits(value: float) -> str:
 
 
 def size_text(n_bytes: int) -> str:
-    """Return a number of bytes in KiB or MiB."""
+    """Return a number of bytes as text, in KiB or MiB."""
     if n_bytes >= 1 << 20:
         return f"{rounded(n_bytes / (1 << 20), 4)} MiB"
     return f"{rounded(n_bytes / 1024, 4)} KiB"
 
 
 def signed(ns: float) -> str:
-    """Return a change of a duration with its sign."""
+    """Return a change of a duration in ns as text with its sign."""
     return "0 ns" if ns == 0 else f"{'+' if ns > 0 else '-'}{duration(abs(ns))}"
 
 
@@ -52,38 +52,62 @@ def brief_duration(ns: float) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """Return so many digits without zeros at the end, never with an exponent."""
+    """Return a number with *digits* significant digits, no trailing zeros and no exponent."""
     return f"{float(f'{value:.{digits}g}'):.15g}"
 
 
-def percent(share: float | None) -> str:
-    """Return a share of 0 to 1 in percent; "-" for None."""
-    return "-" if share is None else f"{share * 100:.1f} %"
+def percent(share: float | None, decimals: int | None = 1, *, sign: bool = False) -> str:
+    """Return a share of 0 to 1 in percent, ``65.2 %``; "-" for None.
+
+    With *decimals* None it has as many as it needs, ``5 %``; with *sign* growth begins with ``+``.
+    """
+    if share is None:
+        return "-"
+    form = "g" if decimals is None else f".{decimals}f"
+    return f"{share * 100:{'+' if sign else ''}{form}} %"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return ``1 run`` or ``2 runs``; *noun* is a singular whose plural ends in s."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def truncated(text: str, length: int) -> str:
+    """Return at most *length* characters of a text; one that is cut ends in ``…``."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """Return a text as lines of at most *width*, begun by *first* and then *rest*.
+    """Return a text as lines of at most *width*; *first* begins the first line, *rest* the others.
 
-    A line ends neither at a hyphen nor between a number and its unit.
+    No line ends at a hyphen or between a number and its unit.
     """
-    kept = _BEFORE_UNIT.sub(_KEPT, text)
+    unbroken = _BEFORE_UNIT.sub(_NO_BREAK_SPACE, text)
     lines = textwrap.wrap(
-        kept, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        unbroken, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     )
-    return [line.replace(_KEPT, " ") for line in lines]
+    return [line.replace(_NO_BREAK_SPACE, " ") for line in lines]
+
+
+def aligned(rows: Sequence[Sequence[str]], is_right: Sequence[bool] = ()) -> list[str]:
+    """Return rows of cells as lines; each column is as wide as its widest cell.
+
+    Columns are flush left, or flush right where *is_right*. All rows have as many cells.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = is_right or [False] * len(widths)
+    return [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, sides, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
     """Return lines of a table: ``left`` columns flush left, the others right."""
-    cells = [list(names), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(names))]
-    return [
-        "  ".join(
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
+    return aligned([names, *rows], [at >= left for at in range(len(names))])
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -96,7 +120,7 @@ def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Return ``value`` as indented JSON; what JSON lacks becomes text."""
+    """Return ``value`` as indented JSON; types that JSON does not have become text."""
     return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
 
 
@@ -108,19 +132,11 @@ def rows_as(kind: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> s
         return as_csv(names, rows)
     numeric = [any(isinstance(row[at], int | float) for row in rows) for at in range(len(names))]
     cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max([len(n), *(len(row[at]) for row in cells)]) for at, n in enumerate(names)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
-        for row in [list(names), *cells]
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(aligned([names, *cells], numeric)) + "\n"
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return "NULL"
     text = f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
-    return text if len(text) <= _CELL_MAX else text[: _CELL_MAX - 1] + "…"
+    return truncated(text, _CELL_MAX)

@@ -1,7 +1,7 @@
-"""Compile, load and attach the probes: the only module that imports bcc.
+"""Compiles, loads and attaches the probes: the only module that imports bcc.
 
-Everything is attached through file descriptors that the kernel closes with the process, so
-a recorder that is killed leaves no probe behind.
+Everything is attached through file descriptors, which the kernel closes with the process: a
+recorder that is killed leaves no probe attached.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rcp.probes.contract.events import RECORDS, Record
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel.features import Features, RecordError
 from rcp.probes.kernel.kernel_types import kernel_types, read_btf
-from rcp.probes.program import DEFAULT_RING_BYTES, Options, cflags, compile_globs, source_text
+from rcp.probes.program import Options, cflags, compile_globs, ring_bytes, source_text
 from rcp.probes.requests.points import Points
 from rcp.probes.requests.uprobe import Hook, attach
 from rcp.probes.ring import Ring
 
-# Frames of the recording itself: our programs, and what calls them.
+# Stack frames of our BPF programs and their callers.
 _RECORDING = ("bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__bpf_trace_", "__traceiter_")
 _COUNTERS = ("written", "lost", "excluded", "filtered")
 _LOST_STACKS = "stacks_lost"
@@ -53,17 +53,17 @@ def load_program(text: str, cflags: list[str]) -> Any:
 
 
 class _Map:
-    """Reads a BPF map by number, a system call each: bcc's own tables take ten times as long."""
+    """Reads a BPF map by index, one system call each: bcc's own tables take ten times as long."""
 
     def __init__(self, table: Any, value_words: int) -> None:
-        """``value_words``: 64-bit words of a value, of all CPUs together if each has its own."""
+        """``value_words``: 64-bit words of a value; of a per-CPU map, for all CPUs."""
         self._fd = table.map_fd
         self._look_up = import_bcc().lib.bpf_lookup_elem
         self._key = ctypes.c_int()
         self._value = (ctypes.c_uint64 * value_words)()
 
     def words(self, key: int) -> list[int]:
-        """Return the words of one value; none when it is not there."""
+        """Return the words of one value, [] when there is none."""
         self._key.value = key
         if self._look_up(self._fd, ctypes.byref(self._key), self._value) != 0:
             return []
@@ -71,10 +71,10 @@ class _Map:
 
 
 class Probes:
-    """The probes, attached; use as a context manager so that they are detached again."""
+    """The attached probes; a context manager, which detaches them."""
 
     def __init__(self, options: Options, features: Features, self_pid: int) -> None:
-        """Compile, load and attach everything; raise RecordError with the compiler's reason."""
+        """Compile, load and attach all probes; raise RecordError with bcc's reason."""
         text = source_text(features, options.requests, kernel_types(*read_btf()))
         self._bpf = load_program(text, cflags(options, features, self_pid))
         self._uprobe_fds: list[int] = []
@@ -85,21 +85,19 @@ class Probes:
                 self._attach_points(index, points)
         except Exception as error:  # as above
             raise RecordError(f"the probes did not attach: {error}") from error
-        # The first lookup reads all of /proc/kallsyms, 0.3 s of CPU in the lab: not later, when
-        # it would disturb what is recorded.
+        # The first lookup reads all of /proc/kallsyms, 0.3 s of CPU in the lab: do it now, not
+        # while recording.
         self._bpf.ksym(0)
         n_cpus = self._bpf["written"].total_cpu
         self._counts = {name: _Map(self._bpf[name], n_cpus) for name in (*_COUNTERS, _LOST_STACKS)}
         self._stacks = _Map(self._bpf["stacks"], _FRAMES_MAX)
         self._rings = {
-            record.name: Ring(
-                self._bpf[f"{record.name}_ring"].map_fd, record, DEFAULT_RING_BYTES[record.name]
-            )
+            record.name: Ring(self._bpf[f"{record.name}_ring"].map_fd, record, ring_bytes(record))
             for record in RECORDS
         }
 
     def __enter__(self) -> Probes:
-        """Return itself."""
+        """Return the probes."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,7 +107,7 @@ class Probes:
         self._bpf.cleanup()
 
     def _attach_points(self, index: int, points: Points) -> None:
-        # the ends first: no request begins that could not end
+        # the ends first: otherwise a request could begin and never end
         self._attach_uprobes(f"point_other_end_{index}", points.other_end)
         if points.is_call:
             self._attach_uprobes(f"point_end_{index}", points.begin, is_return=True)
@@ -131,11 +129,11 @@ class Probes:
                 table[ctypes.c_int(code)] = ctypes.c_uint64(mask)
         for pid in options.target.pids:
             self._bpf["target_pids"][ctypes.c_uint32(pid)] = ctypes.c_uint8(1)
-        # The probes run since they were loaded: tasks seen before the choice are judged again.
+        # The probes run since they were loaded: forget tasks seen before the targets were set.
         self._bpf["tasks"].clear()
 
     def programs(self) -> dict[str, int]:
-        """Return the file descriptor of each BPF program by its name in C."""
+        """Return the file descriptors of the BPF programs by C name."""
         return {name.decode(): int(function.fd) for name, function in self._bpf.funcs.items()}
 
     def drain(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
@@ -148,7 +146,7 @@ class Probes:
         return max(ring.fill for ring in self._rings.values())
 
     def counters(self) -> dict[str, dict[str, list[int]]]:
-        """Return what was counted per record type and CPU, by kind, and lost stacks."""
+        """Return the counters by kind, record type and CPU, and the lost stacks."""
         counts: dict[str, dict[str, list[int]]] = {
             name: {
                 record.name: self._counts[name].words(index) for index, record in enumerate(RECORDS)
@@ -159,7 +157,7 @@ class Probes:
         return counts
 
     def shed(self, shedding: Shedding) -> None:
-        """Leave out from now on what ``shedding`` says."""
+        """Apply ``shedding`` from now on."""
         table = self._bpf["settings"]
         table[ctypes.c_int(0)] = table.Leaf(
             shedding.wait_ns,
@@ -173,7 +171,7 @@ class Probes:
         return list(self.programs().values())
 
     def _symbol(self, address: int) -> str:
-        """Return a kernel function's name; asked once, since most stacks share their frames."""
+        """Return a kernel function's name; cached, since most stacks share their frames."""
         if address not in self._symbols:
             self._symbols[address] = self._bpf.ksym(address).decode(errors="replace")
         return self._symbols[address]
@@ -186,7 +184,7 @@ class Probes:
             yield stack_id, [name for name in names if not name.startswith(_RECORDING)]
 
     def unfinished_requests(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
-        """Return the requests under way now, with ``end_ns`` 0."""
+        """Return the unfinished requests, with ``end_ns`` 0."""
         rows = [
             (state.request_ts, 0, 0, state.request_arg0, tid.value, state.request_nr)
             for tid, state in self._bpf["tasks"].items()
@@ -195,6 +193,6 @@ class Probes:
         rows += [
             (open_request.ts, 0, 0, key.object, key.tid, key.nr)
             for key, open_request in self._bpf["open_requests"].items()
-            if Path(f"/proc/{key.tid}").exists()  # else it ended within, and nobody waits
+            if Path(f"/proc/{key.tid}").exists()  # else it ended within its request
         ]
         return np.array(rows, record.dtype)

@@ -1,4 +1,4 @@
-"""The command a recording is made around: started, held until the probes are on, then run."""
+"""The command to record: forked first, executed once the probes are attached."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 _CANNOT_RUN = 127  # what shells return for a command that was not found
 
 
-class HeldCommand:
-    """A child process that waits before exec until ``release``."""
+class ForkedCommand:
+    """A child process that waits for ``release`` before it calls exec."""
 
     def __init__(self, argv: Sequence[str]) -> None:
-        """Fork the child; it blocks until released and dies with the recorder's pipe."""
+        """Fork the child; it blocks until released, and exits if the recorder dies first."""
         self.argv = list(argv)
         read_end, self._release_end = os.pipe()
         self.pid = os.fork()
@@ -25,19 +25,19 @@ class HeldCommand:
         self._status: int | None = None
 
     def _exec_when_released(self, read_end: int) -> None:
-        # A signal meant for the recorder (Ctrl-C) reaches the command by its own group rules.
+        # The recorder's handlers are not for the command: Ctrl-C must end it by default.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         try:
             if os.read(read_end, 1) != b"g":
-                os._exit(_CANNOT_RUN)  # the recorder died before the probes were on
+                os._exit(_CANNOT_RUN)  # the recorder died before the probes were attached
             os.execvp(self.argv[0], self.argv)
         except OSError as error:
             os.write(2, f"rcp-trace: cannot run {self.argv[0]}: {error.strerror}\n".encode())
         os._exit(_CANNOT_RUN)
 
     def release(self) -> None:
-        """Let the command run."""
+        """Execute the command."""
         os.write(self._release_end, b"g")
         os.close(self._release_end)
 
@@ -51,7 +51,7 @@ class HeldCommand:
         return self._status
 
     def stop(self, patience_s: float = 5.0) -> int:
-        """End the command: SIGTERM, then SIGKILL after ``patience_s``; return its status."""
+        """End the command: SIGTERM, then SIGKILL after ``patience_s``; return its exit status."""
         deadline = time.monotonic() + patience_s
         for number in (signal.SIGTERM, signal.SIGKILL):
             while self.poll() is None:

@@ -1,4 +1,4 @@
-"""What this kernel offers each probe, and what a missing piece costs the verdicts."""
+"""Which hooks each probe finds on this kernel, and what missing ones cost the verdicts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rcp.probes.program import Options
 
 @dataclass(frozen=True)
 class ProbeHealth:
-    """One probe on this kernel."""
+    """The state of one probe on this kernel."""
 
     probe: str
     question: str
     state: str
-    """``ok``, ``partly``, ``missing``, or ``foreign`` where there is nothing for it to see."""
+    """``ok``, ``partly``, ``missing``, or ``foreign``: for the patched kernel only."""
     missing: tuple[str, ...]
     cost: str
-    """What the missing pieces cost, empty when none is missing."""
+    """What the missing hooks cost the verdicts, empty when none is missing."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Diagnosis:
     obstacle: str
     """Why recording is impossible, empty when it is possible."""
     loaded: bool
-    """The probes were really compiled, loaded and attached, and detached again."""
+    """The probes were compiled, loaded and attached, then detached."""
     interrupts_told_apart: bool
-    """Wake-ups by interrupts are told from those by tasks."""
+    """Wake-ups by interrupts can be distinguished from wake-ups by tasks."""
     probes: tuple[ProbeHealth, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Diagnosis:
 
 
 def health_of(probe: Probe, features: Features) -> ProbeHealth:
-    """Judge one probe by what the kernel has."""
+    """Return the state of one probe, from the hooks the kernel has."""
     if is_foreign(probe, features):
         return ProbeHealth(probe.name, probe.question, "foreign", (), "")
     required = lacking(probe, features)
@@ -62,7 +62,7 @@ def health_of(probe: Probe, features: Features) -> ProbeHealth:
 
 
 def diagnose(load: bool) -> Diagnosis:
-    """Look at the kernel; with ``load``, prove the verdict by attaching every probe once."""
+    """Check the kernel; with ``load``, also attach every probe once."""
     features = read_features()
     obstacle, loaded = "", False
     try:
@@ -83,25 +83,25 @@ def diagnose(load: bool) -> Diagnosis:
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """Lay a diagnosis out for a terminal, under 100 columns."""
+    """Return a diagnosis as text for a terminal."""
     lines = [f"kernel {diagnosis.kernel}", ""]
     for probe in diagnosis.probes:
         lines.append(f"{probe.state:8} {probe.probe:15} {probe.question}")
         if probe.state == "foreign":
-            lines.append(f"{'':24} patched kernel only: this one has no such policies")
+            lines.append(f"{'':24} needs the patched kernel")
         if probe.missing:
             lines.append(f"{'':24} lacks {', '.join(probe.missing)}: {probe.cost}")
     if not diagnosis.interrupts_told_apart:
         lines += [
             "",
-            "The kernel hides its addresses (kernel.kptr_restrict): wake-ups by interrupts look",
-            "like wake-ups by the interrupted task, and chains may name the wrong waker.",
+            "The kernel hides its addresses (kernel.kptr_restrict). Wake-ups by interrupts look",
+            "like wake-ups by the interrupted task, so chains may name the wrong waker.",
         ]
     lines.append("")
     if diagnosis.obstacle:
         lines.append(f"Cannot record: {diagnosis.obstacle}")
     elif diagnosis.loaded:
-        lines.append("Ready: every probe was loaded and attached, and detached again.")
+        lines.append("Ready: every probe was loaded, attached and detached.")
     else:
-        lines.append("Looks ready; run without --no-load to load every probe once.")
+        lines.append("Probably ready: run without --no-load to load and attach every probe once.")
     return "\n".join(lines)

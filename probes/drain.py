@@ -13,11 +13,11 @@ from rcp.probes.contract.events import CMDLINE, RECORDS, REQUEST, Record
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.program import STACKS
-from rcp.probes.who.cmdlines import FULL, told_at_exit
+from rcp.probes.who.cmdlines import FULL, cmdlines_to_store
 
-_HOUSEKEEPING_S = 1.0  # counters and new stacks: what a SIGKILL may cost
-# A stack that could not be taken has a negative error number for an id. As an index it counts from
-# the end, so there is room for those (errno.h: up to 4095) behind the places of the table.
+_HOUSEKEEPING_S = 1.0  # a SIGKILL loses the counters and new stacks of this time at most
+# A stack that could not be taken has a negative error number as its id. As an index that counts
+# from the end, so the arrays have room for error numbers (errno.h: up to 4095) at their end.
 _STACK_IDS = STACKS + 4096
 
 Rows = npt.NDArray[np.void]
@@ -37,17 +37,17 @@ class Source(Protocol):
         """Return what was counted, by kind, record type and CPU."""
 
     def shed(self, shedding: Shedding) -> None:
-        """Leave out from now on what ``shedding`` says."""
+        """Apply ``shedding`` from now on."""
 
     @property
     def program_fds(self) -> list[int]:
-        """File descriptors of the BPF programs, to measure them by."""
+        """File descriptors of the BPF programs, to read their run times."""
 
     def stacks(self, ids: Iterable[int]) -> Iterable[tuple[int, list[str]]]:
         """Return kernel stacks, innermost frame first."""
 
     def unfinished_requests(self, record: Record) -> Rows:
-        """Return the requests under way."""
+        """Return the unfinished requests."""
 
 
 class Recorder:
@@ -58,12 +58,12 @@ class Recorder:
         source: Source,
         spool: SpoolWriter,
         progress: Callable[[int, int], None] = lambda n_records, n_bytes: None,
-        see_requests: Callable[[Rows], None] = lambda rows: None,
+        on_requests: Callable[[Rows], None] = lambda rows: None,
         cmdline: str = FULL,
     ) -> None:
-        """``see_requests`` is shown the requests of each drain; ``cmdline``: ``cmdlines.py``."""
+        """``on_requests`` gets the requests of each drain; ``cmdline``: see ``cmdlines.py``."""
         self._source, self._spool = source, spool
-        self._progress, self._see_requests = progress, see_requests
+        self._progress, self._on_requests = progress, on_requests
         self._cmdline = cmdline
         self._seen_stacks = np.zeros(_STACK_IDS, np.bool_)
         self._known_stacks = np.zeros(_STACK_IDS, np.bool_)
@@ -79,26 +79,26 @@ class Recorder:
         return sum(map(sum, self.counters.get("lost", {}).values()))
 
     def drain(self) -> None:
-        """Spool what has come."""
+        """Move all new records to the spool."""
         for record in RECORDS:
             rows = self._source.drain(record)
             self._take(record, rows)
             if record == REQUEST:
-                self._see_requests(rows)
+                self._on_requests(rows)
         if time.monotonic() >= self._next_housekeeping_s:
-            self.keep_house()
+            self.housekeep()
 
     def _take(self, record: Record, rows: Rows) -> None:
         if record == CMDLINE:
-            rows = told_at_exit(rows, self._cmdline)
+            rows = cmdlines_to_store(rows, self._cmdline)
         self._spool.append(record, rows)
         self._n_spooled[record.name] = self._n_spooled.get(record.name, 0) + len(rows)
         self.n_records += len(rows)
         if len(rows) and record.has_stack:
             self._seen_stacks[rows["stack_id"]] = True
 
-    def keep_house(self, counters: dict[str, Any] | None = None) -> None:
-        """Spool what a killed recorder would take with it; ``counters`` are read if not given."""
+    def housekeep(self, counters: dict[str, Any] | None = None) -> None:
+        """Spool new stacks and the counters; these are read unless given."""
         fresh = np.flatnonzero((self._seen_stacks & ~self._known_stacks)[:STACKS])
         self._spool.append_stacks(self._source.stacks(fresh.tolist()))
         self._known_stacks |= self._seen_stacks
@@ -108,15 +108,15 @@ class Recorder:
         self._progress(self.n_records, self._spool.written_bytes)
 
     def finish(self) -> None:
-        """Take what is left, and requests still under way."""
+        """Spool the remaining records, and the unfinished requests."""
         self.drain()
         unfinished = self._source.unfinished_requests(REQUEST)
         counters = self._source.counters()
         for record in RECORDS:
-            # The probes are still on. What they counted until now is taken, what they wrote
-            # meanwhile is not: the counters then tell of exactly what is in the spool.
+            # The probes still run. Spool only the records counted above, so that the counters
+            # match the spool exactly.
             n_written = sum(counters.get("written", {}).get(record.name, ()))
             n_missing = max(n_written - self._n_spooled.get(record.name, 0), 0)
             self._take(record, self._source.drain(record)[:n_missing])
         self._take(REQUEST, unfinished)
-        self.keep_house(counters)
+        self.housekeep(counters)

@@ -1,7 +1,7 @@
-"""``rcp-trace live``: what held requests up in the last seconds, again and again.
+"""``rcp-trace live``: what delayed requests in each interval of a few seconds.
 
-Records stay in memory. Each interval's requests are analysed with what happened since the
-earliest of them began. When the analysis takes more than its share of a CPU the intervals grow.
+Records stay in memory. The requests of an interval are analysed with all records since the
+earliest of them began. When the analysis uses more than its share of a CPU, intervals get longer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy.typing as npt
 from rcp.probes.contract.events import FILE, RECORDS, REQUEST, TASK, Record
 from rcp.probes.contract.memory import MemorySpool
 from rcp.probes.drain import Source
-from rcp.probes.flight.rolling import living, since
+from rcp.probes.flight.rolling import counters_since, without_exited
 from rcp.probes.signals import Signals
 
 _DRAIN_S = 0.25
 _BUSY_DRAIN_S = 0.02
 _BUSY_FILL = 0.125
-_HISTORY_NS = 10_000_000_000  # a request that takes longer is analysed from there on
-RECORDS_MAX = 500_000  # kept and analysed at most; on the reference machine that takes seconds
+_HISTORY_NS = 10_000_000_000  # of a longer request only this last part is analysed
+RECORDS_MAX = 500_000  # in memory; analysing them takes seconds on the reference machine
 _LASTING_ROWS_MAX = 131_072
 
 Rows = npt.NDArray[np.void]
@@ -33,7 +33,7 @@ Rows = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class LivePlan:
-    """How often to show what, and for how long."""
+    """Length and number of intervals, and the CPU their analysis may use."""
 
     interval_ns: int
     count: int | None
@@ -51,50 +51,50 @@ class Interval:
     n_events: int
     n_lost: int
     n_left_out: int
-    """Requests that began before what is kept."""
+    """Requests that began before the oldest record in memory."""
     note: str = ""
-    """Why the interval is as long as it is, if that was not asked for."""
+    """Why the interval is longer than ``--interval``, else empty."""
 
 
 class History:
-    """Records of the last seconds, by when they came."""
+    """Records of the last seconds, by arrival time."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start empty."""
         self._chunks: list[tuple[int, str, Rows]] = []
         self._lasting: dict[str, Rows] = {r.name: np.empty(0, r.dtype) for r in (TASK, FILE)}
 
     def add(self, record: Record, rows: Rows, now_ns: int) -> None:
-        """Keep what came now."""
+        """Add records that arrived at ``now_ns``."""
         if not len(rows):
             return
         if record.name in self._lasting:
             both = np.concatenate([self._lasting[record.name], rows])
             if len(both) > _LASTING_ROWS_MAX and record == TASK:
-                both = living(both, now_ns - _HISTORY_NS)
+                both = without_exited(both, now_ns - _HISTORY_NS)
             self._lasting[record.name] = both[-_LASTING_ROWS_MAX:]
         else:
             self._chunks.append((now_ns, record.name, rows))
 
     def forget(self, now_ns: int) -> None:
-        """Drop what is too old, or too much."""
+        """Drop records that are too old, or more than RECORDS_MAX."""
         count = sum(len(rows) for _, _, rows in self._chunks)
         while self._chunks and (self._chunks[0][0] < now_ns - _HISTORY_NS or count > RECORDS_MAX):
             count -= len(self._chunks.pop(0)[2])
 
     @property
     def began_ns(self) -> int:
-        """When the oldest records came; 0 without any."""
+        """Arrival of the oldest records; 0 without any."""
         return self._chunks[0][0] if self._chunks else 0
 
     def since(self, start_ns: int) -> dict[str, Rows]:
-        """Return the records that came since ``start_ns``, by type, and all names.
+        """Return the records that arrived since ``start_ns``, by type, and all tasks and files.
 
-        A record comes after what it tells of has ended: none that ends later is missed.
+        A record arrives after its event has ended, so no event that ended later is missed.
         """
         parts: dict[str, list[Rows]] = {}
-        for came_ns, name, rows in self._chunks:
-            if came_ns >= start_ns:
+        for arrived_ns, name, rows in self._chunks:
+            if arrived_ns >= start_ns:
                 parts.setdefault(name, []).append(rows)
         joined = {name: np.concatenate(chunks) for name, chunks in parts.items()}
         return {**joined, **self._lasting}
@@ -122,7 +122,7 @@ class Live:
         self._note = ""
 
     def intervals(self) -> Iterator[Interval]:
-        """Yield one interval after the other, until enough were or a signal comes."""
+        """Yield intervals until there were ``count``, or a signal arrives."""
         n_shown = 0
         while self._plan.count is None or n_shown < self._plan.count:
             interval = self._collect()
@@ -131,8 +131,8 @@ class Live:
             yield interval
             n_shown += 1
 
-    def took(self, cpu_s: float) -> None:
-        """Make the next interval as long as the analysis of the last one (CPU) needs."""
+    def fit_interval(self, cpu_s: float) -> None:
+        """Set the next interval so that an analysis of ``cpu_s`` CPU seconds stays in its bound."""
         needed_ns = round(cpu_s / self._plan.max_cpu * 1e9)
         self._interval_ns = max(self._plan.interval_ns, needed_ns)
         self._note = ""
@@ -174,7 +174,7 @@ class Live:
         fresh = self._stack_ids - self._frames.keys()
         self._frames.update(self._source.stacks(sorted(fresh)))
         counters = self._source.counters()
-        change = since(counters, self._counters)
+        change = counters_since(counters, self._counters)
         self._counters = counters
         rows = np.concatenate([np.empty(0, REQUEST.dtype), *requests])
         n_all = len(rows)

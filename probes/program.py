@@ -1,4 +1,4 @@
-"""Options to BPF program: which sources, which macros, which glob table. Pure."""
+"""The BPF program for given options: its C text, compiler flags and glob table. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rcp.probes.contract.events import RECORDS, SOCKET_REQUEST_NR, TASK_COMM_LEN, UPROBE_REQUEST_NR
+from rcp.probes.contract.events import (
+    RECORDS,
+    SOCKET_REQUEST_NR,
+    TASK_COMM_LEN,
+    UPROBE_REQUEST_NR,
+    Record,
+)
 from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.features import Features
 from rcp.probes.kernel.probe import SYSCALLS_WITHOUT_ARGUMENTS
@@ -14,8 +20,10 @@ from rcp.probes.requests.points import Requests
 
 BPF_DIR = Path(__file__).parent / "bpf"
 PAGE_BYTES = 4096
+# In this order: each builds on those before it. The kernel's structs follow KERNEL_HEADER.
+KERNEL_HEADER = "kernel.h"
 HEADERS = (
-    "kernel.h",
+    "events.h",
     "common.h",
     "settings.h",
     "stack.h",
@@ -26,21 +34,24 @@ HEADERS = (
     "bio.h",
 )
 
-# Room for 4 s of a busy database (50,000 sleeps/s) between drains; the rest see far fewer.
-DEFAULT_RING_BYTES = {
-    "task": 1 << 20,
+_DEFAULT_RING_BYTES = 1 << 20
+# Room for 4 s of a busy database (50,000 sleeps/s) between drains.
+RING_BYTES = {
     "sleep": 1 << 24,
     "io": 1 << 23,
     "request": 1 << 22,
     "lock_wait": 1 << 22,
-    "journal_commit": 1 << 20,
-    "journal_handle": 1 << 20,
-    "file": 1 << 20,
     "io_cause": 1 << 22,
-    "throttle": 1 << 20,
     "cmdline": 1 << 18,
     "policy_event": 1 << 21,  # at most one an io, and ios that are held back are few
 }
+"""Ring sizes in bytes by record name, where the default of 1 MiB does not fit."""
+
+
+def ring_bytes(record: Record) -> int:
+    """Return the size of a record type's ring: a power of two, at least a page."""
+    return RING_BYTES.get(record.name, _DEFAULT_RING_BYTES)
+
 
 STACKS = 1 << 14
 """Distinct stacks at most: the demo has under 300; ``stack.h:stack_of`` helps at a collision."""
@@ -57,23 +68,23 @@ class Cgroup:
 
 @dataclass(frozen=True)
 class Target:
-    """Whose syscalls are requests. With nothing chosen, every user process is a target."""
+    """The tasks whose requests are recorded. With nothing chosen: every user process."""
 
     pids: tuple[int, ...] = ()
     comms: tuple[str, ...] = ()
     """Thread name globs: ``*`` and ``?``."""
     cgroup: Cgroup | None = None
     command: bool = False
-    """The recorder starts a command, which is the target where nothing else was chosen."""
+    """The recorder starts a command, which is the target if nothing else was chosen."""
 
     @property
     def is_everyone(self) -> bool:
-        """Tell whether nothing was chosen."""
+        """Whether every user process is a target."""
         return not (self.pids or self.comms or self.cgroup or self.command)
 
     @property
     def is_the_command(self) -> bool:
-        """Tell whether the command and its children are the targets."""
+        """Whether the command and its children are the targets."""
         return self.command and not (self.pids or self.comms or self.cgroup)
 
 
@@ -84,7 +95,7 @@ class Options:
     target: Target = field(default_factory=Target)
     requests: Requests = field(default_factory=Requests)
     min_wait_ns: int = 0
-    """Shorter times off the CPU are not recorded, but counted."""
+    """Shorter times off the CPU are counted, not recorded."""
 
     def with_pid(self, pid: int) -> Options:
         """Return the same options with one more target process."""
@@ -103,7 +114,7 @@ class GlobTable:
 
 
 class GlobError(Exception):
-    """The globs together are too long for the kernel side."""
+    """The globs together are too long for the BPF side."""
 
 
 def compile_globs(patterns: Sequence[str]) -> GlobTable:
@@ -126,7 +137,7 @@ def compile_globs(patterns: Sequence[str]) -> GlobTable:
         base = state + 1
     if base > 64:
         raise GlobError(
-            f"the --comm patterns are too long together ({base} of 64 characters): give fewer; "
+            f"the --comm patterns together are too long ({base} of 64 characters): give fewer; "
             f"thread names have at most {TASK_COMM_LEN - 1} characters."
         )
     return GlobTable(start, loop, accept, tuple(step))
@@ -137,19 +148,28 @@ def _syscall_hooks(requests: Requests) -> str:
     lines = []
     for number, name in requests.syscalls.items():
         bare = name in SYSCALLS_WITHOUT_ARGUMENTS
-        # __x64_sys_NAME of these is a second name without type information
+        # __x64_sys_NAME is for these an alias without type information
         function = f"__do_sys_{name}" if bare else f"__x64_sys_{name}"
         lines.append(f"REQUEST_SYSCALL({function}, {number}, {int(not bare)})")
     return "\n".join(lines)
 
 
+def _file_text(name: str) -> str:
+    """Return a C file; ``#line`` makes the compiler's messages name it."""
+    return f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}'
+
+
 def source_text(features: Features, requests: Requests, kernel_types: str) -> str:
-    """Return the probes that run here as one C unit (bcc rewrites the main file only)."""
-    names = [*HEADERS, *(probe.source for probe in active_probes(features))]
-    # #line keeps compiler messages pointing at the real file.
-    texts = [f'#line 1 "{name}"\n{(BPF_DIR / name).read_text()}' for name in names]
-    texts.insert(1, f'#line 1 "kernel_types.py"\n{kernel_types}')  # after what it builds on
-    return "\n".join([*texts, _syscall_hooks(requests)])
+    """Return the probes that run here as one C unit: bcc rewrites the main file only."""
+    sources = [probe.source for probe in active_probes(features)]
+    return "\n".join(
+        [
+            _file_text(KERNEL_HEADER),
+            f'#line 1 "kernel_types.py"\n{kernel_types}',
+            *(_file_text(name) for name in (*HEADERS, *sources)),
+            _syscall_hooks(requests),
+        ]
+    )
 
 
 def _request_macros(requests: Requests) -> dict[str, int]:
@@ -182,8 +202,7 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
         **_request_macros(options.requests),
     }
     for record in RECORDS:
-        pages = DEFAULT_RING_BYTES[record.name] // PAGE_BYTES
-        macros[f"RCP_{record.name.upper()}_PAGES"] = pages
+        macros[f"RCP_{record.name.upper()}_PAGES"] = ring_bytes(record) // PAGE_BYTES
     for probe in active_probes(features):
         macros[f"RCP_PROBE_{probe.name}"] = 1
         for name in probe.optional_functions:

@@ -1,4 +1,4 @@
-"""One recording: attach, drain to the spool until something ends it, close the spool."""
+"""One recording: attach the probes, drain to the spool until an end condition, close it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rcp.probes.attach import Probes
-from rcp.probes.command import HeldCommand
+from rcp.probes.command import ForkedCommand
 from rcp.probes.contract.events import SCHEMA_VERSION
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.drain import Recorder, Source
@@ -28,37 +28,38 @@ from rcp.probes.kernel.features import Features
 from rcp.probes.program import Options
 from rcp.probes.signals import Signals
 from rcp.probes.upkeep import Upkeep
-from rcp.probes.who.cmdlines import FULL, cmdlines, redacted, told
-from rcp.probes.who.roles import late_pids
+from rcp.probes.who.cmdlines import FULL, arguments_to_store, cmdlines, redacted
+from rcp.probes.who.roles import cmdline_rule_pids
 
-# A drain takes the CPU from whoever wants it for most of a millisecond, so on a small machine
-# it shows in the very tail that is being measured: drain seldom while the rings have room...
+# A drain uses a CPU for most of a millisecond. On a small machine that shows in the measured
+# tail, so drain seldom while the rings have room...
 _SLOWEST_DRAIN_S = 0.5
-# ...and fast once one is an eighth full. The sleep ring holds 230,000 records: at 50,000 a
+# ...and often once one is an eighth full. The sleep ring holds 230,000 records: at 50,000 a
 # second it is an eighth full after 0.6 s.
 _FASTEST_DRAIN_S = 0.005
 _BUSY_FILL = 0.125
 
 
-@dataclass
+@dataclass(frozen=True)
 class Plan:
-    """What to record, until when, and where to."""
+    """What to record, until when, and into which spool."""
 
     spool: Path
     options: Options
     features: Features
     roles: list[dict[str, Any]]
     duration_s: float | None = None
-    command: list[str] = field(default_factory=list)
+    command: tuple[str, ...] = ()
+    """Program and arguments to start and record; empty: none."""
     max_bytes: int = 2 << 30
     progress: Callable[[int, int], None] = lambda n_records, n_bytes: None
     """Called about once a second with what was recorded so far."""
     max_cpu: float | None = None
-    """CPUs that recorder and probes may use together; beyond it they leave things out."""
+    """CPUs that recorder and probes may use together; above it they record less (budget.py)."""
     flight: FlightPlan | None = None
-    """Keep the last seconds only, and write them out when something happens."""
+    """Keep only the last seconds and write them when triggered; None: record everything."""
     cmdline: str = FULL
-    """What to tell of command lines (``cmdlines.py``)."""
+    """How much of command lines to store (``cmdlines.py``)."""
 
 
 @dataclass(frozen=True)
@@ -75,43 +76,43 @@ class Ended:
     cost: dict[str, Any] | None = None
     """See ``cost.Cost``."""
     dumps: tuple[Path, ...] = ()
-    """Spools a flight recorder wrote; its own is gone then, unless the disk was full."""
+    """Spools a flight recorder wrote; its own is then removed, unless the disk was full."""
 
 
 def _devices() -> dict[str, str]:
-    """Device number (major << 20 | minor) to name, for every block device now present."""
-    found = {}
+    """Return the name of each block device now present, by number (major << 20 | minor)."""
+    names = {}
     for line in Path("/proc/partitions").read_text().splitlines()[2:]:
         major, minor, _, name = line.split()
-        found[str(int(major) << 20 | int(minor))] = name
-    return found
+        names[str(int(major) << 20 | int(minor))] = name
+    return names
 
 
-def _told_argv(plan: Plan) -> list[str]:
-    """Return our own command line, of which the command to run is not ours to tell."""
+def _argv_to_store(plan: Plan) -> list[str]:
+    """Return the recorder's command line without secrets; ``--cmdline`` applies to the command."""
     own = sys.argv[: len(sys.argv) - len(plan.command)]
-    return [*redacted(own), *told(plan.command, plan.cmdline)]
+    return [*redacted(own), *arguments_to_store(plan.command, plan.cmdline)]
 
 
 def _queues() -> dict[str, str]:
-    """Return how each disk was scheduled: what two recordings must share to be comparable."""
-    found = {}
+    """Return each disk's I/O scheduler; recordings are comparable only if it is equal."""
+    schedulers = {}
     for scheduler in sorted(Path("/sys/block").glob("*/queue/scheduler")):
         chosen = scheduler.read_text().partition("[")[2].partition("]")[0]
         disk = scheduler.parents[1].name
         if chosen and not disk.startswith(("loop", "ram", "zram")):
-            found[f"{disk}.scheduler"] = chosen
-    return found
+            schedulers[f"{disk}.scheduler"] = chosen
+    return schedulers
 
 
 def describe(plan: Plan) -> dict[str, Any]:
-    """Return the spool's ``meta``: where, when, how and of whom the recording is made."""
+    """Return the spool's ``meta``: host, clock, options, roles and what the kernel lacks."""
     shift = os.environ.get("RCP_LAB_ICOUNT_SHIFT", "")
     requests = plan.options.requests
     return {
         "schema_version": SCHEMA_VERSION,
         "rcp_version": version("rcp"),
-        "argv": _told_argv(plan),
+        "argv": _argv_to_store(plan),
         "host": {
             "name": platform.node(),
             "kernel": platform.release(),
@@ -143,7 +144,7 @@ def describe(plan: Plan) -> dict[str, Any]:
 
 @dataclass
 class _Session:
-    """One recording under way."""
+    """A recording in progress."""
 
     plan: Plan
     source: Source
@@ -152,14 +153,14 @@ class _Session:
     upkeep: Upkeep
     signals: Signals
     flight: Flight | None = None
-    command: HeldCommand | None = None
+    command: ForkedCommand | None = None
 
 
 def _session(
     plan: Plan,
     source: Source,
     signals: Signals,
-    command: HeldCommand | None,
+    command: ForkedCommand | None,
     say: Callable[[str], None],
 ) -> _Session:
     meta = describe(plan)
@@ -172,17 +173,17 @@ def _session(
     watch = Watch(plan.flight.triggers, plan.options.requests.names)
     flight = Flight(plan.flight, watch, window, meta, say)
     upkeep = Upkeep(source, window, meta, plan.max_cpu, say)
-    recorder = Recorder(source, window, plan.progress, flight.see, plan.cmdline)
+    recorder = Recorder(source, window, plan.progress, flight.check, plan.cmdline)
     return _Session(plan, source, window, recorder, upkeep, signals, flight, command)
 
 
-def _why_end(session: _Session, started_s: float) -> tuple[str, str] | None:
+def _end_reason(session: _Session, started_s: float) -> tuple[str, str] | None:
     plan, flight = session.plan, session.flight
     if session.signals.received:
         return "signal", session.signals.received.name
     if session.command and session.command.poll() is not None:
-        # one line, however long the command is
-        words = told(plan.command, plan.cmdline)
+        # a long command is cut to one line
+        words = arguments_to_store(plan.command, plan.cmdline)
         short = textwrap.shorten(shlex.join(words), 60, placeholder=" …")
         return "command", f"`{short}` ended"
     if plan.duration_s is not None and time.monotonic() - started_s >= plan.duration_s:
@@ -195,37 +196,37 @@ def _why_end(session: _Session, started_s: float) -> tuple[str, str] | None:
 
 
 def _run(session: _Session) -> tuple[str, str]:
-    """Drain until something ends the recording; a full disk ends it too, without losing it."""
+    """Drain until an end condition; a full disk is one too, and keeps what was written."""
     started_s = time.monotonic()
     pause_s = _SLOWEST_DRAIN_S
     try:
-        while not (end := _why_end(session, started_s)):
+        while not (end := _end_reason(session, started_s)):
             session.signals.wait(min(pause_s, session.upkeep.step()))
             busy = session.source.fill > _BUSY_FILL
             session.recorder.drain()
             if session.flight:
-                _fly(session, session.flight)
+                _step_flight(session, session.flight)
             pause_s = _FASTEST_DRAIN_S if busy else min(pause_s * 2, _SLOWEST_DRAIN_S)
     except OSError as error:
         return "disk", f"cannot write the spool: {error.strerror}"
     return end
 
 
-def _fly(session: _Session, flight: Flight) -> None:
+def _step_flight(session: _Session, flight: Flight) -> None:
     if session.signals.take_usr1():
-        flight.ask()
+        flight.trigger_now()
     flight.step(session.recorder, session.source)
 
 
 def record(plan: Plan, say: Callable[[str], None]) -> Ended:
-    """Make one recording; returns when it ended, with the spool closed.
+    """Make one recording; return when it has ended and the spool is closed.
 
     Raises RecordError when the probes cannot be attached (no spool is left behind) and
     SpoolError when the spool cannot be made.
     """
     signals = Signals(usr1=plan.flight is not None)
     with signals.caught():
-        command = HeldCommand(plan.command) if plan.command else None
+        command = ForkedCommand(plan.command) if plan.command else None
         try:
             say("compiling the probes (usually 2-10 s)…")
             options = plan.options
@@ -243,9 +244,9 @@ def record_from(
     plan: Plan,
     say: Callable[[str], None],
     signals: Signals,
-    command: HeldCommand | None = None,
+    command: ForkedCommand | None = None,
 ) -> Ended:
-    """Make one recording of what ``source`` gives, until something of ``plan`` ends it."""
+    """Make one recording from ``source``, until an end condition of ``plan``."""
     session = _session(plan, source, signals, command, say)
     if command:
         command.release()
@@ -253,7 +254,7 @@ def record_from(
     why, detail = _run(session)
     status = command.stop() if command else 0
     if why != "command":
-        status = 0  # a command that was cut short has no status worth passing on
+        status = 0  # the recorder ended the command: its status means nothing
     recorder, flight = session.recorder, session.flight
     cost = None
     try:
@@ -263,7 +264,7 @@ def record_from(
         ended_ns = time.monotonic_ns()
         cost = session.upkeep.close(recorder.n_records)
         end = {"why": why, "detail": detail, "ended_monotonic_ns": ended_ns, "cost": cost}
-        seen = {"cmdlines": cmdlines(plan.cmdline), "role_pids": late_pids(plan.roles)}
+        seen = {"cmdlines": cmdlines(plan.cmdline), "role_pids": cmdline_rule_pids(plan.roles)}
         session.spool.close({**end, **seen})
         if flight and why != "disk":
             shutil.rmtree(plan.spool)

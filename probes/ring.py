@@ -1,4 +1,4 @@
-"""Bulk drain of a BPF ring buffer: the mapped ring is read as one numpy array, no callbacks.
+"""Bulk drain of a BPF ring buffer: the mapped ring is read as one numpy array, without callbacks.
 
 Layout (kernel/bpf/ringbuf.c): page 0 holds the consumer position, page 1 the producer
 position, then the data follows, mapped twice in a row so that a record never wraps. Each
@@ -19,10 +19,10 @@ from rcp.probes.contract.events import Record
 
 
 class Ring:
-    """Consumer side of one ring whose records all are ``record``."""
+    """Consumer side of one ring, whose records are all of one type."""
 
     def __init__(self, map_fd: int, record: Record, size_bytes: int) -> None:
-        """Map the ring; raises OSError when the kernel refuses."""
+        """Map the ring of ``size_bytes``; raise OSError when the kernel refuses."""
         page = mmap.PAGESIZE
         self.record = record
         self._size = size_bytes
@@ -40,12 +40,12 @@ class Ring:
 
     @property
     def fill(self) -> float:
-        """Share of the ring that waits to be drained, 0 to 1."""
+        """Share of the ring that is not drained yet, 0 to 1."""
         backlog = int(self._producer_position[0]) - int(self._consumer_position[0])
         return backlog / self._size
 
     def drain(self) -> npt.NDArray[np.void]:
-        """Take every finished record off the ring; returns a copy (dtype ``record.dtype``)."""
+        """Take all finished records off the ring; return a copy (dtype ``record.dtype``)."""
         start = int(self._consumer_position[0])
         count = (int(self._producer_position[0]) - start) // self._entry.itemsize
         if not count:

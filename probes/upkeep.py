@@ -1,4 +1,4 @@
-"""What a recorder does about its own cost while it records: measures it, and keeps to a bound."""
+"""Measures the cost of a recording while it runs, and keeps it below a bound."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rcp.probes.drain import Source
 
 
 class Upkeep:
-    """Measures the cost of a recording and, given a bound, has the source leave things out."""
+    """Measures the cost of a recording; with a bound, makes the source record less."""
 
     def __init__(
         self,
@@ -24,17 +24,17 @@ class Upkeep:
         max_cpu: float | None,
         say: Callable[[str], None],
     ) -> None:
-        """``max_cpu`` is in CPUs. ``meta`` is kept up to date, in the spool too."""
+        """``max_cpu`` is in CPUs, None: no bound. Updates ``meta``, here and in the spool."""
         self._source, self._spool, self._meta, self._say = source, spool, meta, say
         self._meter = CostMeter(source.program_fds, always=max_cpu is not None)
         self._budget = Budget(max_cpu, time.monotonic_ns()) if max_cpu is not None else None
         self._shedding = Shedding()
         self._next_tick_ns = time.monotonic_ns() + TICK_NS
         if self._budget and not self._meter.can_measure_probes:
-            say("this kernel does not measure its probes: --max-cpu bounds the recorder alone.")
+            say("this kernel does not measure BPF run times: --max-cpu bounds the recorder only.")
 
     def step(self) -> float:
-        """Do what is due; return after how many seconds to be called again."""
+        """Do what is due; return the seconds until the next call."""
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_tick_ns:
             self._meter.tick()
@@ -42,7 +42,7 @@ class Upkeep:
         if self._budget is None:
             return TICK_NS / 1e9
         if self._budget.is_due(now_ns):
-            changed = self._budget.tick(self._meter.share(), now_ns)
+            changed = self._budget.tick(self._meter.cpus_used(), now_ns)
             if changed:
                 self._say(changed)
                 self._meta["shedding"] = self._budget.as_dict(now_ns)
@@ -56,7 +56,7 @@ class Upkeep:
             self._shedding = shedding
 
     def close(self, n_events: int) -> dict[str, Any]:
-        """End measuring; return the cost, for ``end.json``."""
+        """Stop measuring; return the cost, for ``end.json``."""
         cost = self._meter.cost(n_events, self._spool.written_bytes).as_dict()
         self._meter.close()
         if self._budget and self._budget.level_max:

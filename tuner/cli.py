@@ -1,4 +1,4 @@
-"""``rcp-tune``: what users type."""
+"""The command ``rcp-tune``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rcp.tuner.commands.trial import describe, trial
 
 
 class DefaultGroup(click.Group):
-    """A group whose command ``run`` need not be named: ``rcp-tune --slo … -- WORKLOAD``."""
+    """A group with the default command ``run``: ``rcp-tune --slo … -- WORKLOAD``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put ``run`` before what names no command and asks for nothing of the group's own."""
+        """Insert ``run`` unless the first word is a command or an option of the group."""
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help", "--version"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -28,10 +28,11 @@ class DefaultGroup(click.Group):
 )
 @click.version_option(package_name="rcp", prog_name="rcp-tune")
 def main() -> None:
-    """Tune kernel knobs until a latency objective (SLO) holds, prove it, explain it.
+    """Tune kernel knobs until a latency objective (SLO) holds.
 
-    Every knob is put back when rcp-tune ends, whatever ends it; `rcp-tune keep` makes the files
-    that make a result stay. `rcp-tune --slo …` is short for `rcp-tune run --slo …`.
+    rcp-tune confirms the result with fresh runs and shows what each knob contributed. It restores
+    every knob on exit; after SIGKILL, at the next start. `rcp-tune keep` writes files that keep a
+    result over a reboot. `rcp-tune --slo …` is short for `rcp-tune run --slo …`.
 
     \b
     Examples:

@@ -1,26 +1,26 @@
-"""What the tuner says when it cannot go on: in one line: the thing, the fault, the remedy."""
+"""The tuner's errors. A text is one line: the thing, the fault, the remedy."""
 
 from __future__ import annotations
 
 
 class TuneError(Exception):
-    """Base of all; ``rcp-tune`` prints the text and ends with status 2."""
+    """Base class; ``rcp-tune`` prints the text and exits with status 2."""
 
 
 class NotAStudyError(TuneError):
-    """A file is no study of rcp-tune."""
+    """A file is not a study of rcp-tune."""
 
 
 class KnobError(TuneError):
-    """A knob that does not exist, or a value it does not take."""
+    """A knob does not exist, or does not accept a value."""
 
 
 class KnobGoneError(KnobError):
-    """A knob is not where it was: its disk, its scheduler or its task is gone."""
+    """A knob is gone with its disk, its scheduler or its task."""
 
 
 class KnobRefusedError(KnobError):
-    """The kernel did not take a value."""
+    """The kernel refused a value."""
 
 
 class AdminChangedError(KnobError):
@@ -28,8 +28,8 @@ class AdminChangedError(KnobError):
 
     def __init__(self, name: str, left: str, found: str) -> None:
         super().__init__(
-            f"{name}: somebody else set it to {found} (rcp-tune had left {left}): it keeps their "
-            "value; tune again once nobody else sets it."
+            f"{name}: somebody else set it to {found} (rcp-tune had set it to {left}): their value "
+            "stays; tune again when nobody else sets it."
         )
         self.name = name
         self.left = left
@@ -37,8 +37,8 @@ class AdminChangedError(KnobError):
 
 
 class JournalError(TuneError):
-    """The journal cannot be written, or not be trusted."""
+    """The journal cannot be read or written."""
 
 
 class LockedError(TuneError):
-    """Another tuner is at work."""
+    """Another tuner is running."""

@@ -1,4 +1,4 @@
-"""The script the server runs for every page: which screen is where.
+"""The script that the server runs for every page: it selects the screen.
 
 Screens are scripts, not functions, so that streamlit's test runner can switch to them.
 """

@@ -1,10 +1,10 @@
-"""What the explorer takes on a large recording: first paint, clicks, memory.
+"""Benchmark of the explorer on a large recording: first paint, clicks, memory.
 
     python -m rcp.ui.bench [--requests N] [--json]
 
-The recording is the analyzer's benchmark's, ten sleeps and about nine segments a request. There
-every request takes as long as any other, so latencies are stretched afterwards to look like
-those of a busy disk: heavily tailed. Threads then overlap themselves, which no screen minds.
+The recording is that of the analyzer's benchmark, with ten sleeps and about nine segments per
+request. There all requests take equally long, so the benchmark stretches latencies to a heavy tail
+like that of a busy disk. Intervals of one thread then overlap, which affects no screen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _counts(target: Path) -> dict[str, int]:
 
 
 class _Clock:
-    """Times what a person waits for: from an action to what it brings."""
+    """Times what a user waits for: from an action until the page is complete."""
 
     def __init__(self, opened: Any) -> None:
         self._opened = opened
@@ -62,7 +62,7 @@ class _Clock:
         self.page_loads_s: dict[str, float] = {}
 
     def act(self, what: str, action: Callable[[], Any], sign: str) -> None:
-        """Act, and wait until ``sign`` (a selector) is on the page and it is whole."""
+        """Act, and wait until ``sign`` (a selector) is on the page and it is complete."""
         begin = time.perf_counter()
         action()
         self._opened.wait_for_selector(sign)
@@ -70,7 +70,7 @@ class _Clock:
         self._note(self.interactions_s, what, begin)
 
     def choose(self, label: str, option: str, parameter: str) -> None:
-        """Take an option of a list, and wait until the page is whole with it in its address."""
+        """Choose an option of a list, and wait until the page is complete and the URL has it."""
         self._opened.get_by_role("combobox", name=label).first.click()
         found = self._opened.get_by_role("option", name=option, exact=True)
         found.wait_for()
@@ -97,8 +97,8 @@ def _has(text: str) -> str:
     return f'[data-testid="stMain"] :text("{text}")'
 
 
-_HEAT = f'{_MARK}[aria-label*="the slowest took"]'
-_CHAIN = _has("Who waited for whom")
+_HEAT = f'{_MARK}[aria-label*="slowest: "]'
+_CHAIN = _has("Critical path")
 _RANKED = _has("Ranked by p99 share")
 
 
@@ -120,7 +120,7 @@ def _use_overview(opened: Any, clock: _Clock) -> None:
 
 
 def _use_inversions(opened: Any, clock: _Clock) -> None:
-    """Filter patterns, go from one to a request it held up."""
+    """Filter patterns, go from one to a request it delayed."""
 
     def link(name: str | re.Pattern[str], *, exact: bool = False) -> Callable[[], Any]:
         found = opened.get_by_role("link", name=name, exact=exact).first
@@ -136,7 +136,7 @@ def _use_inversions(opened: Any, clock: _Clock) -> None:
     clock.choose("Kind of inversion", "io_dependency", "inversion")
     clock.choose("Culprit", "checkpointer", "culprit")
     clock.act("to 1.5 s", partial(until, "1.5"), _RANKED)
-    clock.act("a pattern", link("fsync waits"), _has("Requests held up"))
+    clock.act("a pattern", link("fsync waits"), _has("Delayed requests"))
     clock.act("a request", link(re.compile(r"request \d")), _CHAIN)
     clock.act("Overview", link("Overview", exact=True), _HEAT)
     clock.act("slowest of a band", link("the slowest"), _CHAIN)
@@ -159,7 +159,7 @@ def _quantile(values: list[float], share: float) -> float:
 
 
 def _measure_server(server: Server) -> dict[str, Any]:
-    with chromium() as browser, page(browser) as (opened, seen):
+    with chromium() as browser, page(browser) as (opened, log):
         begin = time.perf_counter()
         opened.goto(server.url, wait_until="commit")
         opened.wait_for_selector(_CHART)
@@ -181,15 +181,15 @@ def _measure_server(server: Server) -> dict[str, Any]:
         "interactions_s": clock.interactions_s,
         "page_loads_s": clock.page_loads_s,
         "server_peak_mib": peak_mib(server.pid),
-        "errors": seen.errors,
-        "requests_elsewhere": seen.elsewhere,
+        "errors": log.errors,
+        "requests_elsewhere": log.external,
     }
 
 
-def measure(requests: int, kept: Path | None = None) -> dict[str, Any]:
-    """Return what the explorer takes on a recording of so many requests; keep it at ``kept``."""
+def measure(requests: int, keep: Path | None = None) -> dict[str, Any]:
+    """Return the measurements on a recording of *requests* requests, kept or reused at *keep*."""
     with tempfile.TemporaryDirectory(prefix="rcp-ui-bench-") as folder:
-        target = kept or Path(folder) / "bench.duckdb"
+        target = keep or Path(folder) / "bench.duckdb"
         if not target.exists():
             make_recording(target, requests)
         result: dict[str, Any] = {**_counts(target), "store_bytes": target.stat().st_size}
@@ -200,7 +200,7 @@ def measure(requests: int, kept: Path | None = None) -> dict[str, Any]:
 
 @click.command()
 @click.option("--requests", default=REQUESTS, show_default=True, help="Requests in the recording.")
-@click.option("--keep", type=click.Path(path_type=Path), help="Recording to make, or use again.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Recording to create or reuse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def main(requests: int, keep: Path | None, as_json: bool) -> None:
     """Measure the explorer in a browser on a large synthetic recording."""

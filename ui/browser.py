@@ -21,18 +21,18 @@ from rcp.ui.command import ADDRESS, server_command, server_environment
 
 WIDTH, HEIGHT = 1280, 800
 PATIENCE_MS = 180_000
-"""A page takes a second or two, and a hundred times that beside machines that are emulated."""
+"""A page takes a second or two, but a hundred times that on a host that also runs emulators."""
 _START_S = 60
 """Longest start of a server: streamlit's imports on a busy machine take ten seconds."""
 
 _LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 
-# Streamlit looks for its server below the page's path before it asks at the top.
-_SOUGHT = ("/_stcore/health", "/_stcore/host-config")
+# Streamlit looks for its server below the page's path before it tries the root: 404s are expected.
+_PROBED = ("/_stcore/health", "/_stcore/host-config")
 
 
 class BrowserError(Exception):
-    """There is no browser, or the server does not start; the message says what to do."""
+    """There is no browser, or the server does not start; the message names the remedy."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class Server:
 
 
 @dataclass
-class Seen:
-    """What went on in the browser behind the page."""
+class PageLog:
+    """External requests and console errors of a page."""
 
-    elsewhere: list[str] = field(default_factory=list)
+    external: list[str] = field(default_factory=list)
     """Requests that left this machine's loopback."""
     errors: list[str] = field(default_factory=list)
     """Errors on the console."""
 
 
 def free_port() -> int:
-    """Return a port nobody listens on now."""
+    """Return a port that is free now."""
     with socket.socket() as trial:
         trial.bind((ADDRESS, 0))
         return int(trial.getsockname()[1])
@@ -70,7 +70,7 @@ def _is_up(url: str) -> bool:
 
 @contextmanager
 def served(files: Sequence[Path]) -> Iterator[Server]:
-    """Run the explorer on recordings while the block lasts."""
+    """Run the explorer on recordings within the block."""
     port = free_port()
     url = f"http://{ADDRESS}:{port}"
     process = subprocess.Popen(
@@ -94,14 +94,14 @@ def served(files: Sequence[Path]) -> Iterator[Server]:
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Run Debian's Chromium without a screen while the block lasts."""
+    """Run Debian's Chromium headless within the block."""
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium")
     if program is None:
         raise BrowserError("chromium is not installed: `apt-get install chromium` installs it.")
     with sync_playwright() as driver:
-        # Its sandbox needs user namespaces, which containers often lack; only our pages are shown.
+        # Its sandbox needs user namespaces, which containers often lack; it loads only our pages.
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:
             yield browser
@@ -110,9 +110,9 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def page(browser: Any, *, is_dark: bool = False) -> Iterator[tuple[Any, Seen]]:
-    """Open a page, and note what goes on behind it."""
-    seen = Seen()
+def page(browser: Any, *, is_dark: bool = False) -> Iterator[tuple[Any, PageLog]]:
+    """Open a page; yield it with its log."""
+    log = PageLog()
     context = browser.new_context(
         viewport={"width": WIDTH, "height": HEIGHT},
         color_scheme="dark" if is_dark else "light",
@@ -123,17 +123,17 @@ def page(browser: Any, *, is_dark: bool = False) -> Iterator[tuple[Any, Seen]]:
 
     def request(made: Any) -> None:
         if not made.url.startswith(_LOCAL):
-            seen.elsewhere.append(made.url)
+            log.external.append(made.url)
 
-    def message(told: Any) -> None:
-        if told.type == "error" and not told.location.get("url", "").endswith(_SOUGHT):
-            seen.errors.append(told.text)
+    def message(line: Any) -> None:
+        if line.type == "error" and not line.location.get("url", "").endswith(_PROBED):
+            log.errors.append(line.text)
 
     opened.on("request", request)
     opened.on("console", message)
-    opened.on("pageerror", lambda error: seen.errors.append(str(error)))
+    opened.on("pageerror", lambda error: log.errors.append(str(error)))
     try:
-        yield opened, seen
+        yield opened, log
     finally:
         context.close()
 
@@ -149,6 +149,6 @@ def settle(opened: Any) -> None:
 
 
 def peak_mib(pid: int) -> int:
-    """Return the most memory a process had resident, in MiB."""
+    """Return the peak resident memory of a process in MiB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) // 1024

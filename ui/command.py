@@ -29,7 +29,7 @@ _SETTINGS = {
     "client.showErrorDetails": "none",
     "logger.level": "error",
 }
-"""Loopback only, nothing sent anywhere, no tools for those who write the pages."""
+"""Loopback only, no telemetry, no developer tools."""
 
 
 def _is_free(port: int) -> bool:
@@ -54,7 +54,7 @@ def server_command(port: int, has_browser: bool) -> list[str]:
 
 
 def server_environment(files: Sequence[Path]) -> dict[str, str]:
-    """Return the environment of the server: ours, and which recordings and studies to offer."""
+    """Return the server's environment: ours plus the recordings and studies to offer."""
     from rcp.ui.source import FILES_VARIABLE
     from rcp.ui.studies import STUDIES_VARIABLE, is_study
 
@@ -64,19 +64,23 @@ def server_environment(files: Sequence[Path]) -> dict[str, str]:
     return {**os.environ, **{name: json.dumps(paths) for name, paths in found.items()}}
 
 
-@click.command(short_help="Look at recordings in the browser.")
+@click.command(short_help="Explore recordings in the browser.")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to use."
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=PORT,
+    show_default=True,
+    help="TCP port to listen on.",
 )
-@click.option("--no-browser", is_flag=True, help="Only say the address.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
 def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
-    """Look at recordings in the browser: slow requests, what held them up, and how.
+    """Explore recordings in the browser: slow requests, what delayed them, and how.
 
-    Opens on this machine only and changes nothing. Other recordings in the folders of the
-    FILEs can be chosen there; of two FILEs the second is compared with the first. Without one
-    it shows the recording that comes with rcp. A spool that is still recorded into can be
-    shown too, as far as it goes, and so can studies of rcp-tune.
+    The server listens on this machine only and changes no file. Each FILE is a recording, a spool
+    (also of a recorder that is still running) or a study of rcp-tune. Without FILE it shows the
+    recording that comes with rcp. With two recordings, the second is compared with the first.
+    The page also offers the other recordings in the same folders.
 
     \b
     Examples:

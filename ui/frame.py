@@ -1,4 +1,4 @@
-"""What all screens have: links to one another, the choice of recordings, and their opening."""
+"""What all screens share: navigation, the choice of recordings, and opening them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ NO_OTHER = ""
 
 @dataclass(frozen=True)
 class View:
-    """What a screen is to show."""
+    """What a screen shows."""
 
     recording: Recording
     other: Recording | None
-    """The one to compare with, if any."""
+    """The recording to compare with, if any."""
     role: str
-    """Role of the requests shown, "" for any."""
+    """Role of the threads whose requests are shown, "" for any."""
     kind: str
-    """Kind of them, "" for all outermost ones."""
+    """Kind of the requests shown, "" for all outermost ones."""
 
 
 Screen = Callable[[View], None]
@@ -37,24 +37,24 @@ def _open(key: Hashable) -> Recording:
     return Recording(Path(key.path))
 
 
-def _kept(path: Path) -> Recording:
+def _cached(path: Path) -> Recording:
     try:
-        recording: Recording = web.kept(_open, stamp(path))
+        recording: Recording = web.cached(_open, stamp(path))
     except OSError as error:
         raise StoreError(str(error)) from error
     return recording
 
 
-def open_kept(path: Path) -> Recording:
-    """Return a recording, opened before unless its file has changed; raise StoreError."""
+def open_cached(path: Path) -> Recording:
+    """Return a recording, from the cache unless its file changed; raise StoreError."""
     with web.waiting("reading the recording"):
-        return _kept(path)
+        return _cached(path)
 
 
 def open_ahead(path: Path) -> None:
-    """Open a recording before a page asks for it; what is wrong with it the page will say."""
+    """Open a recording before a page needs it; errors are left for the page to show."""
     try:
-        recording = _kept(path)
+        recording = _cached(path)
     except StoreError:
         return
     recording.ask(health)
@@ -62,7 +62,7 @@ def open_ahead(path: Path) -> None:
 
 
 def _files() -> tuple[Path, Path | None]:
-    """Let recordings be chosen of those offered."""
+    """Show the choice of recordings; return the chosen ones."""
     started_with = given()
     known = {
         name: path
@@ -89,7 +89,7 @@ def _short(known: dict[str, Path]) -> Callable[[str], str]:
 
 
 def _population(recording: Recording) -> tuple[str, str]:
-    """Let be chosen which requests are shown: whose, and of what kind."""
+    """Show the choice of requests; return their role and kind."""
     kinds = recording.ask(population.kinds)
     roles = [role for role in population.ROLES if any(kind.role == role for kind in kinds)]
     role = web.choose(
@@ -97,7 +97,7 @@ def _population(recording: Recording) -> tuple[str, str]:
         [*roles, population.ANY],
         "role",
         words=lambda name: "(all threads)" if name == population.ANY else name,
-        help="role of the threads that made them",
+        help="role of the requests' threads",
     )
     of_role = sorted({kind.name for kind in kinds if role in (population.ANY, kind.role)})
     kind = web.choose(
@@ -105,7 +105,7 @@ def _population(recording: Recording) -> tuple[str, str]:
         [population.ANY, *of_role],
         "kind",
         words=lambda name: "(all outermost)" if name == population.ANY else name,
-        help="outermost: not inside another one, as an fsync in a transaction is",
+        help="outermost: not nested in another request, as an fsync in a transaction is",
     )
     return _wanted(role), _wanted(kind)
 
@@ -115,11 +115,11 @@ def _wanted(name: str) -> str:
 
 
 def offer_roles(view: View) -> None:
-    """Say how roles are set, where no thread of the recording is foreground."""
+    """Show how to set roles when no thread of the recording is foreground."""
     found = view.recording.ask(health)
     web.empty(
-        "No thread of this recording is foreground, so nothing is judged as an inversion.",
-        "Say whose requests somebody waits for, and open the recording again:",
+        "No thread of this recording has the role foreground, so there are no inversions.",
+        "Set the role of your foreground threads and open the new recording:",
     )
     who = found.candidates[0].comm if found.candidates else "NAME"
     rule = shlex.quote(f"foreground=comm:{who}")
@@ -133,31 +133,31 @@ def _links(current: str) -> None:
 
 
 def show(name: str, screen: Screen) -> None:
-    """Put a page: links and choices at the left, the screen beside them."""
+    """Show a page: navigation and choices on the left, the screen beside them."""
     web.follow_widgets()
-    web.pin()
+    web.resend_url()
     with web.sidebar():
         _links(name)
         file, other = _files()
     try:
-        recording = open_kept(file)
-        compared = open_kept(other) if other else None
+        recording = open_cached(file)
+        compared = open_cached(other) if other else None
     except StoreError as error:
         web.fail(str(error))
-        web.empty("Choose another recording at the left, or start again with one.")
+        web.empty("Choose another recording on the left, or restart with one.")
         return
     with web.sidebar():
         role, kind = _population(recording)
-        if recording.is_running and web.button("Read again", key="again"):
+        if recording.is_running and web.button("Reload", key="again"):
             web.stop()
     try:
         screen(View(recording, compared, role, kind))
-    except StoreError as error:  # of what was still being made when it opened
+    except StoreError as error:  # from tables that were built after it opened
         web.fail(str(error))
 
 
 def show_study(screen: Callable[[Path], None]) -> None:
-    """Put the page of studies, which needs no recording."""
+    """Show the page of studies, which needs no recording."""
     web.follow_widgets()
     folders = [*(path.parent for path in given()), Path.cwd()]
     with web.sidebar():
@@ -170,7 +170,7 @@ def show_study(screen: Callable[[Path], None]) -> None:
         return
     web.title("Tuning")
     web.empty(
-        "No study of rcp-tune is here, nor beside the recordings.",
-        "`rcp-tune --slo p99=10ms@fsync --disk sda -- ./workload.sh` makes rcp-tune.duckdb; "
+        "There is no study of rcp-tune in this folder or in the recordings' folders.",
+        "`rcp-tune --slo p99=10ms@fsync --disk sda -- ./workload.sh` creates rcp-tune.duckdb; "
         "`rcp-trace explore rcp-tune.duckdb` shows it.",
     )

@@ -1,8 +1,8 @@
 """Colours: one per wait reason, the same on every screen. Pure.
 
-Reasons of a family share a hue and differ in lightness. The hues of families are apart for the
-common kinds of colour blindness too; a test computes how far. Every colour can be told from the
-background of both themes, so a recording looks the same in either.
+Reasons of a family share a hue and differ in lightness. Hues of different families stay
+distinguishable with the common kinds of colour blindness; a test computes the distance. Every
+colour contrasts with the background of both themes, so a recording looks the same in either.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REASON_COLOURS = {
     "poll": "#b39b7d",
     "unknown": "#999999",
 }
-"""By the reasons of analyzer.reasons; kinds of segment and of inversion have the same names."""
+"""Keyed by the reasons of analyzer/arrays/reasons.py; kinds of segment and inversion share them."""
 
 OTHER_COLOUR = "#999999"
 SERIES = ("#0072b2", "#d55e00")
@@ -57,7 +57,7 @@ INK = {False: "#31333f", True: "#fafafa"}
 """Text and axes by whether the theme is dark."""
 GRID = {False: "#e3e5ea", True: "#3a3d46"}
 HEAT = {False: ["#9ecae1", "#08306b"], True: ["#31557a", "#e3f1ff"]}
-"""Few and many: one request alone must be seen, for the tail is made of such."""
+"""Few and many: a single request must be visible, because the tail consists of single requests."""
 
 LINK = {False: "#00609a", True: "#7cc0ee"}
 PAPER = {False: "#ffffff", True: "#0e1117"}

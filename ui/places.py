@@ -1,8 +1,7 @@
-"""Where in the explorer one is, as a URL: every view can be linked to. Pure.
+"""The explorer's URLs: every view can be linked to. Pure.
 
-A view is a screen (the path of the URL) and parameters (its query). What is at its default is
-left out of the URL. Parameters every screen keeps are ``SHARED``: a link to another screen
-carries them on.
+A view is a screen (the URL's path) and parameters (its query). Defaults are left out of the URL.
+``SHARED`` parameters are kept by links to other screens.
 """
 
 from __future__ import annotations
@@ -17,29 +16,29 @@ SCREENS = {
     "tuning": "Tuning",
     "explore": "SQL",
 }
-"""Path of each screen and what its link says, in order; the first is at / too."""
+"""Path of each screen and the text of its link, in order; the first screen is also at /."""
 
 SHARED = ("file", "other", "role", "kind", "slo")
 
 
 def carried(params: Mapping[str, str], **changes: object) -> dict[str, str]:
-    """Return the parameters of a link: the shared ones of here, with ``changes``.
+    """Return the parameters of a link: the shared ones of this page, with ``changes``.
 
-    A change to None or "" takes a parameter away.
+    A change to None or "" removes a parameter.
     """
-    kept: dict[str, object] = {name: params[name] for name in SHARED if params.get(name)}
-    merged = {**kept, **changes}
+    shared: dict[str, object] = {name: params[name] for name in SHARED if params.get(name)}
+    merged = {**shared, **changes}
     return {name: str(value) for name, value in merged.items() if value not in (None, "")}
 
 
 def number(params: Mapping[str, str], name: str) -> int | None:
-    """Return a parameter that is a whole number, None when it is absent or none."""
+    """Return a parameter as a whole number, or None if it is absent or not a number."""
     text = params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def seconds(params: Mapping[str, str], name: str) -> float | None:
-    """Return a parameter that is a time in s since the recording's beginning, or None."""
+    """Return a parameter as a time in s since the start of the recording, or None."""
     try:
         value = float(params.get(name, ""))
     except ValueError:

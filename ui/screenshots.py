@@ -1,4 +1,4 @@
-"""Pictures of every screen for the documents, of what is checked in.
+"""Screenshots of every screen for the documentation, from the recordings in this repository.
 
 python -m rcp.ui.screenshots docs/ui
 """
@@ -20,32 +20,32 @@ FROM sleep WHERE reason IS NOT NULL GROUP BY ALL ORDER BY longest_ms DESC"""
 VIEWS = {
     "overview": ("/?slo=p99%3D10ms", "Over time"),
     "inversions": ("/inversions", "Ranked by p99 share"),
-    "request": ("/request?request=1206", "Who waited for whom"),
+    "request": ("/request?request=1206", "Critical path"),
     "compare": (f"/compare?file={_ALONE}&other={_BESIDE}", "By reason"),
-    "tuning": ("/tuning", "What each knob bought"),
-    "sql": (f"/explore?sql={quote(_SQL)}", "files hold at most"),
+    "tuning": ("/tuning", "Contribution of each knob"),
+    "sql": (f"/explore?sql={quote(_SQL)}", "files have at most"),
 }
 _LONGEST = 4000
-"""Height in pixels of the longest picture: whatever is further down is cut off."""
+"""Largest height of a screenshot in pixels: the rest of the page is cut off."""
 
 
 def _picture(opened: Any, url: str, sign: str, target: Path) -> None:
     opened.goto(url)
     opened.get_by_text(sign).first.wait_for()
     settle(opened)
-    # The page scrolls inside itself: it is whole only in a window as high as it is.
+    # The page scrolls in an inner element: a full screenshot needs a window as high as the page.
     script = "() => document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight"
     for _ in range(2):
         height = min(max(int(opened.evaluate(script)) + 8, HEIGHT), _LONGEST)
         opened.set_viewport_size({"width": WIDTH, "height": height})
-        opened.wait_for_timeout(700)  # charts are drawn anew
+        opened.wait_for_timeout(700)  # charts are redrawn
     opened.mouse.move(0, 0)
     opened.screenshot(path=target)
     opened.set_viewport_size({"width": WIDTH, "height": HEIGHT})
 
 
 def take(folder: Path) -> None:
-    """Write a picture of every view, light and dark, into a folder."""
+    """Write a screenshot of every view, light and dark, to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with served([demo_recording()]) as server, chromium() as browser:
         for is_dark in (False, True):

@@ -1,6 +1,6 @@
-"""``python -m rcp.ui.serve OPTION…``: the explorer's server, which opens its recording at once.
+"""``python -m rcp.ui.serve OPTION…``: the explorer's server, which opens its recording on start.
 
-A browser takes a second until it asks for a page; what that rests on is made meanwhile.
+A browser needs a second until it requests a page; the recording opens in that time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The recordings the explorer shows: which there are, opened read-only, asked from any thread."""
+"""The explorer's recordings: found, opened read-only, and queried from any thread."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool, open_spool
 from rcp.ui.queries import query
 
 FILES_VARIABLE = "RCP_EXPLORE_FILES"
-"""Environment variable that hands the paths of recordings to the server, as JSON."""
+"""Environment variable that passes the paths of recordings to the server, as JSON."""
 
 SUFFIXES = (".duckdb", ".spool", ".spool.tar.xz")
 _BESIDE_MAX = 200
-"""Recordings offered of one folder: more make the list unreadable."""
+"""Recordings offered per folder: more make the list unreadable."""
 
 ANSWERS_MAX = 128
-"""Answers kept per recording: each holds some thousand rows at most."""
+"""Answers cached per recording: each has some thousand rows at most."""
 
-_REQUESTS, _HELD = ("request", "chosen"), ("pattern", "held", "held_request")
+_REQUEST_TABLES = ("request", "chosen")
+_INVERSION_TABLES = ("pattern", "request_pattern", "request_inversion")
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
@@ -41,13 +42,13 @@ def demo_recording() -> Path:
 
 
 def given(environment: Mapping[str, str] = os.environ) -> list[Path]:
-    """Return the recordings the server was started with; the one rcp comes with otherwise."""
+    """Return the recordings the server was started with, or the one that comes with rcp."""
     paths = [Path(path) for path in json.loads(environment.get(FILES_VARIABLE, "[]"))]
     return paths or [demo_recording()]
 
 
 def offered(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return the recordings a page may open, by name: those given, and those beside them."""
+    """Return the recordings a page may open, by path: *paths* and those in their folders."""
     found = {str(path): path for path in paths}
     for folder in dict.fromkeys(path.parent for path in paths):
         try:
@@ -62,7 +63,7 @@ def offered(paths: Sequence[Path]) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What changes when a file does: to be opened anew."""
+    """Changes when the file does; the file must then be opened again."""
 
     path: str
     n_bytes: int
@@ -70,9 +71,9 @@ class Stamp:
 
 
 def stamp(path: Path) -> Stamp:
-    """Return the stamp of a recording; raise StoreError when it is not there.
+    """Return the stamp of a recording; raise StoreError if it does not exist.
 
-    A spool is a folder to which a recorder appends: its files count together.
+    A spool is a folder that a recorder appends to: its files count together.
     """
     try:
         facts = [entry.stat() for entry in path.iterdir()] if path.is_dir() else [path.stat()]
@@ -87,9 +88,9 @@ def stamp(path: Path) -> Stamp:
 
 
 def check(path: Path) -> None:
-    """Raise StoreError or SpoolError when a recording cannot be opened, as far as that is quick.
+    """Raise StoreError or SpoolError if a recording cannot be opened, by quick checks only.
 
-    A packed spool is not unpacked for that.
+    A packed spool is not unpacked.
     """
     stamp(path)
     if path.is_dir() or is_spool(path):
@@ -99,22 +100,22 @@ def check(path: Path) -> None:
 
 
 def prepare_requests(store: Store) -> None:
-    """Add the tables in memory that most of the explorer's queries rest on."""
+    """Create the in-memory tables that most of the explorer's queries use."""
     store.write("ATTACH ':memory:' AS digest (READ_WRITE)")
-    for name in _REQUESTS:
+    for name in _REQUEST_TABLES:
         store.write(query(f"digest/{name}"))
 
 
-def prepare_held(store: Store) -> None:
-    """Add those that ``ask_held`` rests on, which take several times as long to make."""
-    for name in _HELD:
+def prepare_inversions(store: Store) -> None:
+    """Create the in-memory tables for ``ask_inversions``, which takes several times as long."""
+    for name in _INVERSION_TABLES:
         store.write(query(f"digest/{name}"))
 
 
 class Recording:
-    """An open recording. Its answers are kept: a page asks the same again at every click.
+    """An open recording. It caches answers: a page asks the same questions at every click.
 
-    It opens as soon as most can be asked; what ``ask_held`` rests on is made meanwhile.
+    It is open as soon as ``ask`` works; a thread builds the tables for ``ask_inversions``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -130,11 +131,11 @@ class Recording:
             self._store.close()
             raise
         self._pool = ThreadPoolExecutor(1)
-        self._held = self._pool.submit(self._prepare_held)
+        self._inversion_tables = self._pool.submit(self._prepare_inversions)
 
-    def _prepare_held(self) -> None:
+    def _prepare_inversions(self) -> None:
         with self._store.beside() as store:
-            prepare_held(store)
+            prepare_inversions(store)
 
     @property
     def name(self) -> str:
@@ -147,7 +148,7 @@ class Recording:
         *arguments: Asked.args,
         **named: Asked.kwargs,
     ) -> Found:
-        """Return ``question(store, …)``, from memory when it was asked before."""
+        """Return ``question(store, …)``, from the cache if it was asked before."""
         key = (question.__module__, question.__qualname__, arguments, tuple(sorted(named.items())))
         with self._lock:
             if key in self._answers:
@@ -161,23 +162,23 @@ class Recording:
                 self._answers.popitem(last=False)
         return answer
 
-    def ask_held(
+    def ask_inversions(
         self,
         question: Callable[Concatenate[Store, Asked], Found],
         *arguments: Asked.args,
         **named: Asked.kwargs,
     ) -> Found:
-        """The same for a question about what held requests up, which may have to be awaited."""
-        self._held.result()
+        """Return the same for a question about inversions; may wait for their tables."""
+        self._inversion_tables.result()
         return self.ask(question, *arguments, **named)
 
-    def ask_anew(
+    def ask_uncached(
         self,
         question: Callable[Concatenate[Store, Asked], Found],
         *arguments: Asked.args,
         **named: Asked.kwargs,
     ) -> Found:
-        """Return ``question(store, …)`` and keep nothing: for answers too large to be kept."""
+        """Return ``question(store, …)`` without caching: for answers too large to cache."""
         with self._store.beside() as store:
             return question(store, *arguments, **named)
 

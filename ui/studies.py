@@ -1,6 +1,6 @@
-"""The studies of rcp-tune that can be shown: found beside the recordings, read, and closed.
+"""The studies of rcp-tune that can be shown: found, read, and closed again.
 
-A study is not kept open: an open one keeps rcp-tune from going on with it.
+A study is not kept open, because rcp-tune cannot continue a study that another process has open.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from rcp.analyzer.db.store import StoreError
+from rcp.probes.contract.cli_error import one_line
 from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.studies.study import Study
-from rcp.ui.info.tuning import Told, told
+from rcp.ui.info.tuning import StudyView, study_view
 from rcp.ui.source import Stamp, stamp
 
 STUDIES_VARIABLE = "RCP_EXPLORE_STUDIES"
-"""Environment variable that hands the paths of studies to the server, as JSON."""
+"""Environment variable that passes the paths of studies to the server, as JSON."""
 
 _SUFFIX = ".duckdb"
 _BESIDE_MAX = 200
@@ -36,12 +37,12 @@ def _may_be_study(found: Stamp) -> bool:
     except NotAStudyError:
         return False
     except TuneError:
-        return True  # one being written, or of another rcp: choosing it says which
+        return True  # being written, or of another version: opening it shows the error
     return True
 
 
 def is_study(path: Path) -> bool:
-    """Tell whether a file is a study, or one that cannot be opened now."""
+    """Whether a file is a study, or may be one that cannot be opened now."""
     try:
         return path.is_file() and path.name.endswith(_SUFFIX) and _may_be_study(stamp(path))
     except StoreError:
@@ -49,7 +50,7 @@ def is_study(path: Path) -> bool:
 
 
 def offered(first: Sequence[Path], folders: Sequence[Path]) -> list[str]:
-    """Return the paths of the studies a page may show: those given, and those in folders."""
+    """Return the paths of the studies a page may show: *first*, then those in *folders*."""
     found = [str(path) for path in first]
     for folder in dict.fromkeys(folders):
         try:
@@ -61,14 +62,14 @@ def offered(first: Sequence[Path], folders: Sequence[Path]) -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def _read(found: Stamp) -> Told:
+def _read(found: Stamp) -> StudyView:
     with Study.open(Path(found.path), read_only=True) as study:
-        return told(study)
+        return study_view(study)
 
 
-def read(path: Path) -> Told:
-    """Return all a study tells, read again when its file changed; raise StoreError."""
+def read(path: Path) -> StudyView:
+    """Return a study's data, read again if its file changed; raise StoreError."""
     try:
         return _read(stamp(path))
     except TuneError as error:
-        raise StoreError(f"{error}.") from error
+        raise StoreError(one_line(str(error))) from error

@@ -1,4 +1,4 @@
-"""The look of a page beyond streamlit's own. Pure."""
+"""CSS of the explorer on top of streamlit's. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _STYLE = """
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] strong { font-weight: 700; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 """
-"""At 1280 pixels a chain's text of 100 columns then fits; links of a screen wrap, and look so."""
+"""With it a chain's text of 100 columns fits into 1280 pixels, and links on a screen wrap."""
 
 
 def style(is_dark: bool) -> str:
-    """Return it as CSS."""
+    """Return the CSS for a theme."""
     return _STYLE.replace("LINK", LINK[is_dark])

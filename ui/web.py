@@ -1,7 +1,7 @@
 """The page in the browser: the only module that imports streamlit.
 
-Texts of a recording are never read as Markdown or HTML: ``say``, tables and charts take them as
-they are, the others through ``texts.label``.
+Texts of a recording are never interpreted as Markdown or HTML: ``say``, tables and charts show them
+verbatim, other functions escape them with ``texts.label``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rcp.ui.rows import check_rows
 from rcp.ui.style import style
 from rcp.ui.texts import label, shown
 
-KEPT_MAX = 4  # recordings open at once: two to compare, and the two before them
+CACHED_MAX = 4  # recordings open at once: two to compare, and the two before them
 
 _BUTTONS = "_buttons"
-"""Key of the session under which the keys of buttons are."""
+"""Session key of the set of button keys."""
 
 Selected = list[dict[str, Any]]
 
@@ -35,11 +35,11 @@ class Column(NamedTuple):
     format: str = ""
     """A printf format for numbers, ``percent``, or "" as it is."""
     width: int | None = None
-    """In pixels; as wide as its texts otherwise."""
+    """In pixels; None fits the column to its texts."""
 
 
 def run_screens(screens: Mapping[str, Path]) -> None:
-    """Show the screen of the URL; screens are scripts by their path in it."""
+    """Show the screen that the URL names; ``screens`` maps URL paths to scripts."""
     st.set_page_config(page_title="rcp", layout="wide", menu_items={"About": None})
     st.html(f"<style>{style(is_dark())}</style>")
     pages = {
@@ -56,8 +56,8 @@ def params() -> dict[str, str]:
     return {str(name): str(value) for name, value in st.query_params.to_dict().items()}
 
 
-def put(name: str, value: object) -> None:
-    """Set a parameter of the URL, or take it away with None or ""."""
+def set_param(name: str, value: object) -> None:
+    """Set a parameter of the URL; None or "" removes it."""
     text = str(value or "")
     if params().get(name, "") == text:
         return  # each change is sent to the browser
@@ -67,22 +67,19 @@ def put(name: str, value: object) -> None:
         del st.query_params[name]
 
 
-def pin() -> None:
-    """Give the browser the address anew: a link from a screen to itself leaves it as it was."""
+def resend_url() -> None:
+    """Send the URL to the browser again: a link from a screen to itself does not change it."""
     st.query_params.from_dict(params())
 
 
 def is_dark() -> bool:
-    """Tell whether the page is light on dark."""
+    """Whether the theme is dark."""
     return bool(st.context.theme.type == "dark")
 
 
-def kept(make: Callable[[Hashable], Any], key: Hashable) -> Any:
-    """Return ``make(key)``, made once in this server; the oldest of many is forgotten.
-
-    What is forgotten is closed.
-    """
-    return _kept(make, key)
+def cached(make: Callable[[Hashable], Any], key: Hashable) -> Any:
+    """Return ``make(key)`` from the server's cache, which closes the oldest entries it drops."""
+    return _cached(make, key)
 
 
 def _make(_make: Callable[[Hashable], Any], key: Hashable) -> Any:
@@ -91,13 +88,13 @@ def _make(_make: Callable[[Hashable], Any], key: Hashable) -> Any:
 
 # Called and not used as a decorator, which would make the function untyped where streamlit, an
 # optional package, is not installed.
-_kept: Any = st.cache_resource(
-    max_entries=KEPT_MAX, show_spinner=False, on_release=lambda made: made.close()
+_cached: Any = st.cache_resource(
+    max_entries=CACHED_MAX, show_spinner=False, on_release=lambda made: made.close()
 )(_make)
 
 
 def link(screen: str, text: str, *, is_plain: bool = False, **changes: object) -> None:
-    """Put a link to a screen, with the shared parameters of here and ``changes``.
+    """Show a link to a screen, with the shared parameters of this page and ``changes``.
 
     ``text`` may come from a recording unless ``is_plain``, when it may hold Markdown.
     """
@@ -110,43 +107,43 @@ def link(screen: str, text: str, *, is_plain: bool = False, **changes: object) -
 
 
 def go(screen: str, **changes: object) -> None:
-    """Leave for another screen."""
+    """Switch to another screen."""
     pages = st.session_state["_pages"]
     st.switch_page(pages[screen], query_params=places.carried(params(), **changes))
 
 
 def title(text: str) -> None:
-    """Put the heading of a screen."""
+    """Show the heading of a screen."""
     st.subheader(label(text), anchor=False)
 
 
 def heading(text: str, help: str | None = None) -> None:
-    """Put the heading of a part of a screen."""
+    """Show the heading of a section."""
     st.markdown(f"##### {label(text)}", help=help)
 
 
 def say(text: str) -> None:
-    """Put a paragraph that may hold texts of a recording."""
+    """Show a paragraph that may contain texts of a recording."""
     st.text(shown(text))
 
 
 def caption(text: str) -> None:
-    """Put a small note that may hold texts of a recording."""
+    """Show a small note that may contain texts of a recording."""
     st.caption(label(text))
 
 
 def empty(text: str, remedy: str = "") -> None:
-    """Say that there is nothing to show, and what to do."""
+    """Show that there is nothing to show, and the remedy."""
     st.info(label(text) + (f"\n\n{label(remedy)}" if remedy else ""))
 
 
 def warn(text: str) -> None:
-    """Say what is to be kept in mind."""
+    """Show a warning."""
     st.warning(label(text))
 
 
 def fail(text: str) -> None:
-    """Say what went wrong, in one line."""
+    """Show an error in one line."""
     st.error(label(text))
 
 
@@ -156,48 +153,48 @@ def stop() -> None:
 
 
 def code(text: str, language: str | None = None) -> None:
-    """Put text to copy."""
+    """Show text to copy."""
     st.code(text, language=language, wrap_lines=False)
 
 
 def metric(name: str, value: str, help: str | None = None) -> None:
-    """Put one figure under its name."""
+    """Show one figure under its name."""
     st.metric(label(name), shown(value), help=help)
 
 
 def columns(*widths: float) -> list[Any]:
-    """Return places side by side, each a context manager."""
+    """Return columns side by side, each a context manager."""
     return list(st.columns(list(widths)))
 
 
 def sidebar() -> Any:
-    """Return the place at the left, a context manager."""
+    """Return the sidebar, a context manager."""
     return st.sidebar
 
 
 @contextmanager
 def folded(text: str, *, is_open: bool = False) -> Iterator[None]:
-    """Put what follows into a part that can be folded away."""
+    """Put the block into a section that can be folded."""
     with st.expander(label(text), expanded=is_open):
         yield
 
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """Say that something takes a while."""
+    """Show a spinner while the block runs."""
     with st.spinner(text):
         yield
 
 
 def _follow_url(name: str, default: str, options: Sequence[str] | None = None) -> None:
-    put(name, bound.widget_from_url(st.session_state, params(), name, default, options))
+    set_param(name, bound.widget_from_url(st.session_state, params(), name, default, options))
 
 
 def follow_widgets() -> None:
-    """Let the URL have the values of widgets that were changed, before links carry them on."""
+    """Update the URL from changed widgets, before links copy its parameters."""
     pressed = any(st.session_state.get(key) for key in st.session_state.get(_BUTTONS, ()))
     for name, value in bound.changed_widgets(st.session_state, params(), pressed):
-        put(name, value)
+        set_param(name, value)
 
 
 def choose(
@@ -208,7 +205,7 @@ def choose(
     words: Callable[[str], str] = str,
     help: str | None = None,
 ) -> str:
-    """Let one of ``options`` be chosen, the first unless the URL's parameter ``name`` says so."""
+    """Show a choice of ``options`` bound to the URL's parameter ``name``; return the chosen one."""
     _follow_url(name, options[0], options)
     return str(st.selectbox(text, options, key=name, format_func=words, help=help))
 
@@ -216,7 +213,7 @@ def choose(
 def ask_text(
     text: str, name: str, *, example: str = "", help: str | None = None, height: int | None = None
 ) -> str:
-    """Let a text be entered, kept in the URL's parameter ``name``; lines with a ``height``."""
+    """Show a text field bound to the URL's parameter ``name``; with a ``height``, multi-line."""
     _follow_url(name, "")
     words: dict[str, Any] = {"placeholder": example, "help": help, "key": name}
     if height:
@@ -225,18 +222,18 @@ def ask_text(
 
 
 def button(text: str, key: str) -> bool:
-    """Put a button; tell whether it was pressed."""
+    """Show a button; return whether it was pressed."""
     st.session_state.setdefault(_BUTTONS, set()).add(key)
     return bool(st.button(text, key=key))
 
 
 def download(text: str, name: str, data: bytes | Callable[[], bytes], mime: str) -> None:
-    """Put a button that saves data as a file; a function makes them when it is pressed."""
+    """Show a button that saves ``data`` as a file; a function is called when it is pressed."""
     st.download_button(text, data, file_name=name, mime=mime, on_click="ignore")
 
 
 def chart(spec: Mapping[str, Any], key: str, *, selecting: bool = False) -> Selected:
-    """Draw a Vega-Lite specification; return what is selected in its parameter ``pick``."""
+    """Draw a Vega-Lite specification; return the selection of its parameter ``pick``."""
     for name, rows in spec.get("datasets", {}).items():
         check_rows(name, rows)
     if not selecting:
@@ -259,7 +256,7 @@ def table(
     height: int | None = None,
     row_height: int | None = None,
 ) -> int | None:
-    """Put a table of ``rows`` by field; return which row is selected, at first ``selected``."""
+    """Show a table of ``rows`` by field; return the selected row, initially ``selected``."""
     check_rows(f"table {key}", rows)
     frame = pd.DataFrame(
         {name: [_cell(row[name]) for row in rows] for name in columns}, columns=list(columns)

@@ -51,4 +51,4 @@ def test_generated_c_header_is_current() -> None:
     from rcp.probes.contract.c_header import c_header
 
     kept = (ROOT / "probes/bpf/events.h").read_text()
-    assert kept == c_header(), "probes/bpf/events.h is stale: run make fixtures"
+    assert kept == c_header(), "probes/bpf/events.h is stale: run make events"

@@ -12,7 +12,7 @@ from rcp.analyzer.arrays.trace import Index, Times
 Keys = npt.NDArray[np.integer[Any]]
 
 
-def last_until(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
+def asof_backward(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
     """Return, for each asked (group, time), the last row of that group at or before it, or -1."""
     if len(group) == 0 or len(asked_group) == 0:
         return np.full(len(asked_group), -1, np.int32)
@@ -30,9 +30,9 @@ def last_until(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -
     return found
 
 
-def first_from(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
+def asof_forward(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
     """Return, for each asked (group, time), the first row of that group at or after it, or -1."""
-    return last_until(group, -time, asked_group, -asked_time)
+    return asof_backward(group, -time, asked_group, -asked_time)
 
 
 def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> tuple[Times, Times]:

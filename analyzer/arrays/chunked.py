@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Rows = npt.NDArray[np.void]
+Records = npt.NDArray[np.void]
 
 CHUNK_ROWS = 1 << 16
 """Some 5 MB of records: enough to hide the cost of a step, and what it makes stays in the cache.
 Of eight times that, each step's arrays are fresh pages of the kernel's: twice the CPU time."""
 
 
-def release(rows: Rows) -> None:
+def release(rows: Records) -> None:
     """Give back the memory of a mapped file's pages; reading them again maps them again."""
     base: Any = rows
     while base is not None:
@@ -54,7 +54,7 @@ def trim() -> None:
         malloc_trim(0)
 
 
-def parts_of(rows: Rows) -> Iterator[Rows]:
+def parts_of(rows: Records) -> Iterator[Records]:
     """Yield the rows a part at a time, one at least, and release those of a large file."""
     for begin in range(0, max(len(rows), 1), CHUNK_ROWS):
         yield rows[begin : begin + CHUNK_ROWS]
@@ -63,7 +63,7 @@ def parts_of(rows: Rows) -> Iterator[Rows]:
 
 
 def columns_of(
-    rows: Rows, make: Callable[[Rows], dict[str, npt.NDArray[Any]]]
+    rows: Records, make: Callable[[Records], dict[str, npt.NDArray[Any]]]
 ) -> dict[str, npt.NDArray[Any]]:
     """Return ``make(rows)``, made of a part of the rows at a time."""
     columns: dict[str, npt.NDArray[Any]] = {}

@@ -38,7 +38,7 @@ from rcp.probes.contract.events import (
 Times = npt.NDArray[np.int64]
 Index = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
-Rows = npt.NDArray[np.void]
+Records = npt.NDArray[np.void]
 
 _INTERRUPTS = (SleepFlag.WOKEN_BY_HARDIRQ, SleepFlag.WOKEN_BY_SOFTIRQ)
 
@@ -118,7 +118,7 @@ class Trace:
     sleeps: Sleeps
     ios: Ios
     requests: Requests
-    rows: Mapping[str, Rows]
+    rows: Mapping[str, Records]
     """Records by type name; ``task`` and ``request`` rows included."""
     cause_io: Index
     """Position of each io_cause row's io in ``ios``, -1 when that was not recorded."""
@@ -135,17 +135,17 @@ _TASK_OF = (
 )
 
 
-def _times(rows: Rows, name: str) -> Times:
+def _times(rows: Records, name: str) -> Times:
     return rows[name].astype(np.int64)
 
 
 def _sleeps(
-    rows: Rows,
+    rows: Records,
     io_ids: IoIds,
     resolver: Resolver,
     stacks: Mapping[int, Sequence[str]],
 ) -> Sleeps:
-    def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
+    def some(part: Records) -> dict[str, npt.NDArray[Any]]:
         ts = _times(part, "ts")
         woken = np.maximum(_times(part, "woken_ns"), ts)
         run = np.maximum(_times(part, "run_ns"), woken)
@@ -181,8 +181,8 @@ def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) 
     return utids
 
 
-def _ios(rows: Rows, resolver: Resolver) -> Ios:
-    def some(part: Rows) -> dict[str, npt.NDArray[Any]]:
+def _ios(rows: Records, resolver: Resolver) -> Ios:
+    def some(part: Records) -> dict[str, npt.NDArray[Any]]:
         queued = _times(part, "queued_ns")
         got = np.maximum(_times(part, "got_ns"), queued)
         issued = np.maximum(_times(part, "issued_ns"), got)
@@ -203,7 +203,7 @@ def _ios(rows: Rows, resolver: Resolver) -> Ios:
     return Ios(**columns_of(rows, some))
 
 
-def _requests(rows: Rows, resolver: Resolver) -> Requests:
+def _requests(rows: Records, resolver: Resolver) -> Requests:
     ts, end = _times(rows, "ts"), _times(rows, "end_ns")
     return Requests(
         utid=resolver.utids(np.ascontiguousarray(rows["tid"]), ts),
@@ -213,7 +213,7 @@ def _requests(rows: Rows, resolver: Resolver) -> Requests:
     )
 
 
-def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
+def _event_tids(rows: Mapping[str, Records]) -> list[npt.NDArray[np.int64]]:
     columns: tuple[tuple[Record, tuple[str, ...]], ...] = (
         (SLEEP, ("tid", "waker_tid", "owner_tid", "ran_tid")),
         (IO, ("submitter_tid",)),
@@ -226,7 +226,7 @@ def _event_tids(rows: Mapping[str, Rows]) -> list[npt.NDArray[np.int64]]:
     return [_distinct(rows[record.name], names) for record, names in columns]
 
 
-def _distinct(rows: Rows, names: Sequence[str]) -> npt.NDArray[np.int64]:
+def _distinct(rows: Records, names: Sequence[str]) -> npt.NDArray[np.int64]:
     """Return the distinct values of some columns of thread ids."""
     seen = np.zeros(DIRECT_TIDS, bool)
     beyond = [np.empty(0, np.uint32)]  # of damaged records only
@@ -240,14 +240,14 @@ def _distinct(rows: Rows, names: Sequence[str]) -> npt.NDArray[np.int64]:
     return np.concatenate((np.flatnonzero(seen), np.unique(np.concatenate(beyond))))
 
 
-def _cause_utids(rows: Mapping[str, Rows], io: Index, resolver: Resolver) -> Index:
+def _cause_utids(rows: Mapping[str, Records], io: Index, resolver: Resolver) -> Index:
     """Return the utid of each io_cause row, as of the time its io was queued."""
     causes, ios = rows[IO_CAUSE.name], rows[IO.name]
     queued = _times(ios[io], "queued_ns") if len(ios) else np.zeros(len(io), np.int64)
     return resolver.utids(np.ascontiguousarray(causes["tid"]), np.where(io >= 0, queued, 0))
 
 
-def _policy_utids(rows: Rows, ios: Ios, io_ids: IoIds, resolver: Resolver) -> Index:
+def _policy_utids(rows: Records, ios: Ios, io_ids: IoIds, resolver: Resolver) -> Index:
     """Return who each decision was about: a task, or the one that submitted the io."""
     utids = _some_utids(rows["tid"], _times(rows, "ts"), resolver)
     io = io_ids.positions(rows["io"])
@@ -257,13 +257,15 @@ def _policy_utids(rows: Rows, ios: Ios, io_ids: IoIds, resolver: Resolver) -> In
 
 
 def build_trace(
-    rows: Mapping[str, Rows], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
+    rows: Mapping[str, Records], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
 ) -> Trace:
     """Turn the records of a spool, by type name, into columns with utids and indexes."""
     return trace_of(rows, build_tasks(rows[TASK.name], _event_tids(rows), rules), stacks)
 
 
-def trace_of(rows: Mapping[str, Rows], tasks: Tasks, stacks: Mapping[int, Sequence[str]]) -> Trace:
+def trace_of(
+    rows: Mapping[str, Records], tasks: Tasks, stacks: Mapping[int, Sequence[str]]
+) -> Trace:
     """Do the same with a task table that is there already; it must have every tid."""
     resolver = Resolver(tasks)
     requests = rows[REQUEST.name]

@@ -1,8 +1,8 @@
-"""What the analyzer costs: load rate, critical paths, inversions, memory.
+"""Measures the analyzer: load rate, critical paths, inversions, memory.
 
     python -m rcp.analyzer.bench.analysis [--rows N] [--large] [--json]
 
-``--rows`` is the number of sleeps and of ios; there is a request per ten (``bench_recording``).
+``--rows`` is the number of sleeps and of ios; there is one request per ten (``bench.recording``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROWS = 1_000_000
 
 
 def host_facts() -> dict[str, Any]:
-    """Return what a measurement depends on beside the code; other load is a part of it."""
+    """Return facts about the host that a measurement depends on, other load included."""
     return {
         "n_cores": os.cpu_count(),
         "machine": platform.machine(),
@@ -120,7 +120,7 @@ def _clocks() -> tuple[float, float]:
 
 
 def analyse(spool_path: Path) -> dict[str, float]:
-    """Return what all critical paths and inversions of a spool cost, without a store."""
+    """Return the cost of all critical paths and inversions of a spool, without a store."""
     spool = open_spool(spool_path)
     clocks = [_clocks()]
     trace = read_trace(spool)
@@ -148,7 +148,7 @@ def analyse(spool_path: Path) -> dict[str, float]:
 
 
 def measure_analysis(rows: int) -> dict[str, float]:
-    """Return what analysing ``rows`` sleeps and half as many ios costs, in a process of its own."""
+    """Return the cost of analysing ``rows`` sleeps and half as many ios, in a separate process."""
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:
         spool = write_spool(Path(folder) / "bench.spool", rows, rows // 2)
         with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -182,19 +182,19 @@ def _text(results: Sequence[Mapping[str, Any]]) -> str:
     type=click.IntRange(1000),
     default=ROWS,
     show_default=True,
-    help="Sleeps, and ios, of the synthetic recording.",
+    help="Number of sleeps, and of ios, in the synthetic recording.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(1),
     default=3,
     show_default=True,
-    help="Loads to take the median of.",
+    help="Number of loads; the median is printed.",
 )
 @click.option(
     "--large",
     is_flag=True,
-    help="Measure also how the analysis alone grows: once, three and ten times the rows.",
+    help="Also measure the analysis alone with 1, 3 and 10 times the rows.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(rows: int, runs: int, large: bool, as_json: bool) -> None:

@@ -1,11 +1,10 @@
-"""Our critical paths and Perfetto's, side by side on one recording: time, and what they say.
+"""Compares rcp's critical paths with Perfetto's on one recording: time and results.
 
     python -m rcp.analyzer.bench.export [--slowest N] [--json]
 
-The recording is the one in fixtures/recordings. Perfetto gets it as ``rcp-trace export`` writes
-it, and runs as WebAssembly, which costs it some factor over its native build; its function takes
-one request at a time, so it is asked about the slowest N. Ours computes all requests at once, and
-again those N alone.
+The recording is the one in fixtures/recordings. Perfetto reads what ``rcp-trace export`` writes.
+It runs as WebAssembly, which is slower than its native build. Its function takes one request at a
+time, so it computes only the slowest N. rcp computes all requests at once, and those N alone.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from rcp.analyzer.export.perfetto import write_perfetto
 from rcp.analyzer.export.selection import select
 from rcp.analyzer.loading.load import load_spool, read_trace
 from rcp.analyzer.paths.critical_path import critical_paths
+from rcp.analyzer.text import percent
 from rcp.fixtures.trace_processor import TraceProcessor
 from rcp.probes.contract.spool import open_spool, unpack
 
@@ -56,7 +56,7 @@ def _only(requests: Requests, ids: list[int]) -> Requests:
     )
 
 
-def _ours(trace: Trace, ids: list[int]) -> dict[str, float]:
+def _measure_rcp(trace: Trace, ids: list[int]) -> dict[str, float]:
     n_tasks = len(trace.tasks)
     chosen = _only(trace.requests, ids)
     _, all_s = _timed(lambda: critical_paths(trace.sleeps, trace.ios, trace.requests, n_tasks))
@@ -64,29 +64,29 @@ def _ours(trace: Trace, ids: list[int]) -> dict[str, float]:
     return {"all_requests_s": all_s, "n_requests": len(trace.requests), "slowest_s": chosen_s}
 
 
-def _theirs(store: Store, target: Path, ids: list[int], culprit: str) -> dict[str, Any]:
+def _measure_perfetto(store: Store, target: Path, ids: list[int], culprit: str) -> dict[str, Any]:
     perfetto, load_s = _timed(lambda: TraceProcessor(target))
     with perfetto:
         _, include_s = _timed(lambda: perfetto.query(_MODULE))
         rows = store.query(query("export/slowest"), [ids])
-        said, seconds = [], []
+        shares, seconds = [], []
         for _, tid, ts, dur, held_up_ns in rows:
-            sql = query("export/theirs").format(tid=tid, ts=ts, dur=dur, comm=culprit)
+            sql = query("export/perfetto_path").format(tid=tid, ts=ts, dur=dur, comm=culprit)
             (row,), query_s = _timed(partial(perfetto.query, sql))
             seconds.append(query_s)
-            said.append((row["ns"] / dur, held_up_ns / dur))
+            shares.append((row["ns"] / dur, held_up_ns / dur))
     return {
         "load_s": load_s,
         "include_s": include_s,
         "slowest_s": round(sum(seconds), 4),
         "culprit": culprit,
-        "mean_share_of_culprits_thread": round(float(np.mean([s[0] for s in said])), 3),
-        "mean_share_held_up_ours": round(float(np.mean([s[1] for s in said])), 3),
+        "mean_share_of_culprits_thread": round(float(np.mean([s[0] for s in shares])), 3),
+        "mean_share_held_up_ours": round(float(np.mean([s[1] for s in shares])), 3),
     }
 
 
 def measure(spool: Path, slowest: int) -> dict[str, Any]:
-    """Return the times and the answers of both for the slowest requests of a spool."""
+    """Return the times and results of both for the slowest requests of a spool."""
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as name:
         folder = Path(name)
         _, load_s = _timed(lambda: load_spool(spool, folder / "x.duckdb"))
@@ -101,21 +101,21 @@ def measure(spool: Path, slowest: int) -> dict[str, Any]:
                 "recording": spool.name,
                 "n_slowest": len(ids),
                 "export": {"s": export_s, "bytes": target.stat().st_size},
-                "rcp": {"load_s": load_s, **_ours(trace, ids)},
-                "perfetto": _theirs(store, target, ids, str(culprit)),
+                "rcp": {"load_s": load_s, **_measure_rcp(trace, ids)},
+                "perfetto": _measure_perfetto(store, target, ids, str(culprit)),
             }
 
 
 def _text(result: dict[str, Any]) -> str:
-    ours, theirs, n = result["rcp"], result["perfetto"], result["n_slowest"]
+    rcp, perfetto, n = result["rcp"], result["perfetto"], result["n_slowest"]
     return (
         f"{result['recording']}, slowest {n} requests\n"
-        f"  rcp       load {ours['load_s']:.2f} s, critical paths {ours['slowest_s']:.3f} s "
-        f"(all {ours['n_requests']}: {ours['all_requests_s']:.3f} s); "
-        f"{theirs['mean_share_held_up_ours'] * 100:.0f} % held up\n"
-        f"  Perfetto  load {theirs['load_s']:.2f} s, critical paths "
-        f"{theirs['include_s'] + theirs['slowest_s']:.3f} s; "
-        f"{theirs['mean_share_of_culprits_thread'] * 100:.0f} % on {theirs['culprit']}\n"
+        f"  rcp       load {rcp['load_s']:.2f} s, critical paths {rcp['slowest_s']:.3f} s "
+        f"(all {rcp['n_requests']}: {rcp['all_requests_s']:.3f} s); "
+        f"{percent(perfetto['mean_share_held_up_ours'], 0)} held up\n"
+        f"  Perfetto  load {perfetto['load_s']:.2f} s, critical paths "
+        f"{perfetto['include_s'] + perfetto['slowest_s']:.3f} s; "
+        f"{percent(perfetto['mean_share_of_culprits_thread'], 0)} on {perfetto['culprit']}\n"
         f"  export    {result['export']['s']:.2f} s, {result['export']['bytes'] / 1e6:.1f} MB"
     )
 
@@ -126,11 +126,11 @@ def _text(result: dict[str, Any]) -> str:
     type=click.IntRange(1),
     default=5,
     show_default=True,
-    help="Requests Perfetto is asked about.",
+    help="Number of requests for Perfetto.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(slowest: int, as_json: bool) -> None:
-    """Measure exporting, and critical paths by us and by Perfetto."""
+    """Measure the export, and critical paths by rcp and by Perfetto."""
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:
         result = measure(unpack(RECORDING, Path(folder)), slowest)
     result["recording"] = RECORDING.name

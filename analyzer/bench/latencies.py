@@ -1,4 +1,4 @@
-"""What reading latencies costs: seconds for as many lines in each format.
+"""Measures reading latencies: seconds for the same number of lines in each format.
 
 python -m rcp.analyzer.bench.latencies [--rows N] [--runs N] [--json]
 """
@@ -46,7 +46,7 @@ FILES: Mapping[str, Writer] = {
 
 
 def measure_reading(rows: int, runs: int) -> list[dict[str, Any]]:
-    """Return, by format, the median seconds that reading and one quantile took."""
+    """Return for each format the median time of reading, in s, and one quantile."""
     latencies = np.random.default_rng(SEED).exponential(1e6, rows).astype(np.int64)
     (slo,) = parse(_SLO)
     found = []
@@ -78,11 +78,15 @@ def measure_reading(rows: int, runs: int) -> list[dict[str, Any]]:
 @click.command()
 @click.option("--rows", type=click.IntRange(10_000), default=ROWS, show_default=True, help="Lines.")
 @click.option(
-    "--runs", type=click.IntRange(1), default=3, show_default=True, help="Reads of each file."
+    "--runs",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Reads of each file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(rows: int, runs: int, as_json: bool) -> None:
-    """Measure reading latencies from files of each format that can be long."""
+    """Measure reading latencies in each format whose files can be long."""
     results = measure_reading(rows, runs)
     if as_json:
         click.echo(json.dumps({"host": host_facts(), "results": results}, indent=1))

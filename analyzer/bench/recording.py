@@ -1,8 +1,7 @@
-"""The recording the benchmark loads: a busy database, made with numpy.
+"""The synthetic recording of the benchmarks: a busy database.
 
-64 foreground threads fsync, each fsync waits for
-the journal thread and for its own write, the journal thread waits for a write of its own or of
-the checkpointer.
+64 foreground threads fsync. Each fsync waits for its own write and for the journal thread, which
+waits for a write of its own or of the checkpointer.
 """
 
 from __future__ import annotations

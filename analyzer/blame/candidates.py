@@ -1,4 +1,4 @@
-"""Segments found to be inversions, before they are added up and told."""
+"""Segments found to be inversions, before they are added up and reported."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ KINDS = (
 
 KIND: dict[str, int] = {name: code for code, name in enumerate(KINDS)}
 
-Rows = npt.NDArray[np.intp]
+Positions = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Found:
+class Candidates:
     """One row per segment that is an inversion."""
 
-    segment: Rows
+    segment: Positions
     kind: npt.NDArray[np.int8]
     """Position in ``KINDS``."""
     culprit: Index
     dur: Times
-    head: Index
+    culprit_edge: Index
     """Edge that leads to the culprit, or, where none does, to what the culprit stood before."""
-    told: Index
-    """Deepest edge of the chain, at or below ``head``."""
+    leaf_edge: Index
+    """Deepest edge of the chain, at or below ``culprit_edge``."""
     n_ios: Times
     bytes: Times
     weight: npt.NDArray[np.float64]
@@ -50,38 +50,38 @@ class Found:
     def __len__(self) -> int:
         return len(self.segment)
 
-    def take(self, at: Rows) -> Found:
+    def take(self, at: Positions) -> Candidates:
         """Return the rows at these positions."""
-        return Found(*(getattr(self, f.name)[at] for f in fields(self)))
+        return Candidates(*(getattr(self, f.name)[at] for f in fields(self)))
 
     @staticmethod
-    def concatenate(parts: Sequence[Found]) -> Found:
+    def concatenate(parts: Sequence[Candidates]) -> Candidates:
         """Return the rows of all parts, of which there is one at least."""
-        return Found(
-            *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Found))
+        return Candidates(
+            *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Candidates))
         )
 
 
-def found_rows(
-    segment: Rows,
+def candidate_rows(
+    segment: Positions,
     kind: npt.NDArray[np.integer] | int,
     culprit: Index,
     dur: Times,
-    head: Index,
-    told: Index,
+    culprit_edge: Index,
+    leaf_edge: Index,
     weight: npt.NDArray[np.floating] | float,
     n_ios: Times | int = 0,
     n_bytes: Times | int = 0,
-) -> Found:
+) -> Candidates:
     """Return rows of equal length from columns and constants."""
     n = len(segment)
-    return Found(
+    return Candidates(
         segment,
         np.broadcast_to(np.asarray(kind, np.int8), n),
         culprit,
         dur,
-        head,
-        told,
+        culprit_edge,
+        leaf_edge,
         np.broadcast_to(np.asarray(n_ios, np.int64), n),
         np.broadcast_to(np.asarray(n_bytes, np.int64), n),
         np.broadcast_to(np.asarray(weight, np.float64), n),

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import last_until, ranges
+from rcp.analyzer.arrays.as_of import asof_backward, ranges
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
@@ -105,7 +105,7 @@ def _commit_of_handles(trace: Trace) -> Index:
     # A transaction's number recurs only after 2^32 of them.
     numbers = commits["transaction"].astype(np.int64)
     asked = handles["transaction"].astype(np.int64)
-    found = last_until(
+    found = asof_backward(
         commits["dev"].astype(np.int64), numbers, handles["dev"].astype(np.int64), asked
     )
     exact = np.flatnonzero(found >= 0)
@@ -126,8 +126,8 @@ def _flushed(
     submitter, queued = trace.ios.submitter[order], trace.ios.queued[order]
     begin = rows["ts"][handle].astype(np.int64) - 1
     end = rows["end_ns"][handle].astype(np.int64) + SUBMIT_DELAY_NS
-    before = last_until(submitter, queued, utid[handle], begin)
-    until = last_until(submitter, queued, utid[handle], end)
+    before = asof_backward(submitter, queued, utid[handle], begin)
+    until = asof_backward(submitter, queued, utid[handle], end)
     # Of a thread without an io before, the first one stands at its own beginning.
     first = np.where(before >= 0, before + 1, np.searchsorted(submitter, utid[handle]))
     count = np.where(until >= 0, np.maximum(until + 1 - first, 0), 0)
@@ -161,7 +161,7 @@ def commit_at(trace: Trace, utid: Index, times: Times) -> Index:
     """Return the journal_commit row that thread ``utid`` was busy with at each time, or -1."""
     rows = trace.rows[JOURNAL_COMMIT.name]
     begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
-    found = last_until(trace.utids[JOURNAL_COMMIT.name], begin, utid, times)
+    found = asof_backward(trace.utids[JOURNAL_COMMIT.name], begin, utid, times)
     over = np.zeros(len(found), bool)
     some = np.flatnonzero(found >= 0)
     over[some] = (end[found[some]] != 0) & (end[found[some]] <= times[some])

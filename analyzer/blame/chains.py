@@ -2,7 +2,7 @@
 
     fsync → journal_commit (jbd2/nullb1-8) → page_writeback → io by checkpointer
 
-Chains are told once per distinct shape, however many edges have it.
+Each distinct shape has one text, however many edges have it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import group_codes
+from rcp.analyzer.arrays.reason_table import REASON_TABLE
 from rcp.analyzer.arrays.reasons import CODE, REASONS
 from rcp.analyzer.arrays.trace import Index, Times
-from rcp.analyzer.blame.candidates import KIND, KINDS, Found, Rows
+from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions
 from rcp.analyzer.paths.segments import Edges
 
 ARROW = " → "
@@ -81,17 +82,9 @@ class Chains:
         return shapes
 
 
-# How a culprit that is not on the chain is told, by kind of inversion.
-_BESIDE = {
-    "admission_slot": "admission_slot behind",
-    "admission_tag": "admission_tag behind",
-    "dirty_throttle": "dirty_throttle behind",
-    "queue": "queue behind",
-    "device": "device shared with",
-    "flush": "flush behind",
-    "cpu": "runqueue behind",
-}
-_PLACES = ("admission_slot", "admission_tag", "dirty_throttle")
+# Kind of inversion -> how a culprit that is not on the chain is named.
+_BESIDE = {row.name: row.beside for row in REASON_TABLE if row.beside}
+_PLACES = [row.name for row in REASON_TABLE if row.is_place]
 
 
 class ChainTexts:
@@ -101,27 +94,30 @@ class ChainTexts:
         """Tell the chains of ``edges``; ``comms`` by utid."""
         self._chains, self._comms, self._edges = chains, comms, edges
 
-    def depth(self, told: Index) -> npt.NDArray[np.int8]:
+    def depth(self, leaf_edge: Index) -> npt.NDArray[np.int8]:
         """Return how many edges the chain to each edge has, itself included."""
-        depth = np.zeros(len(told), np.int8)
-        some = told >= 0
-        depth[some] = self._edges.depth[told[some]] + 1
+        depth = np.zeros(len(leaf_edge), np.int8)
+        some = leaf_edge >= 0
+        depth[some] = self._edges.depth[leaf_edge[some]] + 1
         return depth
 
-    def of(self, found: Found, rows: Rows, shape: Index, request: Index) -> tuple[list[str], Index]:
+    def of(
+        self, found: Candidates, rows: Positions, shape: Index, request: Index
+    ) -> tuple[list[str], Index]:
         """Return the distinct chains, and which one each of ``rows`` has.
 
-        ``shape`` and ``request`` are of those rows; ``shape`` is that of the told edge.
+        ``shape`` and ``request`` are of those rows; ``shape`` is that of the leaf edge.
         """
-        kind, told, head = found.kind[rows], found.told[rows], found.head[rows]
+        kind = found.kind[rows]
+        leaf, edge = found.leaf_edge[rows], found.culprit_edge[rows]
         beside = np.isin(kind, [KIND[name] for name in _BESIDE])
         # A wait for a place is itself the last step: the io that ended it does not matter.
         at_edge = np.isin(kind, [KIND[name] for name in _PLACES])
         if len(self._edges):
-            at_edge &= np.isin(self._edges.reason[head], [CODE[name] for name in _PLACES])
-            parent = np.where(at_edge, self._edges.parent[told], told).astype(np.int32)
+            at_edge &= np.isin(self._edges.reason[edge], [CODE[name] for name in _PLACES])
+            parent = np.where(at_edge, self._edges.parent[leaf], leaf).astype(np.int32)
             shape = np.where(at_edge, self._chains.of(request, parent), shape)
-            named = np.where(head >= 0, self._edges.waker[head], -1) == found.culprit[rows]
+            named = np.where(edge >= 0, self._edges.waker[edge], -1) == found.culprit[rows]
         else:
             named = np.zeros(len(rows), bool)
         silent = ~beside & named

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import first_from, group_codes
+from rcp.analyzer.arrays.as_of import asof_forward, group_codes
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.ahead import EXCESS_MIN, Ahead, Windows, ios_ahead, solo_service_ns
-from rcp.analyzer.blame.candidates import KIND, Found, Rows, found_rows
+from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.flushes import flush_excess
 from rcp.analyzer.blame.on_cpu import stints
 from rcp.analyzer.blame.suspects import Blame, Suspects
@@ -44,7 +44,7 @@ class Beside:
     pid: Times
     """Process of each request."""
 
-    def places(self, chosen: Rows, wait: Index) -> Found:
+    def places(self, chosen: Positions, wait: Index) -> Candidates:
         """Segments inside waits for a tag or a slot: who held most of them?
 
         ``wait`` is the edge of each segment that is such a wait.
@@ -53,7 +53,7 @@ class Beside:
         asked, of_segment = np.unique(wait, return_inverse=True)
         hi = edges.ts[asked] + edges.dur[asked]
         # The waiter's io got its place as the wait ended, or made way by ending it.
-        own = first_from(ios.submitter, ios.got, edges.waiter[asked], hi)
+        own = asof_forward(ios.submitter, ios.got, edges.waiter[asked], hi)
         own = np.where(own >= 0, own, edges.io[asked]).astype(np.int32)
         windows = Windows(
             edges.ts[asked],
@@ -77,13 +77,13 @@ class Beside:
     def _behind(
         self,
         ahead: Ahead,
-        at: Rows,
-        chosen: Rows,
+        at: Positions,
+        chosen: Positions,
         kind: npt.NDArray[np.integer] | int,
         edge: Index,
-    ) -> Found:
+    ) -> Candidates:
         """Return the segments ``chosen`` as answered by the windows ``at``."""
-        return found_rows(
+        return candidate_rows(
             chosen,
             kind,
             ahead.owner[at],
@@ -95,7 +95,7 @@ class Beside:
             ahead.bytes[at],
         )
 
-    def throttle(self, chosen: Rows, wait: Index) -> Found:
+    def throttle(self, chosen: Positions, wait: Index) -> Candidates:
         """Segments inside pauses of writers: who dirtied most pages meanwhile?"""
         edges = self.paths.edges
         asked, of_segment = np.unique(wait, return_inverse=True)
@@ -108,7 +108,7 @@ class Beside:
             self.blame,
         )
         chosen, wait, at = _kept(np.flatnonzero(who >= 0), len(asked), chosen, wait, of_segment)
-        return found_rows(
+        return candidate_rows(
             chosen,
             KIND["dirty_throttle"],
             who[at],
@@ -118,7 +118,7 @@ class Beside:
             GUESS_CONFIDENCE * share[at],
         )
 
-    def held_back(self, chosen: Rows) -> Found:
+    def held_back(self, chosen: Positions) -> Candidates:
         """Segments of ios that io.max held back: who used up their cgroup's limit meanwhile?
 
         A limit that several cgroups share, being their parent's, is not looked into.
@@ -130,7 +130,7 @@ class Beside:
         limited = replace(ios, dev=group_codes(ios.dev, cgroup.astype(np.int64)).astype("u4"))
         return replace(self, trace=replace(self.trace, ios=limited)).stage(chosen, ADMISSION_SLOT)
 
-    def stage(self, chosen: Rows, kind: int) -> Found:
+    def stage(self, chosen: Positions, kind: int) -> Candidates:
         """Segments that are one stage of an io: whose ios stood before it, or beside it?"""
         segments, ios = self.paths.segments, self.trace.ios
         lo, io = segments.ts[chosen], segments.io[chosen]
@@ -140,7 +140,7 @@ class Beside:
         at = chosen[ahead.guilty]
         return self._behind(ahead, ahead.guilty, at, KIND[REASONS[kind]], segments.edge[at])
 
-    def device(self, chosen: Rows) -> Found:
+    def device(self, chosen: Positions) -> Candidates:
         """Segments at the device: what the io took longer than alone, beside whose ios?"""
         found = self.stage(chosen, DEVICE)
         io = self.paths.segments.io[found.segment]
@@ -148,20 +148,20 @@ class Beside:
         service = self.trace.ios.completed[io] - self.trace.ios.issued[io]
         excess = np.minimum(service - solo[io], found.dur)
         weight = found.weight * np.where(guessed[io], GUESS_CONFIDENCE, 1.0)
-        found = found_rows(
+        found = candidate_rows(
             found.segment,
             found.kind,
             found.culprit,
             excess,
-            found.head,
-            found.told,
+            found.culprit_edge,
+            found.leaf_edge,
             weight,
             found.n_ios,
             found.bytes,
         )
         return found.take(np.flatnonzero(excess > EXCESS_MIN * solo[io]))
 
-    def flush(self, chosen: Rows) -> Found:
+    def flush(self, chosen: Positions) -> Candidates:
         """Segments of ios that flush the device's cache: who had filled it?"""
         segments = self.paths.segments
         io = segments.io[chosen]
@@ -181,7 +181,7 @@ class Beside:
         excess = np.clip(late.excess - before, 0, segments.dur[chosen])
         hit = np.flatnonzero((late.owner >= 0) & (excess > 0))
         at = chosen[hit]
-        return found_rows(
+        return candidate_rows(
             at,
             KIND["flush"],
             late.owner[hit],
@@ -193,7 +193,7 @@ class Beside:
             late.bytes[hit],
         )
 
-    def cpu(self, chosen: Rows) -> Found:
+    def cpu(self, chosen: Positions) -> Candidates:
         """Segments spent runnable: for how long did suspects run instead?"""
         segments = self.paths.segments
         chosen = chosen[segments.dur[chosen] >= CPU_MIN_NS]
@@ -209,12 +209,12 @@ class Beside:
         hit = np.flatnonzero(accused & (had.dur >= CPU_MIN_NS))
         at = chosen[hit]
         edge = segments.edge[at]
-        return found_rows(at, KIND["cpu"], had.utid[hit], had.dur[hit], edge, edge, 1.0)
+        return candidate_rows(at, KIND["cpu"], had.utid[hit], had.dur[hit], edge, edge, 1.0)
 
 
 def _kept(
-    hit: Rows, n_asked: int, chosen: Rows, wait: Index, of_segment: npt.NDArray[np.intp]
-) -> tuple[Rows, Index, npt.NDArray[np.intp]]:
+    hit: Positions, n_asked: int, chosen: Positions, wait: Index, of_segment: npt.NDArray[np.intp]
+) -> tuple[Positions, Index, npt.NDArray[np.intp]]:
     """Return the segments whose question was answered, their waits, and the question of each."""
     answered = np.zeros(n_asked, bool)
     answered[hit] = True

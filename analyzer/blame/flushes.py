@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import group_codes, last_until
+from rcp.analyzer.arrays.as_of import asof_backward, group_codes
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Ios, Times
 from rcp.analyzer.blame.ahead import EXCESS_MIN, Windows, ios_ahead, size_bucket
 from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
@@ -41,7 +41,7 @@ def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
     """Return, for each flush, the time since the flush before it on the device was issued."""
     same = ios.op[flush] == OP_FLUSH
     real = flush[same] if same.any() else flush
-    before = last_until(ios.dev[real], ios.completed[real], ios.dev[flush], ios.got[flush])
+    before = asof_backward(ios.dev[real], ios.completed[real], ios.dev[flush], ios.got[flush])
     lo = np.where(before >= 0, ios.issued[real[before]], 0)
     dev = ios.dev[flush].astype(np.int64)
     return Windows(lo, ios.completed[flush], dev, pid, flush.astype(np.int32))

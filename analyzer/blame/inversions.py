@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE
+from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
-from rcp.analyzer.blame.candidates import KIND, KINDS, Found, Rows, found_rows
+from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.chains import Chains, ChainTexts, generic_name
 from rcp.analyzer.blame.crowding import GUESS_CONFIDENCE, Beside
-from rcp.analyzer.blame.kernel_threads import EXCLUSIVE_REASON, on_behalf
+from rcp.analyzer.blame.kernel_threads import on_behalf
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
     THROTTLE,
@@ -87,13 +87,13 @@ class _Search:
         self.beside = Beside(trace, paths, suspects, blame, pid)
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
-        self.found: list[Found] = []
+        self.found: list[Candidates] = []
 
-    def ask(self, mask: npt.NDArray[np.bool_]) -> Rows:
+    def ask(self, mask: npt.NDArray[np.bool_]) -> Positions:
         """Return the unanswered segments of the mask."""
         return np.flatnonzero(mask & self._open)
 
-    def answer(self, found: Found) -> None:
+    def answer(self, found: Candidates) -> None:
         self._open[found.segment] = False
         self.found.append(found)
 
@@ -106,19 +106,19 @@ class _Search:
         first = np.where((first >= 0) & guilty[first], first, -1)
         chosen = self.ask(segments.edge >= 0)
         chosen = chosen[first[segments.edge[chosen]] >= 0]
-        head = first[segments.edge[chosen]]
-        by_io, exclusive = edges.io[head] >= 0, self._is_lock(head)
+        edge = first[segments.edge[chosen]]
+        by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
-        share = np.ones(len(head))
-        share[by_io] = beside.blame.io.share[edges.io[head[by_io]]]
+        share = np.ones(len(edge))
+        share[by_io] = beside.blame.io.share[edges.io[edge[by_io]]]
         self.answer(
-            found_rows(
+            candidate_rows(
                 chosen,
                 np.where(by_io, KIND["io_dependency"], task_kind),
-                culprit[head],
+                culprit[edge],
                 segments.dur[chosen],
-                head,
-                np.where(by_io, head, segments.edge[chosen]).astype(np.int32),
+                edge,
+                np.where(by_io, edge, segments.edge[chosen]).astype(np.int32),
                 share,
             )
         )
@@ -128,7 +128,7 @@ class _Search:
         edges, sleeps = self.beside.paths.edges, self.beside.trace.sleeps
         reason = edges.reason[edge]
         owned = sleeps.owner_utid[edges.sleep[edge]] == edges.waker[edge]
-        lock: npt.NDArray[np.bool_] = EXCLUSIVE_REASON[reason] | (owned & (reason == CODE["futex"]))
+        lock: npt.NDArray[np.bool_] = IS_EXCLUSIVE[reason] | (owned & (reason == CODE["futex"]))
         return lock
 
     def crowded(self) -> None:
@@ -162,12 +162,12 @@ class _Search:
         )
 
 
-def _search(trace: Trace, paths: Paths) -> Found:
+def _search(trace: Trace, paths: Paths) -> Candidates:
     search = _Search(trace, paths)
     search.on_chain()
     search.crowded()
     search.by_helpers()
-    return Found.concatenate(search.found)
+    return Candidates.concatenate(search.found)
 
 
 def find_inversions(
@@ -180,7 +180,9 @@ def find_inversions(
     found = _search(trace, paths)
     guessed = _guessed_on_chain(paths.edges)
     weight = found.weight * _role_confidence(trace.tasks)[found.culprit] * recorded_share
-    weight[found.told >= 0] *= np.where(guessed[found.told[found.told >= 0]], GUESS_CONFIDENCE, 1.0)
+    weight[found.leaf_edge >= 0] *= np.where(
+        guessed[found.leaf_edge[found.leaf_edge >= 0]], GUESS_CONFIDENCE, 1.0
+    )
     chains = Chains(paths.edges, trace.requests.nr, trace.tasks.comm, syscalls)
     return _grouped(found, weight, trace, paths, chains)
 
@@ -204,7 +206,7 @@ def _runs(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
 
 
 def _grouped(
-    found: Found,
+    found: Candidates,
     weight: npt.NDArray[np.float64],
     trace: Trace,
     paths: Paths,
@@ -212,14 +214,16 @@ def _grouped(
 ) -> Inversions:
     """Add up the segments of one request, kind, culprit and way to the culprit.
 
-    The chain told is the one most of their time was spent at the end of.
+    The chain reported is the one most of their time was spent at the end of.
     """
     request = paths.segments.request[found.segment]
     ts = paths.segments.ts[found.segment]
-    head, told = (chains.of(request, edge) for edge in (found.head, found.told))
-    order = np.lexsort((ts, told, head, found.culprit, found.kind, request))
-    keys = [column[order] for column in (request, found.kind, found.culprit, head)]
-    first, part = _runs(*keys), _runs(*keys, told[order])
+    by_culprit, by_leaf = (
+        chains.of(request, edge) for edge in (found.culprit_edge, found.leaf_edge)
+    )
+    order = np.lexsort((ts, by_leaf, by_culprit, found.culprit, found.kind, request))
+    keys = [column[order] for column in (request, found.kind, found.culprit, by_culprit)]
+    first, part = _runs(*keys), _runs(*keys, by_leaf[order])
     row_of_part = np.searchsorted(first, part, "right") - 1
     dur = found.dur[order]
 
@@ -234,14 +238,14 @@ def _grouped(
     leader = order[longest]
     total = reduced(np.add, dur, first)
     texts = ChainTexts(chains, trace.tasks.comm, paths.edges)
-    labels, chain = texts.of(found, leader, told[leader], request[leader])
+    labels, chain = texts.of(found, leader, by_leaf[leader], request[leader])
     return Inversions(
         request=request[leader],
         kind=found.kind[leader],
         culprit=found.culprit[leader],
         ts=reduced(np.minimum, ts[order], first),
         dur=total,
-        depth=texts.depth(found.told[leader]),
+        depth=texts.depth(found.leaf_edge[leader]),
         chain=chain,
         n_ios_ahead=reduced(np.maximum, found.n_ios[order], first),
         bytes_ahead=reduced(np.maximum, found.bytes[order], first),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import first_from
-from rcp.analyzer.arrays.reasons import EXCLUSIVE, REASONS
+from rcp.analyzer.arrays.as_of import asof_forward
+from rcp.analyzer.arrays.reasons import IS_EXCLUSIVE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
-from rcp.analyzer.blame.candidates import KIND, Found, Rows, found_rows
+from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS, Shares, commit_at
 from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
 from rcp.analyzer.paths.critical_path import CPU, RUNQUEUE
@@ -21,12 +21,10 @@ from rcp.probes.contract.events import JOURNAL_COMMIT
 FLUSHER_CONFIDENCE = 0.5
 """That a flusher was busy with the io it queued next is a guess."""
 
-EXCLUSIVE_REASON = np.array([code in EXCLUSIVE for code in range(len(REASONS))])
-
 
 def _committing(
-    trace: Trace, paths: Paths, chosen: Rows, blame: Blame
-) -> tuple[Rows, Index, Shares]:
+    trace: Trace, paths: Paths, chosen: Positions, blame: Blame
+) -> tuple[Positions, Index, Shares]:
     """Return which segments are a journal thread's in a commit, for whom, with what share."""
     journal = np.zeros(len(trace.tasks), bool)
     journal[trace.utids[JOURNAL_COMMIT.name]] = True
@@ -36,10 +34,12 @@ def _committing(
     return of, blame.commit.utid[commit], blame.commit.share[commit]
 
 
-def _flushing(trace: Trace, paths: Paths, chosen: Rows, blame: Blame) -> tuple[Rows, Index, Shares]:
+def _flushing(
+    trace: Trace, paths: Paths, chosen: Positions, blame: Blame
+) -> tuple[Positions, Index, Shares]:
     """Return which segments are followed by the thread's queueing an io, for whom, what share."""
     segments, ios = paths.segments, trace.ios
-    following = first_from(ios.submitter, ios.queued, segments.utid[chosen], segments.ts[chosen])
+    following = asof_forward(ios.submitter, ios.queued, segments.utid[chosen], segments.ts[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
     end = segments.ts[chosen] + segments.dur[chosen]
     soon = ios.queued[following] < end + SUBMIT_DELAY_NS
@@ -50,8 +50,8 @@ def _flushing(trace: Trace, paths: Paths, chosen: Rows, blame: Blame) -> tuple[R
 
 
 def on_behalf(
-    trace: Trace, paths: Paths, chosen: Rows, pid: Times, suspects: Suspects, blame: Blame
-) -> Found:
+    trace: Trace, paths: Paths, chosen: Positions, pid: Times, suspects: Suspects, blame: Blame
+) -> Candidates:
     """Return those of the segments in which a kernel thread mostly did suspects' work."""
     segments, edges = paths.segments, paths.edges
     busy = (segments.kind[chosen] == CPU) | (segments.kind[chosen] == RUNQUEUE)
@@ -67,5 +67,5 @@ def on_behalf(
     accused = suspects.accused(culprit, pid[segments.request[of]]) & (share > 0)
     of, culprit, share = of[accused], culprit[accused], share[accused]
     edge = segments.edge[of]
-    kind = np.where(EXCLUSIVE_REASON[edges.reason[edge]], KIND["lock"], KIND["condition"])
-    return found_rows(of, kind, culprit, segments.dur[of], edge, edge, share)
+    kind = np.where(IS_EXCLUSIVE[edges.reason[edge]], KIND["lock"], KIND["condition"])
+    return candidate_rows(of, kind, culprit, segments.dur[of], edge, edge, share)

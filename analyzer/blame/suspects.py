@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE, EXTERNAL, REASONS
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_PLACE
 from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import IDLE_UTID, Tasks
 from rcp.analyzer.arrays.trace import Index, Ios, Times
@@ -30,9 +30,6 @@ ADMISSION = (CODE["admission_tag"], CODE["admission_slot"])
 """Waits for a place that no waker gave up on purpose: whoever holds most places is asked."""
 
 THROTTLE = CODE["dirty_throttle"]
-
-_EXTERNAL = np.array([code in EXTERNAL for code in range(len(REASONS))])
-_CROWDED = np.array([code in (*ADMISSION, THROTTLE) for code in range(len(REASONS))])
 
 
 class Suspects:
@@ -111,9 +108,9 @@ class Blame:
         commit = Owners(
             np.full(len(causes.of_commit), -1, np.int32), np.zeros(len(causes.of_commit), "f4")
         )
-        told = np.flatnonzero(causes.of_commit >= 0)
-        commit.utid[told] = sets.utid[causes.of_commit[told]]
-        commit.share[told] = sets.share[causes.of_commit[told]]
+        known = np.flatnonzero(causes.of_commit >= 0)
+        commit.utid[known] = sets.utid[causes.of_commit[known]]
+        commit.share[known] = sets.share[causes.of_commit[known]]
         return Blame(Owners(owner, share), commit, kernel)
 
 
@@ -129,8 +126,8 @@ def guilty_edges(
     by_io = np.flatnonzero(edges.io >= 0)
     if len(by_io):
         culprit[by_io] = blame.io.utid[edges.io[by_io]]
-    guilty = suspects.accused(culprit, pid[edges.request]) & ~_CROWDED[edges.reason]
-    guilty &= suspects.background[culprit] | ~_EXTERNAL[edges.reason]
+    guilty = suspects.accused(culprit, pid[edges.request]) & ~IS_PLACE[edges.reason]
+    guilty &= suspects.background[culprit] | ~IS_EXTERNAL[edges.reason]
     return guilty, culprit
 
 

@@ -1,1 +1,1 @@
-"""The commands of ``rcp-trace``: each opens a recording, asks, prints."""
+"""The commands of ``rcp-trace``: each opens a recording, queries it and prints."""

@@ -1,59 +1,45 @@
-"""What the commands of ``rcp-trace`` share: how they open a recording, print, and fail."""
+"""What the commands of ``rcp-trace`` share: opening a recording, output formats, errors."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rcp.probes.contract.cli_error import OneLineError
+from rcp.probes.contract.options import format_option
 from rcp.probes.contract.spool import SpoolError
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-EXIT_ERROR = 2
+class CliError(OneLineError):
+    """An error of ``rcp-trace``, printed in one line."""
 
-
-class CliError(click.ClickException):
-    """What went wrong, in one line: the thing, the fault, the remedy."""
-
-    exit_code = EXIT_ERROR
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print ``rcp-trace: error: …`` on stderr."""
-        message = " ".join(self.format_message().split())
-        click.echo(f"rcp-trace: error: {message}", file=file or sys.stderr)
+    program = "rcp-trace"
 
 
 class TraceGroup(click.Group):
-    """A group whose commands end in one line on the errors users can cause."""
+    """A group of commands that end quietly when their output is closed."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a closed pipe (``| head``) is no error."""
+        """Run a command; a closed pipe (``| head``) is not an error."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The interpreter flushes stdout once more at exit; give it somewhere to go.
+            # The interpreter flushes stdout again at exit, which must not fail.
             sys.stdout = Path("/dev/null").open("w")  # noqa: SIM115
             ctx.exit(0)
 
 
-def formatted(command: Command) -> Command:
-    """Give a command ``--format text|json|csv`` (argument ``kind``)."""
-    return click.option(
-        "--format",
-        "kind",
-        type=click.Choice(["text", "json", "csv"]),
-        default="text",
-        show_default=True,
-        help="How to print: for people, programs or spreadsheets.",
-    )(command)
+formatted = format_option(
+    "text", "json", "csv", help="Output format: for people, programs or spreadsheets."
+)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``rcp-trace diff``: what changed between two recordings."""
+"""``rcp-trace diff``: compares two recordings."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import click
 from rcp.analyzer.commands.common import CliError, formatted, recording
 
 
-@click.command(short_help="Say what changed between two recordings.")
+@click.command(short_help="Show what changed between two recordings.")
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @formatted
 def diff(a: Path, b: Path, kind: str) -> None:
-    """Say what changed from recording A to recording B.
+    """Show what changed from recording A to recording B.
 
-    For every kind of request both have: quantiles side by side, time per request by what was
-    waited for and by who held requests up, and the patterns that came, went or changed, the
-    greatest change first. Times are per request and counts per 1000 requests, so recordings
+    For each kind of request in both recordings it prints quantiles side by side, the time per
+    request by wait reason and by culprit, and the patterns that are new, gone or changed, the
+    largest change first. Times are per request and counts per 1000 requests, so the recordings
     may differ in length.
 
     \b
@@ -31,7 +31,7 @@ def diff(a: Path, b: Path, kind: str) -> None:
 
     with recording(a) as store_a, recording(b) as store_b:
         try:
-            found = compare(store_a, store_b, (str(a), str(b)))
+            difference = compare(store_a, store_b, (str(a), str(b)))
         except DiffError as error:
             raise CliError(str(error)) from error
-    click.echo(diff_as(kind, found), nl=False)
+    click.echo(diff_as(kind, difference), nl=False)

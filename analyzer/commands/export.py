@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from rcp.analyzer.commands.common import CliError, file_argument, recording
+from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.durations import UNITS_NS
 
 if TYPE_CHECKING:
@@ -30,25 +30,25 @@ RECORDING_SUFFIXES = (".spool.tar.xz", ".spool", ".duckdb")
 
 # click 8.2, which Debian 13 has, knows no type argument here.
 class _Offset(click.ParamType):  # type: ignore[type-arg]
-    """A time since the recording's beginning: a number with its unit, seconds without."""
+    """A time since the start of the recording: a number with a unit, or seconds."""
 
     name = "time"
 
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> int:
-        """Return it in ns."""
-        found = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-zµμ]*)", str(value).strip())
-        if found is None or (found[2] or "s") not in UNITS_NS:
-            self.fail(f"{value!r} is no time: write it like 1.5s or 200ms.", parameter, context)
-        return round(float(found[1]) * UNITS_NS[found[2] or "s"])
+        """Return the time in ns."""
+        match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-zµμ]*)", str(value).strip())
+        if match is None or (match[2] or "s") not in UNITS_NS:
+            self.fail(f"{value!r} is not a time: write it like 1.5s or 200ms.", parameter, context)
+        return round(float(match[1]) * UNITS_NS[match[2] or "s"])
 
 
 OFFSET = _Offset()
 
 
 def default_output(recording: Path, kind: str) -> Path:
-    """Return the recording's own name with the suffix of the format."""
+    """Return the recording's name with the suffix of the format."""
     name = recording.name
     for suffix in RECORDING_SUFFIXES:
         name = name.removesuffix(suffix)
@@ -71,14 +71,9 @@ def _write(kind: str, store: Store, selection: Selection, out: IO[bytes]) -> Non
 
 
 def _write_file(kind: str, store: Store, selection: Selection, target: Path) -> None:
-    """Write a file that appears under its name only when it is complete."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        with temporary.open("wb") as out:
-            _write(kind, store, selection, out)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write a file that appears at *target* only when it is complete."""
+    with atomic_replace(target) as temporary, temporary.open("wb") as out:
+        _write(kind, store, selection, out)
 
 
 def _one_format(chosen: dict[str, bool]) -> str:
@@ -108,7 +103,7 @@ def _chosen(
     from_ns: int | None,
     to_ns: int | None,
 ) -> Iterator[tuple[Store, Selection]]:
-    """Open a recording and choose from it."""
+    """Open a recording and select the requests to export."""
     from rcp.analyzer.export.selection import SelectionError, select
 
     with recording(file) as store:
@@ -133,10 +128,10 @@ def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]
     click.echo(f"{folder}: {sum(rows.values())} rows of {len(rows)} tables written.", err=True)
 
 
-@click.command(short_help="Write a recording for Perfetto and other tools.")
+@click.command(short_help="Export a recording to Perfetto and other tools.")
 @file_argument
 @click.option("--perfetto", is_flag=True, help="Write a trace for ui.perfetto.dev.")
-@click.option("--folded", is_flag=True, help="Write folded stacks of blocked time, in µs.")
+@click.option("--folded", is_flag=True, help="Write blocked time as folded stacks, in µs.")
 @click.option("--speedscope", is_flag=True, help="Write blocked time for speedscope.app.")
 @click.option(
     "--parquet",
@@ -149,7 +144,7 @@ def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]
     "-o",
     "--output",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="File to write, - for stdout; default: the recording's name with the format's suffix.",
+    help="File to write; - is stdout.  [default: the recording's name with the format's suffix]",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
 @click.option(
@@ -157,17 +152,17 @@ def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]
     "request_ids",
     type=click.IntRange(1),
     multiple=True,
-    help="Only this request and its time; can be repeated.",
+    help="Only this request and its time span; can be repeated.",
 )
-@click.option("--slowest", type=click.IntRange(1), help="Only so many requests, the slowest first.")
+@click.option("--slowest", type=click.IntRange(1), help="Only this many of the slowest requests.")
 @click.option(
     "--from",
     "from_ns",
     type=OFFSET,
-    help="Only requests from this time on, like 1.5s after the recording's beginning.",
+    help="Only requests that start at or after this time since the start of the recording (1.5s).",
 )
 @click.option(
-    "--to", "to_ns", type=OFFSET, help="Only requests that begin before this time, like 2500ms."
+    "--to", "to_ns", type=OFFSET, help="Only requests that start before this time (2500ms)."
 )
 def export(
     file: Path,
@@ -179,13 +174,14 @@ def export(
     force: bool,
     **chosen: Any,
 ) -> None:
-    """Write a recording in another tool's format.
+    """Export a recording to another tool's format.
 
-    --perfetto is a time line: threads with their states, requests, journal, ios of each
-    device, inversions, and the critical path of each chosen request with arrows to whoever
-    ended its waits; without --request or --slowest, paths are drawn for the slowest 100.
-    --folded and --speedscope are flame graphs of the time requests were blocked: request,
-    chain of waits, what happened meanwhile, kernel stack.
+    --perfetto writes a time line: thread states, requests, journal commits, the ios of each
+    device, inversions, and the critical path of each selected request, with arrows to the thread
+    or io that ended each wait. Without --request or --slowest it draws the paths of the slowest
+    100 requests.
+    --folded and --speedscope write flame graphs of blocked time. The frames are the request, its
+    chain of waits, the segment and the kernel stack.
 
     \b
     Examples:

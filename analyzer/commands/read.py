@@ -17,19 +17,19 @@ from rcp.analyzer.commands.common import (
 from rcp.probes.contract.spool import PACKED_SUFFIX, unpack
 
 
-@click.command(short_help="Load a spool that a recorder left behind.")
+@click.command(short_help="Load a spool into a DuckDB file.")
 @click.argument("spool", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Recording to write; default: the spool's name with .duckdb.",
+    help="Recording to write.  [default: the spool's name with .duckdb]",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
 def recover(spool: Path, output: Path | None, force: bool) -> None:
-    """Load a SPOOL that a recorder left behind into a DuckDB file.
+    """Load a SPOOL into a DuckDB file: one from another machine, or of a killed recorder.
 
-    The spool stays; remove it when you are content with the result.
+    The spool is not changed; remove it once you no longer need it.
 
     \b
     Examples:
@@ -51,11 +51,11 @@ def recover(spool: Path, output: Path | None, force: bool) -> None:
     click.echo(f"{target} written; read it with `rcp-trace report {target}`.", err=True)
 
 
-@click.command(short_help="Say what held up foreground requests.")
+@click.command(short_help="Show what delayed foreground requests.")
 @file_argument
 @formatted
 def report(file: Path, kind: str) -> None:
-    """Say what held up foreground requests, and through which chain of waits.
+    """Show what delayed foreground requests, and through which chain of waits.
 
     \b
     Examples:
@@ -69,14 +69,14 @@ def report(file: Path, kind: str) -> None:
         click.echo(render.report_as(kind, reports.report(store)), nl=False)
 
 
-@click.command(short_help="Spell out one request's critical path.")
+@click.command(short_help="Print one request's critical path.")
 @file_argument
 @click.argument("request_id")
 @formatted
 def path(file: Path, request_id: str, kind: str) -> None:
-    """Spell out the critical path of one request, every segment of it.
+    """Print every segment of one request's critical path.
 
-    The report names the request ids worth a look; JSON and CSV have one row a segment.
+    The report names the ids of the worst requests. JSON and CSV have one row per segment.
 
     \b
     Examples:
@@ -88,27 +88,27 @@ def path(file: Path, request_id: str, kind: str) -> None:
     from rcp.analyzer.text import rows_as
 
     with recording(file) as store:
-        found = reports.request(store, int(request_id)) if request_id.isdigit() else None
-        if found is None:
+        request = reports.request(store, int(request_id)) if request_id.isdigit() else None
+        if request is None:
             first, last = reports.request_range(store)
             known = f"request ids go from {first} to {last}" if last else "it has no requests"
             raise CliError(f"{file} has no request {request_id}: {known}.")
         if kind == "text":
-            lines = render.request_text(found)
-            lines += render.held_up_text(reports.held_up(store, found.request_id))
-            lines += render.story_text(story.tell(store, found.request_id, limit=None))
+            lines = render.request_text(request)
+            lines += render.held_up_text(reports.held_up(store, request.request_id))
+            lines += render.story_text(story.request_story(store, request.request_id, limit=None))
             click.echo("\n".join(lines))
             return
-        rows = path_rows.segments(store, found.request_id)
+        rows = path_rows.segments(store, request.request_id)
         click.echo(rows_as(kind, path_rows.PathSegment._fields, rows), nl=False)
 
 
-@click.command(short_help="Ask a recording anything, in SQL.")
+@click.command(short_help="Run a SQL query on a recording.")
 @file_argument
 @click.argument("query")
 @formatted
 def sql(file: Path, query: str, kind: str) -> None:
-    """Ask a recording anything, in SQL; `rcp-trace schema` lists tables and views.
+    """Run a SQL query on a recording. `rcp-trace schema` lists the tables and views.
 
     \b
     Examples:
@@ -123,9 +123,9 @@ def sql(file: Path, query: str, kind: str) -> None:
         click.echo(rows_as(kind, result.columns, result.rows), nl=False)
 
 
-@click.command(short_help="Print the tables and views, commented.")
+@click.command(short_help="Print the tables and views of a recording.")
 def schema() -> None:
-    """Print the tables and views of a recording, with the meaning of every column.
+    """Print the tables and views of a recording with a comment on every column.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``rcp-trace record`` and ``live``: the recorder's commands, with the analyzer at their ends."""
+"""``rcp-trace record`` and ``live``: the recorder's commands, joined to the analyzer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _analyse(spool: Spool) -> dict[str, Any]:
         return analyse(spool)
 
 
-def _live_text(told: dict[str, Any]) -> str:
+def _live_text(report: dict[str, Any]) -> str:
     from rcp.analyzer.reports.live import as_text
 
-    return as_text(told)
+    return as_text(report)
 
 
 record = record_command(_load_recorded)

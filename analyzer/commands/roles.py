@@ -1,4 +1,4 @@
-"""``rcp-trace roles``: whose work the threads of a recording do, and changing it."""
+"""``rcp-trace roles``: shows and changes the roles of a recording's threads."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], targe
         entries = role_entries(settings, names, meta)
         if unmatched_cmdlines(entries, meta):
             click.echo(
-                "rcp-trace: the recording holds no command lines: cmdline: rules match nothing.",
+                "rcp-trace: the recording has no command lines: cmdline: rules match nothing.",
                 err=True,
             )
         reclassify(file, store, entries, target)
     click.echo(f"{target} written; read it with `rcp-trace report {target}`.", err=True)
 
 
-@click.command(short_help="Show or change whose work each task does.")
+@click.command(short_help="Show or change the role of each thread.")
 @file_argument
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="ROLE=RULE",
-    help="Judge anew by this rule: foreground= or background= comm:GLOB, pid:N, cgroup:ID or "
-    "cmdline:REGEX; can be repeated, and replaces the recording's rules.",
+    help="Replace the recording's role rules by this one: foreground= or background= comm:GLOB, "
+    "pid:N, cgroup:ID or cmdline:REGEX; can be repeated.",
 )
 @click.option(
     "--profile",
     "names",
     multiple=True,
     metavar="NAME",
-    help=f"Judge anew by a database's rules, after those of --set: {', '.join(profiles())}.",
+    help=f"Use a database's role rules, after those of --set: {', '.join(profiles())}.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Recording to write; default: FILE itself, once everything is written.",
+    help="Recording to write.  [default: FILE, replaced once the new one is complete]",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
 @formatted
@@ -68,10 +68,10 @@ def roles(
     force: bool,
     kind: str,
 ) -> None:
-    """Show the role of each thread, the rule that gave it, and what the thread did.
+    """Show the role of each thread, the rule that assigned it, and what the thread did.
 
-    With --set or --profile, judge the recording anew by other rules, without recording again.
-    Foreground rules decide before background ones, both before profiles.
+    With --set or --profile, assign roles by other rules and analyze the recording again.
+    Foreground rules take precedence over background rules, and both over profiles.
 
     \b
     Examples:
@@ -84,12 +84,12 @@ def roles(
 
     changes = bool(settings or names)
     if output and not changes:
-        raise CliError("-o writes a recording with other roles: say which with --set or --profile.")
+        raise CliError("-o writes a recording with other roles: give them with --set or --profile.")
     if output and output.exists() and output != file and not force:
         raise CliError(f"{output} already exists: use --force to replace it, or another -o.")
     if changes:
         _change(file, settings, names, output or file)
     with recording(output or file) as store:
-        found = task_roles(store)
-        text = roles_text(found) if kind == "text" else rows_as(kind, TaskRole._fields, found)
+        tasks = task_roles(store)
+        text = roles_text(tasks) if kind == "text" else rows_as(kind, TaskRole._fields, tasks)
         click.echo(text, nl=False)

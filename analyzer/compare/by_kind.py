@@ -1,4 +1,4 @@
-"""What one recording has of each kind of request: how many, how long, and behind what."""
+"""One recording by kind of request: counts, latencies, wait reasons and culprits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Side(NamedTuple):
     dur_ns: int
     """From its first event to its last one."""
     recorded_share: float
-    """Part of sleeps and ios that was not lost."""
+    """Share of sleeps and ios that was not lost, 0 to 1."""
 
 
 class Load(NamedTuple):
-    """How many requests of one kind a recording has, and their time."""
+    """Number and total time of one kind of request in a recording."""
 
     n: int
     per_s: float
@@ -33,8 +33,8 @@ class Load(NamedTuple):
     max_ns: int
 
 
-class Found(NamedTuple):
-    """Counts and ns of one cause on one side."""
+class Tally(NamedTuple):
+    """Count and total time of one cause in one recording."""
 
     n: int
     dur_ns: int
@@ -46,11 +46,11 @@ class Measured(NamedTuple):
     load: Load
     quantiles_ns: list[int]
     """At QUANTILES."""
-    reasons: Mapping[str, Found]
-    culprits: Mapping[str, Found]
-    patterns: Mapping[str, Found]
+    reasons: Mapping[str, Tally]
+    culprits: Mapping[str, Tally]
+    patterns: Mapping[str, Tally]
     behind_ns: Mapping[str, int]
-    """What inversions took, by role of the culprits."""
+    """Time in inversions, by role of the culprit."""
 
 
 _REASONS = "SELECT name, role, reason, n, dur FROM wait_by_kind"
@@ -58,7 +58,7 @@ _BEHIND = "SELECT name, role, culprit_role, sum(dur)::BIGINT FROM pattern_by_kin
 
 
 class Recording:
-    """What is asked of one recording, by kind of request."""
+    """One recording, queried by kind of request."""
 
     def __init__(self, store: Store, name: str) -> None:
         facts = dict(store.query("SELECT key, value FROM meta"))
@@ -89,8 +89,8 @@ class Recording:
         )
 
 
-def _by_kind(store: Store, sql: str) -> dict[Key, dict[str, Found]]:
-    found: dict[Key, dict[str, Found]] = {}
+def _by_kind(store: Store, sql: str) -> dict[Key, dict[str, Tally]]:
+    found: dict[Key, dict[str, Tally]] = {}
     for name, role, what, n, dur in store.query(sql):
-        found.setdefault((name, role), {})[what] = Found(n, dur)
+        found.setdefault((name, role), {})[what] = Tally(n, dur)
     return found

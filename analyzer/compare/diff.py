@@ -1,4 +1,4 @@
-"""What changed between two recordings, for each kind of request both have.
+"""Compares two recordings, for each kind of request that both have.
 
 Recordings differ in length and load, so nothing is compared in absolute terms: times are per
 finished request of the kind, counts per 1000 of them.
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rcp.analyzer.compare.by_kind import QUANTILES, Found, Key, Load, Measured, Recording, Side
+from rcp.analyzer.compare.by_kind import QUANTILES, Key, Load, Measured, Recording, Side, Tally
 from rcp.analyzer.db.store import Store
 
 BACKGROUND = "background"
 
 TAIL_MIN = 10
-"""Requests that must lie above a quantile in both recordings for it to be compared: with fewer,
-one request more or less moves it to another one's latency."""
+"""A quantile is compared if at least this many requests lie above it in both recordings.
+With fewer, one request more or less changes it."""
 
-_NOTHING = Found(0, 0)
+_NOTHING = Tally(0, 0)
 
 
 class DiffError(Exception):
@@ -26,7 +26,7 @@ class DiffError(Exception):
 
 
 class Quantile(NamedTuple):
-    """One quantile of the latency in both."""
+    """One latency quantile in both recordings."""
 
     name: str
     a_ns: int
@@ -38,7 +38,7 @@ class Quantile(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Time of one cause, per request, in both."""
+    """Time of one cause per request, in both recordings."""
 
     what: str
     """Reason, culprit or pattern."""
@@ -46,7 +46,7 @@ class Change(NamedTuple):
     b_ns: float
     delta_ns: float
     a_per_1000: float
-    """Times (reasons), or requests held up (the others), per 1000 requests."""
+    """Per 1000 requests: waits (for a reason), or requests held up (by a culprit or pattern)."""
     b_per_1000: float
     a_per_s: float
     b_per_s: float
@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Everything about one kind of request."""
+    """The comparison of one kind of request."""
 
     name: str
     role: str
@@ -63,9 +63,9 @@ class Kind(NamedTuple):
     b: Load
     quantiles: list[Quantile]
     behind: str
-    """Whose work ``a_behind`` and ``b_behind`` count."""
+    """Whose work ``a_behind`` and ``b_behind`` are about."""
     a_behind: float
-    """Part of the requests' time that inversions took, 0 to 1."""
+    """Share of the requests' time in inversions, 0 to 1."""
     b_behind: float
     reasons: list[Change]
     culprits: list[Change]
@@ -73,13 +73,13 @@ class Kind(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """Everything a comparison shows."""
+    """The comparison of two recordings."""
 
     a: Side
     b: Side
     kinds: list[Kind]
     only_in_a: list[str]
-    """Kinds of request the other recording lacks."""
+    """Kinds of request that B does not have."""
     only_in_b: list[str]
 
 
@@ -95,7 +95,7 @@ def _quantiles(a: Measured, b: Measured) -> list[Quantile]:
     return found
 
 
-def _status(a: Found, b: Found, delta_ns: float) -> str:
+def _status(a: Tally, b: Tally, delta_ns: float) -> str:
     if not a.n or not b.n:
         return "gone" if a.n else "new"
     if delta_ns == 0:
@@ -104,9 +104,9 @@ def _status(a: Found, b: Found, delta_ns: float) -> str:
 
 
 def changes(
-    a: Mapping[str, Found], b: Mapping[str, Found], loads: tuple[Load, Load]
+    a: Mapping[str, Tally], b: Mapping[str, Tally], loads: tuple[Load, Load]
 ) -> list[Change]:
-    """Return what is in either, the greatest change of time per request first."""
+    """Return the causes of either recording, the largest change of time per request first."""
     a_load, b_load = loads
     found = []
     for what in {**a, **b}:
@@ -129,9 +129,9 @@ def changes(
 
 
 def between(name: str, role: str, a: Measured, b: Measured) -> Kind:
-    """Compare requests called ``name`` of two recordings, each of which has some."""
+    """Compare requests of one kind in two recordings, each of which has some."""
     loads = (a.load, b.load)
-    # Where no rule says what is background, every culprit counts.
+    # Without a role rule for background work every culprit counts.
     has_roles = BACKGROUND in a.behind_ns or BACKGROUND in b.behind_ns
     only_background = has_roles or not (a.behind_ns or b.behind_ns)
 
@@ -155,7 +155,7 @@ def between(name: str, role: str, a: Measured, b: Measured) -> Kind:
     )
 
 
-def _told(keys: Sequence[Key]) -> list[str]:
+def _listed(keys: Sequence[Key]) -> list[str]:
     return [f"{name} ({role})" for name, role in sorted(keys)]
 
 
@@ -164,16 +164,14 @@ def _check(a: Recording, b: Recording) -> None:
         return
 
     def has(recording: Recording) -> str:
-        kinds = ", ".join(_told(list(recording.loads))) or "no finished request"
+        kinds = ", ".join(_listed(list(recording.loads))) or "no finished request"
         return f"{recording.side.name} has {kinds}"
 
-    raise DiffError(
-        f"there is nothing to compare, no kind of request is in both: {has(a)}; {has(b)}."
-    )
+    raise DiffError(f"nothing to compare: no kind of request is in both: {has(a)}; {has(b)}.")
 
 
 def compare(a_store: Store, b_store: Store, names: tuple[str, str] = ("A", "B")) -> Diff:
-    """Compare two recordings, called ``names``: foreground kinds first, then by time.
+    """Compare two recordings, called ``names``; foreground kinds come first, then by total time.
 
     Raises DiffError when they have no kind of request in common.
     """
@@ -192,6 +190,6 @@ def compare(a_store: Store, b_store: Store, names: tuple[str, str] = ("A", "B"))
         a=a.side,
         b=b.side,
         kinds=[between(*key, a.of(key), b.of(key)) for key in ordered],
-        only_in_a=_told(list(a.loads.keys() - common)),
-        only_in_b=_told(list(b.loads.keys() - common)),
+        only_in_a=_listed(list(a.loads.keys() - common)),
+        only_in_b=_listed(list(b.loads.keys() - common)),
     )

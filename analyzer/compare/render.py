@@ -8,10 +8,10 @@ from rcp.analyzer.compare.diff import TAIL_MIN, Change, Diff, Kind, Quantile
 from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, signed, table, wrapped
 
 _ROWS_MAX = 12
-"""Changes of one sort in the text; the rest change little, and JSON and CSV have them."""
+"""Changes of one sort in the text. The others are small; JSON and CSV have them all."""
 
 NOTABLE_SHARE = 0.01
-"""Part of a request's mean time a change must make up to be named in the verdict."""
+"""Share of a request's mean time that a change must be to be named in the verdict."""
 
 
 def _both(a: str, b: str) -> str:
@@ -26,12 +26,8 @@ def _headline(kind: Kind) -> str:
     return f"{kind.name} {best.name} {_both(duration(best.a_ns), duration(best.b_ns))}"
 
 
-def _whole_percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
-
-
 def _causes(kind: Kind) -> Iterator[str]:
-    """Yield what came, went, or changed most."""
+    """Yield the culprits that are new, gone, or changed most."""
     mean_ns = max(kind.a.total_ns / kind.a.n, kind.b.total_ns / kind.b.n, 1)
     notable = [c for c in kind.culprits if abs(c.delta_ns) >= NOTABLE_SHARE * mean_ns]
     for status in ("gone", "new"):
@@ -45,13 +41,13 @@ def _causes(kind: Kind) -> Iterator[str]:
 
 
 def _share_behind(kind: Kind) -> str:
-    a, b = _whole_percent(kind.a_behind), _whole_percent(kind.b_behind)
+    a, b = percent(kind.a_behind, 0), percent(kind.b_behind, 0)
     where = f"of its time behind {kind.behind}"
     return f"{a} {where} in both" if a == b else f"{a} → {b} {where}"
 
 
 def verdict(diff: Diff) -> str:
-    """Return the answer in one sentence, about the first kind of request."""
+    """Return the answer in one sentence: about the first kind of request."""
     kind = diff.kinds[0]
     return "; ".join([_headline(kind), _share_behind(kind), *_causes(kind)]) + "."
 
@@ -142,16 +138,16 @@ def _sides(diff: Diff) -> Iterator[str]:
 
 
 def diff_text(diff: Diff) -> str:
-    """Return a comparison as text, under 100 columns; its first line is the answer."""
+    """Return a comparison as text of less than 100 columns; its first line is the answer."""
     lines = [*wrapped(verdict(diff), WIDTH - 1), "", *_sides(diff)]
     for kind in diff.kinds:
         lines += _kind(kind)
     lines += [
         "",
-        "A/1000, B/1000: per 1000 requests, times (reasons) or requests held up (culprits)",
+        "A/1000, B/1000: waits (reasons) or requests held up (culprits) per 1000 requests",
     ]
     if any(quantile.why_not for kind in diff.kinds for quantile in kind.quantiles):
-        lines.append(f"a quantile is compared where {TAIL_MIN} requests of each lie above it")
+        lines.append(f"a quantile is compared if {TAIL_MIN} requests of A and of B lie above it")
     return "\n".join(lines) + "\n"
 
 
@@ -186,7 +182,7 @@ def _lists(kind: Kind) -> dict[str, list[Change]]:
 
 
 def diff_csv(diff: Diff) -> str:
-    """Return a comparison's tables as CSV blocks, each after a line ``# name``."""
+    """Return a comparison's tables as CSV blocks, each below a line ``# name``."""
     columns = ("name", "role")
     blocks: dict[str, tuple[Sequence[str], Sequence[Sequence[object]]]] = {
         "quantiles": (

@@ -1,4 +1,4 @@
-"""Columns as Arrow, which DuckDB takes and Parquet holds. The only module that imports pyarrow."""
+"""Converts columns to Arrow, for DuckDB and Parquet. The only module that imports pyarrow."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def _arrow(column: Column) -> pa.Array:
 
 
 def as_arrow(columns: Mapping[str, Column], batch_rows: int) -> pa.Table:
-    """Return columns of one length as an Arrow table, in batches of so many rows."""
+    """Return columns of equal length as an Arrow table in batches of ``batch_rows`` rows."""
     table = pa.table({name: _arrow(column) for name, column in columns.items()})
     return pa.Table.from_batches(table.to_batches(max_chunksize=batch_rows), table.schema)
 
 
 def _values(values: Sequence[Any]) -> pa.Array:
-    """Return values of one column of a query; as text what Arrow has no type for."""
+    """Return one column of a query; values that Arrow has no type for become text."""
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError):
@@ -55,9 +55,9 @@ def _values(values: Sequence[Any]) -> pa.Array:
 
 
 def as_parquet(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
-    """Return the rows of a query as the bytes of a Parquet file; a name met before gets a number.
+    """Return the rows of a query as a Parquet file; a repeated column name gets a number.
 
-    Integers too long for 64 bits become text.
+    Integers of more than 64 bits become text.
     """
     unique: list[str] = []
     for name in names:

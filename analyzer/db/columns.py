@@ -30,14 +30,14 @@ def keys(index: Array) -> np.ma.MaskedArray[Any, Any]:
 
 
 def texts(values: Sequence[str]) -> Coded:
-    """Return texts of which many are alike."""
+    """Return texts with many repeats as codes and labels."""
     labels = sorted(set(values))
     code = {label: position for position, label in enumerate(labels)}
     return Coded(np.array([code[value] for value in values], np.int32), labels)
 
 
 def given(**columns: Column | None) -> Columns:
-    """Return the columns that are not None; the others are NULL in every row, at no cost."""
+    """Return the columns that are not None; a column left out is NULL in every row, at no cost."""
     return {name: column for name, column in columns.items() if column is not None}
 
 

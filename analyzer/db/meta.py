@@ -1,4 +1,4 @@
-"""The facts of a recording: when, where and how it was made."""
+"""Facts about a recording: when, where and how it was made."""
 
 from __future__ import annotations
 

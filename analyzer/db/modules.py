@@ -20,7 +20,7 @@ _CREATE = re.compile(r"^CREATE (TABLE|VIEW) (\w+)", re.MULTILINE)
 
 
 class ModuleError(Exception):
-    """A SQL module breaks the rules; the message names the file and the rule."""
+    """A SQL module breaks a rule; the message names the module and the rule."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Module:
 
     @property
     def full_name(self) -> str:
-        """The name others depend on it by."""
+        """``layer.name``, as used in ``-- depends:`` lines."""
         return f"{self.layer}.{self.name}"
 
     @property
@@ -43,13 +43,13 @@ class Module:
 
     @property
     def is_table(self) -> bool:
-        """Tell whether it creates a table; else it is a view."""
+        """Whether it creates a table rather than a view."""
         match = _CREATE.search(self.text)
         return match is not None and match[1] == "TABLE"
 
 
 def check(module: Module, known: Iterable[str]) -> None:
-    """Raise ModuleError when ``module`` creates something else, or depends upwards."""
+    """Raise ModuleError when ``module`` creates another name, or depends on a higher layer."""
     created = [name for _, name in _CREATE.findall(module.text)]
     if created != [module.name]:
         raise ModuleError(f"{module.full_name} must create exactly {module.name}, not {created}")
@@ -62,7 +62,7 @@ def check(module: Module, known: Iterable[str]) -> None:
 
 
 def order(modules: Iterable[Module]) -> list[Module]:
-    """Return modules so that each comes after those it depends on; raise on a cycle."""
+    """Return modules in order of dependency; raise ModuleError on a cycle."""
     waiting = sorted(modules, key=lambda m: (LAYERS.index(m.layer), not m.is_table, m.name))
     for module in waiting:
         check(module, (m.full_name for m in waiting))
@@ -79,7 +79,7 @@ def order(modules: Iterable[Module]) -> list[Module]:
 
 @cache
 def read_modules() -> tuple[Module, ...]:
-    """Return the modules that come with rcp, in order of creation."""
+    """Return the modules of rcp, in order of creation."""
     root = files("rcp.analyzer") / "sql"
     found = [
         Module(layer, entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))

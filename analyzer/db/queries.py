@@ -1,4 +1,4 @@
-"""What the analyzer asks of a store: one question a file, in ``asked/AREA/NAME.sql``."""
+"""The analyzer's queries: one query a file, in ``asked/AREA/NAME.sql``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's query on a server: it may not run for ever, take all memory or return all rows."""
+"""Runs a user's query on a server with limits on time, memory and rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import NamedTuple
 from rcp.analyzer.db.store import Result, Store, StoreError
 
 _GRACE_S = 2.0
-"""Time for a query to notice that it is to stop; nearly all do within a tenth of that."""
+"""Time for a query to stop after an interrupt; nearly all need less than a tenth of it."""
 
 _MEMORY = "1GB"
 _SPILLED = "1GB"
 
 
 class Limits(NamedTuple):
-    """What a query may take."""
+    """Limits of a query."""
 
     seconds: float
     rows: int
 
 
 def _limit_memory(store: Store) -> None:
-    # Refused when an earlier question locked the settings, or when the store holds more already.
+    # Refused when an earlier query locked the settings, or when the store already uses more.
     with contextlib.suppress(StoreError):
         store.write(f"SET memory_limit = '{_MEMORY}'")
     with contextlib.suppress(StoreError):
@@ -34,8 +34,8 @@ def _limit_memory(store: Store) -> None:
 def ask_within(store: Store, sql: str, limits: Limits) -> Result:
     """Run a user's query as ``Store.ask`` does; raise StoreError when it takes too long.
 
-    It runs in a thread of its own: a few functions of SQL do not notice that they are to stop,
-    and nobody waits for them then.
+    It runs in a thread of its own, because a few SQL functions ignore an interrupt. Then this
+    function returns and leaves the thread behind.
     """
     _limit_memory(store)
     own = store.beside()
@@ -57,6 +57,6 @@ def ask_within(store: Store, sql: str, limits: Limits) -> Result:
     with contextlib.suppress(StoreError, TimeoutError):
         return answer.result(_GRACE_S)
     raise StoreError(
-        f"the query was stopped after {limits.seconds:g} s: ask about fewer requests, or run it "
+        f"the query was stopped after {limits.seconds:g} s: query fewer requests, or run it "
         "without a limit by `rcp-trace sql`."
     )

@@ -5,10 +5,10 @@ A store is written once, by loading a spool, and afterwards opened read-only.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,29 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.db.arrow import Column, as_arrow
+from rcp.analyzer.db.errors import StoreBusyError as StoreBusyError
+from rcp.analyzer.db.errors import StoreError as StoreError
 from rcp.analyzer.db.modules import read_modules
+from rcp.analyzer.db.seal import SealError, check_seal
+from rcp.probes.contract.atomic import atomic_replace
 
 STORE_VERSION = 4
-"""Raised when a table or column changes its meaning, goes away, or is one that reports ask for."""
+"""Increased when a table or column changes its meaning or is removed, or reports need a new one."""
 
 BATCH_ROWS = 500_000
-"""Rows per Arrow batch: above some 100,000, DuckDB writes row groups past its log; batches
+"""Rows per Arrow batch: above about 100,000, DuckDB writes row groups without logging them; batches
 of 65,536 rows load at two thirds of the speed."""
 
 _N_INSERTERS = 2
-"""Tables filled at a time; more would hold more copies in memory than they gain."""
+"""Tables filled in parallel; more of them cost more memory for copies than they gain in time."""
+
+LOAD_AGAIN = "load its spool again with `rcp-trace recover`, or record anew"
 
 _READING = frozenset(("SELECT", "EXPLAIN"))
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
-
-
-class StoreError(Exception):
-    """A store cannot be made, opened or asked; the message names the thing and the remedy."""
-
-
-class StoreBusyError(StoreError):
-    """Another process has the file open, to write it or while it is to be written."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Result:
     columns: list[str]
     rows: list[tuple[Any, ...]]
     is_cut: bool = False
-    """There are more rows, which were not read."""
+    """Whether there are more rows, which were not read."""
 
 
 def _one_line(error: Exception) -> str:
@@ -60,13 +58,19 @@ def _one_line(error: Exception) -> str:
     return re.sub(r"\s+", " ", text).strip().rstrip(".")
 
 
+def _damaged(name: object, fault: str, remedy: str) -> StoreError:
+    return StoreError(f"{name} is damaged: {fault}: {remedy}.")
+
+
 class Store:
     """An open store."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Wrap a connection; use ``create`` or ``open_store``."""
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, name: str, remedy: str = LOAD_AGAIN
+    ) -> None:
+        """Wrap a connection; use ``create`` or ``open_store``. *remedy*: of a damaged file."""
         self._connection = self._asking = connection
-        self.name = name
+        self.name, self._remedy = name, remedy
 
     @classmethod
     def create(
@@ -74,8 +78,8 @@ class Store:
     ) -> Store:
         """Make a store with its schema at ``path``, in memory without one.
 
-        Errors call it ``name``, which is for a path the user did not choose. *schema* holds the
-        statements for a store of something else than a recording.
+        Error messages use ``name`` if the user did not choose the path. *schema* holds the
+        statements for a store that is not a recording.
         """
         name = name or str(path or "the store in memory")
         try:
@@ -84,7 +88,7 @@ class Store:
             )
         except duckdb.Error as error:
             raise StoreError(f"{name} cannot be written: {_one_line(error)}.") from error
-        # Below this the log is checkpointed while loading, which stalls inserts.
+        # With a lower threshold the log is checkpointed while loading, which stalls inserts.
         connection.execute("SET checkpoint_threshold = '1GB'")
         store = cls(connection, name)
         for text in schema or [module.text for module in read_modules()]:
@@ -100,8 +104,8 @@ class Store:
         self.close()
 
     def beside(self) -> Store:
-        """Return the same store for another thread, to be closed by it."""
-        return Store(self._connection.cursor(), self.name)
+        """Return the same store for another thread, which must close it."""
+        return Store(self._connection.cursor(), self.name, self._remedy)
 
     def close(self) -> None:
         """Write everything to disk and close; raises StoreError when the disk is full."""
@@ -113,7 +117,7 @@ class Store:
     def insert(self, tables: Mapping[str, Mapping[str, Column]]) -> int:
         """Append rows to tables, given by column; return how many.
 
-        DuckDB compresses an insert on one core, so tables are filled side by side.
+        DuckDB compresses an insert on one core, so tables are filled in parallel.
         """
         with ThreadPoolExecutor(_N_INSERTERS) as pool:
             return sum(pool.map(self._insert, tables.keys(), tables.values()))
@@ -134,7 +138,7 @@ class Store:
         return int(incoming.num_rows)
 
     def copy(self, source: Path, names: Iterable[str]) -> None:
-        """Append whole tables of the store at ``source``, which must not be open elsewhere here."""
+        """Append whole tables of the store at ``source``, which this process must not have open."""
         path = str(source).replace("'", "''")
         try:
             self._connection.execute(f"ATTACH '{path}' AS _source (READ_ONLY)")
@@ -146,15 +150,24 @@ class Store:
 
     def arrays(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of one of rcp's own queries, none of which may hold a NULL."""
-        try:
+        with self._reading():
             found = self._connection.execute(sql, list(parameters)).fetchnumpy()
-        except duckdb.Error as error:
-            raise StoreError(f"{self.name} cannot be read: {_one_line(error)}.") from error
         return {name: np.asarray(values) for name, values in found.items()}
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of one of rcp's own queries."""
-        return self._connection.execute(sql, list(parameters)).fetchall()
+        """Return the rows of one of rcp's own queries; raises StoreError on a damaged file."""
+        with self._reading():
+            return self._connection.execute(sql, list(parameters)).fetchall()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.InterruptException as error:
+            raise StoreError("the query was stopped.") from error
+        except duckdb.Error as error:
+            # rcp's own queries are right, so the file is not.
+            raise _damaged(self.name, _one_line(error), self._remedy) from error
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """Run one of rcp's own statements that change the store, whole or not at all."""
@@ -162,6 +175,19 @@ class Store:
             self._connection.execute(sql, list(parameters))
         except duckdb.Error as error:
             raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make the writes of the block permanent together; any exception undoes all of them."""
+        self.write("BEGIN")
+        try:
+            yield
+            self.write("COMMIT")
+        except BaseException:
+            # A failed commit has ended the transaction already.
+            with suppress(duckdb.Error):
+                self._connection.execute("ROLLBACK")
+            raise
 
     def rows(self, kind: type[Row], sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of one of rcp's own queries as ``kind``, a NamedTuple."""
@@ -172,20 +198,17 @@ class Store:
         return [name for (name,) in self.query("SELECT table_name FROM duckdb_tables() ORDER BY 1")]
 
     def write_parquet(self, table: str, target: Path) -> int:
-        """Write a table to a Parquet file, replacing one; return the number of rows.
+        """Write a table to a Parquet file, replacing an older one; return the number of rows.
 
-        It appears when it is complete. Raises StoreError when it cannot be written.
+        The file appears when it is complete. Raises StoreError when it cannot be written.
         """
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
-        name = str(temporary).replace("'", "''")
-        copy = f"COPY (SELECT * FROM {table}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
-        try:
-            ((n_rows,),) = self.query(copy)
-            temporary.replace(target)
-        except duckdb.Error as error:
-            raise StoreError(f"{target} cannot be written: {_one_line(error)}.") from error
-        finally:
-            temporary.unlink(missing_ok=True)
+        with atomic_replace(target) as temporary:
+            name = str(temporary).replace("'", "''")
+            copy = f"COPY (SELECT * FROM {table}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
+            try:
+                ((n_rows,),) = self._connection.execute(copy).fetchall()
+            except duckdb.Error as error:
+                raise StoreError(f"{target} cannot be written: {_one_line(error)}.") from error
         return int(n_rows)
 
     def _check_reading(self, sql: str) -> None:
@@ -203,15 +226,15 @@ class Store:
             )
 
     def ask(self, sql: str, rows_max: int | None = None) -> Result:
-        """Run a user's query: one statement that only reads, of this store and no file."""
+        """Run a user's query: one read-only statement on this store, without access to files."""
         self._check_reading(sql)
         try:
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         except duckdb.InvalidInputException:
             pass  # locked by an earlier question
-        # EXPLAIN ANALYZE runs what it explains, whatever that is; and not to read all rows of a
-        # result needs a connection of its own.
+        # In a read-only transaction because EXPLAIN ANALYZE runs what it explains. On a connection
+        # of its own because not all rows of the result may be read.
         with self._connection.cursor() as cursor:
             self._asking = cursor
             try:
@@ -219,22 +242,26 @@ class Store:
                 found = cursor.execute(sql)
                 names = [column[0] for column in found.description or ()]
                 rows = found.fetchall() if rows_max is None else found.fetchmany(rows_max + 1)
+            except (duckdb.IOException, duckdb.InternalException, duckdb.FatalException) as error:
+                raise _damaged(self.name, _one_line(error), self._remedy) from error
             except duckdb.Error as error:
                 raise StoreError(f"bad SQL: {_one_line(error)}.") from error
         is_cut = rows_max is not None and len(rows) > rows_max
         return Result(names, rows[:rows_max], is_cut)
 
     def interrupt(self) -> None:
-        """Stop the query another thread asks of this store; it then raises StoreError."""
+        """Stop the query that another thread runs on this store; there it raises StoreError."""
         self._asking.interrupt()
 
 
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     try:
         row = connection.execute("SELECT value FROM meta WHERE key = 'store_version'").fetchone()
-    except duckdb.Error:
+    except duckdb.ProgrammingError:  # another database, without such a table or column
         row = None
-    if row is None:
+    except duckdb.Error as error:
+        raise _damaged(path, _one_line(error), LOAD_AGAIN) from error
+    if row is None or not str(row[0]).isdecimal():
         raise StoreError(
             f"{path} is a DuckDB file but not a recording of rcp: "
             "load one with `rcp-trace recover SPOOL -o FILE`."
@@ -242,30 +269,54 @@ def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     return int(row[0])
 
 
-def _connect(path: Path, *, read_only: bool, not_ours: str) -> duckdb.DuckDBPyConnection:
+def _check_size(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise StoreError when blocks are missing at the end; DuckDB tells only when it reads them."""
+    try:
+        row = connection.execute(
+            "SELECT total_blocks * block_size FROM pragma_database_size()"
+        ).fetchone()
+    except duckdb.Error as error:
+        raise _damaged(path, _one_line(error), LOAD_AGAIN) from error
+    if row and row[0] > path.stat().st_size:
+        raise _damaged(path, "its end is missing", LOAD_AGAIN)
+
+
+def _connect(
+    path: Path, *, read_only: bool, not_ours: str, remedy: str = LOAD_AGAIN
+) -> duckdb.DuckDBPyConnection:
     try:
         return duckdb.connect(
             str(path), read_only=read_only, config={"autoinstall_known_extensions": "false"}
         )
     except duckdb.Error as error:
         message = _one_line(error)
-        if "lock" in message.lower():
+        if "could not set lock" in message.lower():  # damage is "in block at location"
             doing = "being written" if read_only else "held open"
             raise StoreBusyError(f"{path} is {doing} by another process: try again.") from error
         if "not a valid DuckDB" in message:
             raise StoreError(not_ours) from error
-        raise StoreError(f"{path} cannot be opened, it may be damaged: {message}.") from error
+        raise _damaged(path, message, remedy) from error
 
 
-def open_other(path: Path, not_ours: str, *, read_only: bool) -> Store:
-    """Open a store of something else than a recording, whose contents the caller checks."""
-    return Store(_connect(path, read_only=read_only, not_ours=not_ours), str(path))
+def open_other(
+    path: Path, not_ours: str, *, read_only: bool, remedy: str = "restore it from a copy"
+) -> Store:
+    """Open a store of something else than a recording, whose contents the caller checks.
+
+    *not_ours* is the error for a file that is no database, *remedy* what to do about a damaged one.
+    """
+    connection = _connect(path, read_only=read_only, not_ours=not_ours, remedy=remedy)
+    return Store(connection, str(path), remedy)
 
 
 def open_store(path: Path) -> Store:
-    """Open a store read-only; raise StoreError when it is none, or of another rcp."""
+    """Open a store read-only; raise StoreError when it is not one, or of another version."""
     if not path.exists():
         raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
+    try:
+        check_seal(path)
+    except SealError as error:
+        raise _damaged(path, str(error), LOAD_AGAIN) from error
     connection = _connect(
         path,
         read_only=True,
@@ -273,6 +324,7 @@ def open_store(path: Path) -> Store:
         "`rcp-trace record` makes one.",
     )
     try:
+        _check_size(connection, path)
         found = _version(connection, path)
         if found > STORE_VERSION:
             raise StoreError(

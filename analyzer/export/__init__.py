@@ -1,1 +1,1 @@
-"""A recording in other tools' formats: Perfetto, folded stacks, speedscope, Parquet."""
+"""Exports to other tools' formats: Perfetto, folded stacks, speedscope, Parquet."""

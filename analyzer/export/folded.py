@@ -1,4 +1,4 @@
-"""Folded stacks: ``frame;frame;frame N`` a line, as flame graph tools read them."""
+"""Folded stacks for flame graph tools: one ``frame;frame;frame N`` per line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _NS_PER_US = 1000
 
 
 def _frame(name: str) -> str:
-    """Return a frame without what separates frames and lines."""
+    """Return a frame without the separators of frames and lines."""
     return name.replace(";", ":").replace("\n", " ")
 
 
 def lines(stacks: Iterable[Stack]) -> Iterator[str]:
     """Yield a line per stack with its time in whole microseconds.
 
-    What rounding leaves over goes to the next line, so that the sum is right to a microsecond
-    however many short waits there are.
+    The remainder of rounding is carried to the next line. So the sum is exact to a microsecond,
+    even with many short waits.
     """
     left_ns = 0
     for stack in stacks:
@@ -31,6 +31,6 @@ def lines(stacks: Iterable[Stack]) -> Iterator[str]:
 
 
 def write_folded(store: Store, selection: Selection, out: IO[bytes]) -> None:
-    """Write where the chosen requests were blocked to a file opened for bytes."""
+    """Write the blocked time of the selected requests to a binary file."""
     for line in lines(blocked(store, selection.request_ids)):
         out.write(f"{line}\n".encode())

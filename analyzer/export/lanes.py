@@ -1,4 +1,4 @@
-"""Lanes: overlapping intervals spread over as many tracks as needed. Pure."""
+"""Spreads overlapping intervals over as many lanes as needed. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _NEVER = 1 << 63
 
 
 def disjoint(items: Iterable[tuple[int, int, Item]]) -> list[list[Item]]:
-    """Spread (ts, end, item), ordered by ts, so that items of one lane do not overlap."""
+    """Spread (ts, end, item), ordered by ts, over lanes in which items do not overlap."""
     return _spread(items, lambda ends, ts, end: not ends or ends[-1] <= ts)
 
 
 def nested(items: Iterable[tuple[int, int | None, Item]]) -> list[list[Item]]:
-    """Spread (ts, end, item), ordered by ts and longest first, so that one lane's items nest.
+    """Spread (ts, end, item), ordered by ts and longest first, over lanes in which items nest.
 
-    An ``end`` of None is an item that did not end.
+    An item with an ``end`` of None did not end.
     """
     known = ((ts, _NEVER if end is None else end, item) for ts, end, item in items)
     return _spread(known, _fits_inside)

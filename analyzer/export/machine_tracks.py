@@ -1,4 +1,4 @@
-"""What no single thread owns, as Perfetto tracks: devices, journals, inversions, counters."""
+"""Perfetto tracks that belong to no thread: devices, journals, inversions, counters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Wake(NamedTuple):
 
 
 class Io(NamedTuple):
-    """A block request with everything named."""
+    """An io with names instead of keys."""
 
     io_id: int
     dev: int
@@ -59,7 +59,7 @@ _DIRTY = """
 
 
 def device_names(store: Store) -> dict[int, str]:
-    """Return the name of every device that was used, by number."""
+    """Return the names of the devices that had ios or commits, by device number."""
     return dict(sorted(store.query(query("export/devices")), key=lambda row: str(row[1])))
 
 
@@ -101,8 +101,8 @@ def write_ios(
 ) -> None:
     """Write each device's ios, Q→D as ``queued`` and D→C as ``device``.
 
-    The latter says everything about the io, the former its number. ``wakes`` are the threads an
-    io's completion woke: a mark each, where the flow arrives.
+    The ``device`` slice has all arguments of the io, the ``queued`` slice only its number.
+    ``wakes`` are the threads that an io's completion woke: one mark each, where the flow arrives.
     """
     top = packets.track("Block devices")
     for dev, ios in _ios(store, *window).items():
@@ -172,7 +172,7 @@ def write_journals(
 def write_inversions(
     packets: Packets, store: Store, window: tuple[int, int], request_ids: Sequence[int]
 ) -> None:
-    """Mark where each inversion of the chosen requests begins (of all, when none is chosen)."""
+    """Mark the start of each inversion of the selected requests (of all, if none is selected)."""
     track = packets.track("Inversions")
     for ts, kind, culprit, args in store.query(
         query("export/inversions"), [*window, list(request_ids)]
@@ -181,7 +181,7 @@ def write_inversions(
 
 
 def write_policies(packets: Packets, store: Store, window: tuple[int, int]) -> None:
-    """Mark each decision of the patched kernel's policies where it took effect; none elsewhere."""
+    """Mark each decision of the patched kernel's policies; other kernels have none."""
     found = store.query(query("export/policies"), window)
     track = packets.track("Decisions of the kernel's policies") if found else 0
     for ts, kind, comm, args in found:
@@ -201,7 +201,7 @@ def _write_counter(
 def write_counters(
     packets: Packets, store: Store, names: Mapping[int, str], window: tuple[int, int]
 ) -> None:
-    """Write how many ios each device had, and the dirty pages throttled writers saw."""
+    """Write counters: ios of each device, and dirty pages as throttled writers saw them."""
     for dev, name in names.items():
         for column, what in (("n_queued", "queued"), ("n_at_device", "at the device")):
             rows = store.query(query("export/in_flight").format(column=column), [*window, dev])

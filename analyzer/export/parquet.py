@@ -1,4 +1,4 @@
-"""Parquet: every table of a store as a file, for data frames and query engines."""
+"""Parquet: one file per table of a store, for data frames and query engines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rcp.analyzer.db.store import Store
 
 
 def write_parquet(store: Store, folder: Path) -> dict[str, int]:
-    """Write each table to ``folder``/TABLE.parquet; return the rows of each."""
+    """Write each table to ``folder``/TABLE.parquet; return the number of rows by table."""
     folder.mkdir(parents=True, exist_ok=True)
     return {
         table: store.write_parquet(table, folder / f"{table}.parquet") for table in store.tables()

@@ -1,4 +1,4 @@
-"""Critical paths as nested slices: a request holds its waits, a wait holds what happened in it.
+"""Critical paths as nested slices: a request contains its waits, a wait what happened meanwhile.
 
 fsync                                                       the request
   journal_commit (jbd2/nullb0-8)                            an edge of its own thread
@@ -16,8 +16,8 @@ from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.wire import Slice
 
 
-class Request(NamedTuple):
-    """A request and what held it up."""
+class ExportedRequest(NamedTuple):
+    """A request and how long inversions held it up."""
 
     request_id: int
     utid: int
@@ -60,9 +60,9 @@ class Segment(NamedTuple):
     submitter: str | None
 
 
-def requests(store: Store, lo_ns: int, hi_ns: int) -> list[Request]:
+def requests(store: Store, lo_ns: int, hi_ns: int) -> list[ExportedRequest]:
     """Return requests of all roles that overlap [lo_ns, hi_ns), by time."""
-    return store.rows(Request, query("export/requests"), [lo_ns, hi_ns])
+    return store.rows(ExportedRequest, query("export/requests"), [lo_ns, hi_ns])
 
 
 def edges(store: Store, request_ids: Sequence[int]) -> list[Edge]:
@@ -71,14 +71,14 @@ def edges(store: Store, request_ids: Sequence[int]) -> list[Edge]:
 
 
 def edge_name(edge: Edge) -> str:
-    """Return what a wait is called: its reason and who, or whose io, ended it."""
+    """Return the name of a wait: its reason, and the thread or io that ended it."""
     if edge.io_id is not None:
         return f"{edge.reason} → io by {edge.waker or '?'}"
     return f"{edge.reason} ({edge.waker or 'interrupt'})"
 
 
 def segment_name(segment: Segment) -> str:
-    """Return what a piece is called: its kind and whose time or io it was."""
+    """Return the name of a segment: its kind, and its thread or io."""
     if segment.io_id is not None:
         return f"{segment.kind} ({segment.op or 'io'} by {segment.submitter or '?'})"
     return f"{segment.kind} ({segment.comm})" if segment.comm else segment.kind
@@ -94,7 +94,7 @@ def _edge_args(edge: Edge) -> dict[str, Any]:
     }
 
 
-def request_slice(request: Request) -> Slice:
+def request_slice(request: ExportedRequest) -> Slice:
     """Return a request as a slice."""
     return Slice(
         request.ts,
@@ -110,7 +110,7 @@ def request_slice(request: Request) -> Slice:
 
 
 class Paths:
-    """The critical paths of chosen requests."""
+    """The critical paths of the selected requests."""
 
     def __init__(self, store: Store, request_ids: Sequence[int]) -> None:
         """Read the edges and segments of requests."""
@@ -123,8 +123,8 @@ class Paths:
         for siblings in self._children.values():
             siblings.sort(key=lambda piece: piece.ts)
 
-    def slices(self, request: Request) -> Iterator[Slice]:
-        """Yield the path of one request, outer slices before those inside them."""
+    def slices(self, request: ExportedRequest) -> Iterator[Slice]:
+        """Yield the slices of one request, outer ones before inner ones."""
         yield request_slice(request)
         yield from self._below(request.request_id, None)
 

@@ -1,10 +1,10 @@
-"""Perfetto: the whole recording on a time line, with every chosen request's critical path.
+"""Perfetto: the recording on a time line, with the critical paths of the selected requests.
 
-Tracks: a thread's requests on the thread itself; below it the critical paths of its chosen
-requests, and what it had to do with chosen paths: its waits, and the moments it woke others. A
-flow leads from each such wait to the moment and the place (a thread, or an io) that ended it, so
-following the arrows from a slow request walks its critical path. The scheduler's events are made
-again from sleeps (``sched``), so that Perfetto's own thread states and critical path work too.
+A thread's track has its requests. Tracks below it have the critical paths of its selected requests,
+and its part in selected paths: its own waits, and marks where it woke other threads. A flow leads
+from each of these waits to the thread or io that ended it, so the arrows from a slow request follow
+its critical path. The scheduler's events are rebuilt from sleeps (``sched``), so that Perfetto's
+own thread states and critical path work too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from rcp.analyzer.export.machine_tracks import (
     write_journals,
     write_policies,
 )
-from rcp.analyzer.export.paths import Edge, Paths, Request, request_slice, requests
+from rcp.analyzer.export.paths import Edge, ExportedRequest, Paths, request_slice, requests
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.threads import Thread, threads
 from rcp.analyzer.export.wire import Packets, Slice
 
 PATHS_UNLESS_CHOSEN = 100
-"""Slowest requests whose paths are drawn when none is chosen: more hide what they show."""
+"""Slowest requests whose paths are drawn if none is selected: with more the trace is unreadable."""
 
 
 def _open(store: Store, out: IO[bytes], everyone: Iterable[Thread], lo_ns: int) -> Packets:
@@ -51,7 +51,7 @@ def _open(store: Store, out: IO[bytes], everyone: Iterable[Thread], lo_ns: int) 
 
 
 class _ThreadTracks:
-    """The tracks of threads, declared when first asked for."""
+    """The tracks of threads, declared at first use."""
 
     def __init__(self, packets: Packets, known: dict[int, Thread]) -> None:
         self._packets, self._known = packets, known
@@ -74,18 +74,20 @@ class _ThreadTracks:
         return self._packets.track(name, self.of(utid), rank)
 
 
-def _end(request: Request) -> int | None:
+def _end(request: ExportedRequest) -> int | None:
     return None if request.dur is None else request.ts + request.dur
 
 
-def _by_thread(found: Iterable[Request]) -> dict[int, list[Request]]:
+def _by_thread(found: Iterable[ExportedRequest]) -> dict[int, list[ExportedRequest]]:
     grouped = defaultdict(list)
     for request in found:
         grouped[request.utid].append(request)
     return grouped
 
 
-def _write_requests(packets: Packets, tracks: _ThreadTracks, found: Sequence[Request]) -> None:
+def _write_requests(
+    packets: Packets, tracks: _ThreadTracks, found: Sequence[ExportedRequest]
+) -> None:
     for utid, own in _by_thread(found).items():
         spread = lanes.nested((r.ts, _end(r), r) for r in own)
         for at, lane in enumerate(spread):
@@ -94,7 +96,7 @@ def _write_requests(packets: Packets, tracks: _ThreadTracks, found: Sequence[Req
 
 
 def _write_paths(
-    packets: Packets, tracks: _ThreadTracks, found: Sequence[Request], paths: Paths
+    packets: Packets, tracks: _ThreadTracks, found: Sequence[ExportedRequest], paths: Paths
 ) -> None:
     for utid, own in _by_thread(found).items():
         for lane in lanes.disjoint((r.ts, r.ts + (r.dur or 0), r) for r in own):
@@ -104,14 +106,14 @@ def _write_paths(
 
 
 def _ending_edges(edges: Iterable[Edge]) -> dict[int, Edge]:
-    """Return one edge of each sleep; those of one sleep agree in who ended it."""
+    """Return one edge per sleep; all edges of a sleep have the same waker."""
     return {edge.sleep_id: edge for edge in edges}
 
 
 def _write_waits(
     packets: Packets, tracks: _ThreadTracks, known: dict[int, Thread], store: Store, paths: Paths
 ) -> dict[int, list[Wake]]:
-    """Write the waits on chosen paths and who ended them; return those an io ended, by io."""
+    """Write the waits on selected paths and their wakers; return waits that an io ended, by io."""
     ended = _ending_edges(paths.edges)
     slices: dict[int, list[Slice]] = defaultdict(list)
     wakes: dict[int, list[Wake]] = defaultdict(list)
@@ -147,7 +149,7 @@ def _write_sched(
 
 
 def write_perfetto(store: Store, selection: Selection, out: IO[bytes]) -> None:
-    """Write a Perfetto trace of the chosen window and requests to a file opened for bytes."""
+    """Write a Perfetto trace of the selected window and requests to a binary file."""
     window = (selection.lo_ns, selection.hi_ns)
     known = threads(store)
     packets = _open(store, out, known.values(), selection.lo_ns)

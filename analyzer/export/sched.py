@@ -1,23 +1,24 @@
-"""The scheduler's own events, made again from sleeps.
+"""Rebuilds the scheduler's events from sleeps.
 
-The recorder joins switch, waking and switch into one sleep in the kernel; viewers want the three
-events back. A sleep [ts, woken) of T that ran at ``run`` on CPU c gives
+The recorder joins switch, waking and switch into one sleep in the kernel; viewers need the three
+events. A sleep [ts, woken) of T that ran at ``run`` on CPU c gives
 
     CPU of T's last run, at ts:   T switched out, with the state it left in
     CPU of the waker, at woken:   T woken
     c, at run:                    T switched in
 
-On each CPU the events in time order say who followed whom: a switch-out and a switch-in of one
-moment were one switch. Between others the CPU was idle, or ran what was not recorded (the
-recorder itself): ``ran_utid`` names who had it last before T. That it had it is certain only
-while somebody waited for this CPU, so it gets no more than that of the gap::
+On each CPU the time order of events says which thread followed which: a switch-out and a switch-in
+at the same time were one switch. In other gaps the CPU was idle or ran a thread that is not
+recorded (the recorder itself); ``ran_utid`` is the thread that had the CPU last before T. It
+certainly had the CPU only while another thread waited for this CPU, so it gets only that part of
+the gap::
 
     CPU      T |  idle  |  recorder  | U
                         U woken      U runs, ran_utid is the recorder
 
-What is guessed: where a thread's last stretch on a CPU has no recorded end, it lasts until the
-CPU's next switch and the thread sleeps interruptibly then; an interrupt's wake-up is put on the
-CPU of the woken thread.
+Two things are guessed. A thread's last stretch on a CPU, if it has no recorded end, lasts until the
+next switch of this CPU, and the thread then sleeps interruptibly. The wake-up by an interrupt is
+on the CPU of the woken thread.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ _STATES = {  # as sched_switch prints prev_state since v4.14: TASK_REPORT in lin
 _RUNNABLE = 0
 
 _WAKE, _OUT, _LATE_WAKE, _IN = range(4)
-"""Order of events of one moment: a thread wakes others, then leaves the CPU to the next one. A
-thread may be woken at the moment it leaves, but not before that."""
+"""Order of events at the same time: a thread wakes others, then leaves the CPU to the next one. A
+thread may be woken at the moment it leaves, but not before."""
 
 
 class Name(NamedTuple):
-    """What the scheduler calls a thread."""
+    """A thread as scheduler events name it."""
 
     tid: int
     comm: str
 
 
-class Change(NamedTuple):
-    """Something a CPU did, before it is known what came before and after it."""
+class CpuChange(NamedTuple):
+    """A switch-in, switch-out or wake-up on a CPU, not yet joined to the events around it."""
 
     cpu: int
     ts: int
@@ -61,33 +62,33 @@ class Change(NamedTuple):
     """``_WAKE``, ``_OUT``, ``_LATE_WAKE`` or ``_IN``."""
     utid: int
     other: int | None
-    """The waker of a wake-up; who left the CPU when ``utid`` got it."""
+    """Of a wake-up the waker; of a switch-in the thread that left the CPU."""
     how: str | None
-    """State a thread leaves in; context of a wake-up."""
+    """Of a switch-out the thread's state; of a wake-up its context."""
     target_cpu: int
     stack_id: int | None
-    """Where a woken thread slept."""
+    """Kernel stack in which a woken thread slept."""
     runnable_ns: int
-    """Since when who got the CPU had waited for one."""
+    """Of a switch-in the time since which the thread was runnable."""
 
 
-def changes(store: Store, lo_ns: int, hi_ns: int) -> list[Change]:
-    """Return what CPUs did in [lo_ns, hi_ns), and the ends of what they did then, in order."""
+def changes(store: Store, lo_ns: int, hi_ns: int) -> list[CpuChange]:
+    """Return the changes of all CPUs in [lo_ns, hi_ns) and the ends of runs in it, in order."""
     found = []
     for cpu, ts, utid, end, how, before, woken in store.query(query("export/runs"), [lo_ns, hi_ns]):
-        found.append(Change(cpu, ts, _IN, utid, before, None, cpu, None, woken))
+        found.append(CpuChange(cpu, ts, _IN, utid, before, None, cpu, None, woken))
         if end is not None:
-            found.append(Change(cpu, end, _OUT, utid, None, how, cpu, None, end))
+            found.append(CpuChange(cpu, end, _OUT, utid, None, how, cpu, None, end))
     for cpu, ts, utid, waker, how, target, stack, is_late in store.query(
         query("export/wakings"), [lo_ns, hi_ns]
     ):
         kind = _LATE_WAKE if is_late else _WAKE
-        found.append(Change(cpu, ts, kind, utid, waker, how, target, stack, ts))
+        found.append(CpuChange(cpu, ts, kind, utid, waker, how, target, stack, ts))
     return sorted(found, key=lambda change: change[:4])
 
 
-def by_cpu(found: Sequence[Change]) -> Iterator[tuple[int, Sequence[Change]]]:
-    """Split changes, ordered by CPU, into those of each."""
+def by_cpu(found: Sequence[CpuChange]) -> Iterator[tuple[int, Sequence[CpuChange]]]:
+    """Split changes, which are ordered by CPU, by CPU."""
     start = 0
     for at, change in enumerate(found):
         if change.cpu != found[start].cpu:
@@ -98,7 +99,7 @@ def by_cpu(found: Sequence[Change]) -> Iterator[tuple[int, Sequence[Change]]]:
 
 
 class _Cpu:
-    """One CPU while its changes are read: who has it."""
+    """The state of one CPU while its changes are read: the thread that has it."""
 
     def __init__(
         self, cpu: int, names: Mapping[int, Name], functions: Mapping[int, str | None]
@@ -111,9 +112,9 @@ class _Cpu:
         self.current = to
         return Switch(self._cpu, ts, prev.tid, prev.comm, state, following.tid, following.comm)
 
-    def waking(self, change: Change) -> Waking:
-        # A wake-up without a waker is an interrupt's. Naming whom it interrupted, which is not
-        # even recorded, would make readers walk on into a thread that has nothing to do with it.
+    def waking(self, change: CpuChange) -> Waking:
+        # A wake-up without a waker is by an interrupt. The interrupted thread is not recorded, and
+        # a critical path must not continue into it, because it is not related to the wake-up.
         waker = IDLE_UTID if change.other is None else change.other
         flags = {"hardirq": HARDIRQ_FLAG, "softirq": SOFTIRQ_FLAG}.get(change.how or "", 0)
         tid, comm = self._names[change.utid]
@@ -129,25 +130,25 @@ class _Cpu:
         )
 
     def left_state(self) -> int:
-        """Return the state of a thread whose leaving was not recorded."""
+        """Return the state of a thread whose switch-out was not recorded."""
         return _RUNNABLE if self.current == IDLE_UTID else _STATES["interruptible"]
 
 
 class _Gap(NamedTuple):
-    """What came after a thread left a CPU."""
+    """The time on a CPU between a switch-out and the next switch-in."""
 
     next_utid: int
-    """Who had it at once, or the idle thread."""
+    """Thread that had the CPU at once, or the idle thread."""
     unseen: tuple[int, int] | None = None
-    """From when on somebody had it whose runs are not recorded, and who."""
+    """Since when a thread without recorded runs had the CPU, and its utid."""
 
 
-def _gap_after(found: Sequence[Change], at: int) -> _Gap:
+def _gap_after(found: Sequence[CpuChange], at: int) -> _Gap:
     """Return who had the CPU between the switch-out ``found[at]`` and the next switch-in."""
     out, busy_ns = found[at], None
     for later in range(at + 1, len(found)):
         change = found[later]
-        # Who is woken for an idle CPU gets it at once: if not, somebody had it from then on.
+        # A thread woken for an idle CPU gets it at once; otherwise the CPU was busy since then.
         if change.kind in (_WAKE, _LATE_WAKE) and change.target_cpu == change.cpu:
             busy_ns = change.ts if busy_ns is None else busy_ns
         if change.kind != _IN:
@@ -164,17 +165,17 @@ def _gap_after(found: Sequence[Change], at: int) -> _Gap:
 
 
 def wait_functions(store: Store) -> dict[int, str | None]:
-    """Return the function slept in by stack."""
+    """Return the function slept in, by stack id."""
     return {key: wait_function(f) for key, f in store.query("SELECT stack_id, frames FROM stack")}
 
 
 def events(
     cpu: int,
-    found: Sequence[Change],
+    found: Sequence[CpuChange],
     names: Mapping[int, Name],
     functions: Mapping[int, str | None],
 ) -> Iterable[Switch | Waking]:
-    """Yield the scheduler events of one CPU from its changes, which are in order of time."""
+    """Yield the scheduler events of one CPU from its changes in order of time."""
     state = _Cpu(cpu, names, functions)
     unseen = None
     for at, change in enumerate(found):

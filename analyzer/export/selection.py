@@ -1,4 +1,4 @@
-"""What part of a recording to export: some requests, some of the time, or everything."""
+"""Selects what to export: some requests, a time range, or the whole recording."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from rcp.analyzer.db.store import Store
 
 
 class SelectionError(Exception):
-    """Nothing can be chosen as asked; the message says why and what to do."""
+    """The selection is invalid or empty; the message says why and names the remedy."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Chosen requests, and the window [lo_ns, hi_ns) they and everything else lie in."""
+    """Selected requests, and the window [lo_ns, hi_ns) to export."""
 
     request_ids: Sequence[int]
     """Finished requests, the slowest first."""
     lo_ns: int
     hi_ns: int
     is_whole: bool
-    """Nothing was asked for in particular."""
+    """No option restricts the selection."""
 
 
 def extent(store: Store) -> tuple[int, int]:
-    """Return when the recording's first event began and its last one ended, in ns."""
+    """Return the start of the first event and the end of the last one, in ns."""
     known = dict(
         store.query("SELECT key, value FROM meta WHERE key IN ('first_event_ns', 'last_event_ns')")
     )
@@ -40,11 +40,11 @@ def select(
     from_ns: int | None = None,
     to_ns: int | None = None,
 ) -> Selection:
-    """Choose requests that begin in [from_ns, to_ns), times since the recording's first event.
+    """Select requests that start in [from_ns, to_ns), in ns since the recording's first event.
 
-    ``slowest`` keeps that many; without ``request_ids`` only foreground requests are chosen,
-    or all of them where no role rule says which those are. Raises SelectionError when a
-    request does not exist or none is left.
+    ``slowest`` limits their number. Without ``request_ids`` only foreground requests are selected,
+    or all requests if there are no foreground ones. Raises SelectionError when a request does not
+    exist or did not finish, or when none is left.
     """
     first, last = extent(store)
     lo = first if from_ns is None else first + from_ns
@@ -58,17 +58,17 @@ def select(
         found = store.query(query("export/chosen"), [lo, hi, any_role, ids, most])
         if found:
             break
-    asked = bool(ids) or slowest is not None or from_ns is not None or to_ns is not None
-    if not found and asked:
-        raise SelectionError("no finished request was chosen: widen --from and --to.")
+    is_restricted = bool(ids) or slowest is not None or from_ns is not None or to_ns is not None
+    if not found and is_restricted:
+        raise SelectionError("no finished request is selected: widen --from and --to.")
     if ids or slowest is not None:
         lo, hi = min(row[1] for row in found), max(row[2] for row in found) + 1
-    return Selection([row[0] for row in found], lo, hi, not asked)
+    return Selection([row[0] for row in found], lo, hi, not is_restricted)
 
 
 def _check_ids(store: Store, request_ids: Sequence[int]) -> None:
-    asked = "SELECT request_id, dur FROM request WHERE list_contains($1::INTEGER[], request_id)"
-    known = dict(store.query(asked, [list(request_ids)])) if request_ids else {}
+    sql = "SELECT request_id, dur FROM request WHERE list_contains($1::INTEGER[], request_id)"
+    known = dict(store.query(sql, [list(request_ids)])) if request_ids else {}
     for request_id in request_ids:
         if request_id not in known:
             ((last,),) = store.query("SELECT max(request_id) FROM request")

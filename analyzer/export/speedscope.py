@@ -1,4 +1,4 @@
-"""Speedscope: blocked time as a flame graph per kind of request, slow ones as time lines."""
+"""Speedscope: a flame graph of blocked time per kind of request, time lines of slow requests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rcp.analyzer.text import duration
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 TIMELINES = 10
-"""Requests with a profile of their own; each is one more entry in a menu."""
+"""Requests with a profile of their own; each adds an entry to a menu."""
 
 
 class _Frames:
-    """The file's table of frames: each name once, profiles refer to its place."""
+    """The file's table of frames: each name once; profiles refer to its position."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -64,5 +64,5 @@ def document(store: Store, selection: Selection) -> dict[str, Any]:
 
 
 def write_speedscope(store: Store, selection: Selection, out: IO[bytes]) -> None:
-    """Write the chosen requests to a file opened for bytes."""
+    """Write the selected requests to a binary file."""
     out.write(json.dumps(document(store, selection), ensure_ascii=False).encode())

@@ -1,10 +1,10 @@
-"""Critical paths as stacks: request, chain of waits, what happened meanwhile, kernel stack.
+"""Critical paths as stacks: request, chain of waits, segment, kernel stack.
 
     fsync; journal_commit (jbd2/nullb*-*); page_writeback → io by checkpointer;
         device (write by checkpointer); folio_wait_writeback; …
 
-The kernel stack is that of the last sleep of the chain, outermost function first; a thread's
-numbers are left out, as in patterns, so that alike threads share a frame.
+The kernel stack is that of the last sleep of the chain, outermost function first. As in patterns,
+numbers in thread names are left out, so that threads of one kind share a frame.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ _TIMELINE = f"""
 """
 
 _SCHEDULER = ("schedule", "preempt_schedule", "schedule_idle")
-"""Functions by which a thread gives up its CPU; what they call is the scheduler's and ours."""
+"""Functions by which a thread gives up its CPU; inside are only the scheduler and the probe."""
 
 
 def own_frames(frames: Sequence[str]) -> tuple[str, ...]:
-    """Return a kernel stack, innermost first, as the sleeper's own calls, outermost first."""
+    """Return the sleeper's own calls, outermost first, of a kernel stack, innermost first."""
     own = list(frames)
     for at, frame in enumerate(own):
         if frame in _SCHEDULER:
@@ -91,12 +91,12 @@ def own_frames(frames: Sequence[str]) -> tuple[str, ...]:
 
 
 def wait_function(frames: Sequence[str]) -> str | None:
-    """Return the function a thread slept in: the innermost that is not the scheduler's."""
+    """Return the function a thread slept in: the innermost outside the scheduler."""
     return next((name for name in reversed(own_frames(frames)) if "schedule" not in name), None)
 
 
 def labels(store: Store) -> list[str]:
-    """Return what each thread is called, at the place of its utid."""
+    """Return the name of each thread, indexed by utid."""
     named = dict(store.query("SELECT utid, comm FROM task"))
     return [generic_name(named.get(utid, "?")) for utid in range(max(named, default=0) + 1)]
 
@@ -111,7 +111,7 @@ def _stacks(store: Store, sql: str, request_ids: Sequence[int]) -> Iterator[Stac
 
 
 def blocked(store: Store, request_ids: Sequence[int]) -> list[Stack]:
-    """Return where requests were blocked: all their time but what they ran themselves."""
+    """Return where requests were blocked: all their time but their own CPU time."""
     return list(_stacks(store, _BLOCKED, request_ids))
 
 

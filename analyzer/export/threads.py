@@ -1,4 +1,4 @@
-"""Threads as viewers know them: by thread id, which must then be unique in the recording."""
+"""Threads for viewers that identify them by thread id, which must be unique in the recording."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from rcp.analyzer.db.store import Store
 
 TID_LIMIT = 1 << 22
-"""The kernel gives out no thread id from here on (PID_MAX_LIMIT)."""
+"""All thread ids of the kernel are below (PID_MAX_LIMIT)."""
 
 
 @dataclass(frozen=True)
 class Thread:
-    """One task of the store with the ids it is shown under."""
+    """One task of the store with the ids shown for it."""
 
     utid: int
     tid: int
-    """Its own, plus a multiple of ``TID_LIMIT`` where another thread had that tid before."""
+    """The task's tid, plus a multiple of ``TID_LIMIT`` if earlier threads had the same tid."""
     pid: int
     ppid: int
     comm: str
@@ -27,11 +27,11 @@ _TASKS = "SELECT utid, tid, pid, ppid, comm, role FROM task ORDER BY start_ns, u
 
 
 def threads(store: Store) -> dict[int, Thread]:
-    """Return all threads by utid; the idle ones are 0.
+    """Return all threads by utid; 0 is the idle threads.
 
-    Thread ids recur, and a viewer that goes by them would draw two threads as one. The
-    second thread with tid 7 is therefore shown as ``TID_LIMIT`` + 7; if that was the leader
-    of a process, its threads from then on belong to pid ``TID_LIMIT`` + 7.
+    Thread ids recur, and a viewer that uses them as keys would draw two threads as one. So the
+    second thread with tid 7 is shown as ``TID_LIMIT`` + 7. If it is the leader of a process,
+    later threads of this process have the pid ``TID_LIMIT`` + 7.
     """
     found: dict[int, Thread] = {}
     n_seen: dict[int, int] = {}
@@ -40,7 +40,7 @@ def threads(store: Store) -> dict[int, Thread]:
         if tid == 0:
             found[utid] = Thread(utid, 0, 0, 0, "swapper", role)
             continue
-        pid = pid or tid  # a thread that was met but never described
+        pid = pid or tid  # a thread without a task record
         shown = tid + n_seen.get(tid, 0) * TID_LIMIT
         n_seen[tid] = n_seen.get(tid, 0) + 1
         if tid == pid:

@@ -1,10 +1,10 @@
 """Perfetto's wire format: tracks, slices, flows, counters and scheduler events as packets.
 
-The only module that imports ``perfetto``. Three rules of the format are easy to break, and a
-reader then drops packets without an error, so they are kept here and nowhere else:
+The only module that imports ``perfetto``. A reader drops packets without an error when one of
+these three rules of the format is broken, so only this module deals with them:
 
 * a name is sent once, in the packet that first uses it, and by number afterwards; the first
-  packet of the sequence must say that numbering begins anew;
+  packet of the sequence must say that numbering restarts;
 * begins and ends of slices are matched by track and order, not by id;
 * a flow leads from the event that names it first to each that names it later, in time.
 """
@@ -19,10 +19,10 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 Args = Mapping[str, Any]
-"""What a slice is annotated with; None is left out."""
+"""Annotations of a slice; those that are None are left out."""
 
 _SEQUENCE_ID = 1
-_DESCRIPTORS_SEQUENCE_ID = 2  # a thread declared on the events' own would be their default thread
+_DESCRIPTORS_SEQUENCE_ID = 2  # on the events' sequence a thread would become their default
 _CLEARED = proto.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
 _NEEDED = proto.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
 _REALTIME, _MONOTONIC, _BOOTTIME = 1, 3, 6  # perfetto/common/builtin_clock.proto
@@ -32,14 +32,14 @@ _INSTANT = proto.TrackEvent.TYPE_INSTANT
 _COUNTER = proto.TrackEvent.TYPE_COUNTER
 
 BUNDLE_EVENTS = 1000
-"""Scheduler events per packet: a bundle costs a few bytes, a packet per event doubled the file."""
+"""Scheduler events per packet: a bundle costs a few bytes; a packet per event doubles the file."""
 
 HARDIRQ_FLAG, SOFTIRQ_FLAG = 8, 16  # TRACE_FLAG_HARDIRQ, _SOFTIRQ: linux/trace_events.h
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Something with a beginning and an end (None: unfinished) on a track."""
+    """An interval on a track; ``end`` is None if it did not end."""
 
     ts: int
     end: int | None
@@ -50,7 +50,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Switch:
-    """A CPU went from one thread to another; thread id 0 is idle."""
+    """A CPU switched from one thread to another; thread id 0 is idle."""
 
     cpu: int
     ts: int
@@ -73,14 +73,14 @@ class Waking:
     flags: int
     target_cpu: int
     function: str | None
-    """Kernel function it slept in."""
+    """Kernel function the thread slept in."""
 
 
 class Packets:
     """Writes one trace, packet by packet, to a file open for writing bytes."""
 
     def __init__(self, out: IO[bytes], monotonic_ns: int, realtime_ns: int) -> None:
-        """Begin a trace; the two times name one moment."""
+        """Begin a trace; the two times are the same moment by two clocks."""
         self._builder = StreamingTraceProtoBuilder(out)
         kinds = ("event", "annotation", "text", "function")
         self._names: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
@@ -101,7 +101,7 @@ class Packets:
         packet = self._packet()
         snapshot = packet.clock_snapshot
         snapshot.primary_trace_clock = _MONOTONIC
-        # Ftrace events carry boot time, which differs from ours by suspends only.
+        # Ftrace events carry boot time, which differs from monotonic time only by suspends.
         for clock, now in (
             (_BOOTTIME, monotonic_ns),
             (_MONOTONIC, monotonic_ns),
@@ -111,7 +111,7 @@ class Packets:
         self._builder.write_packet(packet)
 
     def system(self, release: str, version: str, machine: str, n_cpus: int) -> None:
-        """Say which kernel it was: the meaning of a thread's state depends on it."""
+        """Write the kernel's version: the meaning of thread states depends on it."""
         packet = self._packet()
         packet.system_info.utsname.sysname = "Linux"
         packet.system_info.utsname.release = release
@@ -121,7 +121,7 @@ class Packets:
         self._builder.write_packet(packet)
 
     def tree(self, ts: int, threads: Iterable[tuple[int, int, int, str]]) -> None:
-        """Name threads: (tid, pid, pid of the parent, name); a process has its leader's name."""
+        """Name threads: (tid, pid, parent's pid, name); a process has the name of its leader."""
         packet = self._packet()
         packet.timestamp = ts
         for tid, pid, ppid, comm in threads:
@@ -154,7 +154,7 @@ class Packets:
         return self._track(thread={"pid": pid, "tid": tid, "thread_name": name})
 
     def track(self, name: str, parent: int | None = None, rank: int | None = None) -> int:
-        """Declare a track of slices, or one that only holds others; return it."""
+        """Declare a track of slices, or a parent of tracks; return it."""
         return self._track(name=name, parent_uuid=parent, sibling_order_rank=rank)
 
     def counter_track(self, name: str, parent: int | None, unit: str) -> int:
@@ -214,7 +214,7 @@ class Packets:
         self._event(_BEGIN, track, ts, name, args or {}, flows)
 
     def end(self, track: int, ts: int) -> None:
-        """End the slice of a track that began last."""
+        """End the innermost open slice of a track."""
         packet = self._packet()
         packet.timestamp = ts
         packet.track_event.type = _END
@@ -228,7 +228,7 @@ class Packets:
         self._event(_INSTANT, track, ts, name, args or {}, flows)
 
     def counter(self, track: int, ts: int, value: int) -> None:
-        """Say what a counter is from now on."""
+        """Write the value of a counter from *ts* on."""
         packet = self._packet()
         packet.timestamp = ts
         packet.track_event.type = _COUNTER
@@ -237,9 +237,9 @@ class Packets:
         self._builder.write_packet(packet)
 
     def slices(self, track: int, nested: Iterable[Slice]) -> None:
-        """Write slices of one track that are disjoint or inside one another.
+        """Write slices of one track, which are disjoint or nested.
 
-        They come by time, an outer one before those it contains.
+        They are ordered by time, outer slices before inner ones.
         """
         open_ends: list[int | None] = []
         for piece in nested:
@@ -253,7 +253,7 @@ class Packets:
                 self.end(track, last)
 
     def sched(self, cpu: int, events: Iterable[Switch | Waking]) -> None:
-        """Write the scheduler's events of one CPU, in order of time."""
+        """Write the scheduler events of one CPU, which are in order of time."""
         packet = self._packet()
         for event in events:
             if len(packet.ftrace_events.event) >= BUNDLE_EVENTS:

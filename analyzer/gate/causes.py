@@ -1,8 +1,9 @@
-"""What the requests at a quantile waited for: where a change of that quantile comes from.
+"""What the requests around a quantile waited for, and so why the quantile changed.
 
-A quantile is one request's latency, and the next slower one may have waited for something else. So
-the requests around it are taken, as many as half of those beyond it on each side: their mean
-latency moves as the quantile does, and what they waited for adds up to it.
+A quantile is the latency of one request, and the next slower one may have waited for something
+else. So this module takes a window of requests around the quantile: on each side half as many as
+lie beyond it. The mean latency of the window moves with the quantile, and the window's waits add up
+to that mean.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rcp.analyzer.compare.by_kind import Found, Load
+from rcp.analyzer.compare.by_kind import Load, Tally
 from rcp.analyzer.compare.diff import Change, changes
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
@@ -20,32 +21,33 @@ from rcp.analyzer.latencies.recording import REQUESTS
 TOP = 3
 
 LEAST_REQUESTS = 10
-"""Around the quantile, where there are as many: what fewer waited for is chance."""
+"""Fewest requests in a window, if the run has so many: the waits of fewer are chance."""
 
-SORTS = ("reason", "culprit", "pattern")
+GROUPINGS = ("reason", "culprit", "pattern")
+"""The ways a window's time is grouped; also field names of ``Window``."""
 
 
 class Window(NamedTuple):
-    """The requests around a quantile, and their time by what they waited for."""
+    """The requests around a quantile, and their wait time in each grouping."""
 
     n: int
     total_ns: int
-    reason: dict[str, Found]
-    culprit: dict[str, Found]
-    pattern: dict[str, Found]
+    reason: dict[str, Tally]
+    culprit: dict[str, Tally]
+    pattern: dict[str, Tally]
 
 
-class Grown(NamedTuple):
-    """One cause of a change: *share* of the change of the mean latency around the quantile."""
+class Cause(NamedTuple):
+    """One cause of a change: *share* is its part of the change of the window's mean latency."""
 
-    sort: str
-    """``reason``, ``culprit`` or ``pattern``."""
+    by: str
+    """One of ``GROUPINGS``."""
     change: Change
     share: float
 
 
 Windows = Callable[[str, float], Window | None]
-"""By kind ("" for all) and quantile; None where a run was not recorded."""
+"""Takes a request kind ("" for all) and a quantile; returns None if the run was not recorded."""
 
 _WINDOW = f"""
     CREATE OR REPLACE TEMP TABLE _window AS
@@ -61,7 +63,7 @@ _SUM = "SELECT count(*), coalesce(sum(dur), 0)::BIGINT FROM _window"
 
 
 def _places(n: int, share: float) -> tuple[int, int]:
-    """Return the first and the last rank around a quantile of *n* requests."""
+    """Return the first and the last rank of the window around a quantile of *n* requests."""
     middle = rank(share, n)
     beyond = n - round(share * PARTS) * n // PARTS
     half = max(beyond // 2, LEAST_REQUESTS // 2)
@@ -73,60 +75,60 @@ def window(store: Store, kind: str, share: float) -> Window:
     ((n,),) = store.query(_N, [kind])
     store.write(_WINDOW, [kind, *_places(n, share)])
     ((chosen, total_ns),) = store.query(_SUM)
-    found = [
-        {what: Found(count, dur) for what, count, dur in store.query(sql)}
+    groups = [
+        {what: Tally(count, dur) for what, count, dur in store.query(sql)}
         for sql in (query("gate/reasons"), query("gate/culprits"), query("gate/patterns"))
     ]
-    return Window(chosen, total_ns, *found)
+    return Window(chosen, total_ns, *groups)
 
 
-def together(windows: Iterable[Window]) -> Window:
+def merged(windows: Iterable[Window]) -> Window:
     """Return the windows of several runs as one."""
     windows = list(windows)
-    found: list[dict[str, Found]] = []
-    for sort in SORTS:
-        sums: dict[str, Found] = {}
-        for what, of in ((w, f) for one in windows for w, f in getattr(one, sort).items()):
-            before = sums.get(what, Found(0, 0))
-            sums[what] = Found(before.n + of.n, before.dur_ns + of.dur_ns)
-        found.append(sums)
+    groups: list[dict[str, Tally]] = []
+    for grouping in GROUPINGS:
+        sums: dict[str, Tally] = {}
+        for what, of in ((w, f) for one in windows for w, f in getattr(one, grouping).items()):
+            before = sums.get(what, Tally(0, 0))
+            sums[what] = Tally(before.n + of.n, before.dur_ns + of.dur_ns)
+        groups.append(sums)
     n, total_ns = sum(one.n for one in windows), sum(one.total_ns for one in windows)
-    return Window(n, total_ns, *found)
+    return Window(n, total_ns, *groups)
 
 
-def grown(a: Window, b: Window) -> list[Grown]:
-    """Return what grew most from *a* to *b*, three of each sort; nothing when nothing is known."""
+def causes_of(a: Window, b: Window) -> list[Cause]:
+    """Return what grew most from *a* to *b*, at most three causes in each grouping.
+
+    Empty when the latency did not grow, or when a side has no recorded waits.
+    """
     if not a.n or not b.n or not (a.reason and b.reason):
         return []
     change_ns = b.total_ns / b.n - a.total_ns / a.n
     if change_ns <= 0:
         return []
     loads = (Load(a.n, 0.0, a.total_ns, 0), Load(b.n, 0.0, b.total_ns, 0))
-    found = []
-    for sort in SORTS:
-        told: Sequence[Change] = changes(getattr(a, sort), getattr(b, sort), loads)
-        more = [change for change in told if change.delta_ns > 0][:TOP]
-        found += [Grown(sort, change, change.delta_ns / change_ns) for change in more]
-    return found
+    causes = []
+    for by in GROUPINGS:
+        ranked: Sequence[Change] = changes(getattr(a, by), getattr(b, by), loads)
+        more = [change for change in ranked if change.delta_ns > 0][:TOP]
+        causes += [Cause(by, change, change.delta_ns / change_ns) for change in more]
+    return causes
 
 
 def as_object(one: Window) -> dict[str, object]:
-    """Return a window as JSON has it."""
-    return {
-        "n": one.n,
-        "total_ns": one.total_ns,
-        **{sort: {what: list(of) for what, of in getattr(one, sort).items()} for sort in SORTS},
-    }
+    """Return a window as an object for JSON."""
+    groups = {by: {what: list(of) for what, of in getattr(one, by).items()} for by in GROUPINGS}
+    return {"n": one.n, "total_ns": one.total_ns, **groups}
 
 
-def from_object(told: Mapping[str, object]) -> Window:
-    """Return what ``as_object`` made *told* of."""
-    n, total_ns = told["n"], told["total_ns"]
+def from_object(saved: Mapping[str, object]) -> Window:
+    """Return the window that ``as_object`` turned into *saved*."""
+    n, total_ns = saved["n"], saved["total_ns"]
     assert isinstance(n, int)
     assert isinstance(total_ns, int)
-    found: list[dict[str, Found]] = []
-    for sort in SORTS:
-        of = told[sort]
+    groups: list[dict[str, Tally]] = []
+    for by in GROUPINGS:
+        of = saved[by]
         assert isinstance(of, dict)
-        found.append({what: Found(*counts) for what, counts in of.items()})
-    return Window(n, total_ns, *found)
+        groups.append({what: Tally(*counts) for what, counts in of.items()})
+    return Window(n, total_ns, *groups)

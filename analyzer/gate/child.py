@@ -1,4 +1,4 @@
-"""Running a program that ends when this one does: interrupted, terminated, even killed."""
+"""Run a program that ends with this one, even if this one is interrupted or killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 from typing import IO, NoReturn
 
 GRACE_S = 10.0
-"""What a program has after SIGTERM: rcp-lab ends its emulator and removes gigabytes of files."""
+"""Time from SIGTERM to SIGKILL: rcp-lab ends its emulator and removes gigabytes of files."""
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -28,11 +28,11 @@ def run_child(
 ) -> int:
     """Run *words* to their end and return the exit status, negative for a signal.
 
-    Raises subprocess.TimeoutExpired after *timeout_s*. However this is left, the program has
-    ended before, with all of its process group; SIGTERM and SIGHUP leave it as SystemExit.
+    Raises subprocess.TimeoutExpired after *timeout_s*. On return and on every exception, the
+    program and its whole process group have ended. SIGTERM and SIGHUP raise SystemExit.
     """
-    with _raised():
-        # A session of its own: Ctrl-C reaches this program only, which ends the other in order.
+    with _signals_as_exceptions():
+        # A session of its own: Ctrl-C reaches only this program, which then ends the child cleanly.
         process = subprocess.Popen(
             _with_parent(words), stdout=stdout, stderr=stderr, env=env, start_new_session=True
         )
@@ -44,7 +44,7 @@ def run_child(
 
 
 def _with_parent(words: Sequence[str]) -> list[str]:
-    # Nobody is left to end it when this program is killed.
+    # If this program gets SIGKILL, the kernel has to end the child.
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig=TERM", *words] if setpriv else list(words)
 
@@ -65,12 +65,12 @@ def _signal(group: int, number: signal.Signals) -> None:
 
 
 @contextmanager
-def _raised() -> Iterator[None]:
-    """Let what would end this program at once raise, as SIGINT does."""
+def _signals_as_exceptions() -> Iterator[None]:
+    """Turn signals that would end this program into exceptions, as Python does for SIGINT."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    # What nohup ignores stays ignored; a handler that is there already raises in its own way.
+    # A signal that nohup ignores stays ignored; an existing handler stays in place.
     ours = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     for number in ours:
         signal.signal(number, _raise)
@@ -82,6 +82,6 @@ def _raised() -> Iterator[None]:
 
 
 def _raise(number: int, _frame: FrameType | None) -> NoReturn:
-    # The first is enough: a second one would break off the ending.
+    # A second signal would interrupt the cleanup.
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)

@@ -1,8 +1,8 @@
-"""The one confirmation: before a tree is called worse, fresh runs are made and all are judged.
+"""Confirmation: before the gate reports a regression, it makes fresh runs and judges all runs.
 
-The first runs only decide whether as many more are made. The verdict is that of all runs together
-at a stricter level, so an unchanged tree is called worse in at most one of a hundred, whatever the
-first runs said.
+The first runs only decide whether to make as many again. The verdict comes from all runs together
+at a stricter level (1 %), so at most one unchanged tree in 100 is called worse, whatever the first
+runs said.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rcp.analyzer.gate.side import Run
 _CONFIRMED_ALPHA = 0.01
 
 _SUSPICIOUS_P = 0.1
-"""Of the first runs: looking again is cheap beside missing a regression."""
+"""p of the first runs up to which they are repeated: cheaper than missing a regression."""
 
 
 def _suspicious(one: Tested) -> bool:
@@ -28,7 +28,7 @@ def _suspicious(one: Tested) -> bool:
 
 
 def worth_confirming(judgement: Judgement) -> bool:
-    """Whether fresh runs could change or firm up the verdict."""
+    """Whether fresh runs could change or strengthen the verdict."""
     if judgement.exact or judgement.refused:
         return False
     return any(map(_suspicious, judgement.tested))

@@ -1,7 +1,7 @@
-"""How a quantile went over the saves of a baseline, and where it changed for good.
+"""How a quantile developed over the saves of a baseline, and its change points.
 
-Change points are ruptures' PELT on log-quantiles, with the cost of absolute deviations: a step up
-or down that stays. A single bad save, however bad, is none.
+Change points are found by ruptures' PELT on log-quantiles, with absolute deviations as cost: a
+change point is a step up or down that lasts. A single bad save, however bad, is not one.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.analyzer.text import duration
 
-LEAST = 6
-"""Saves: with fewer, a change of the last ones is no trend yet."""
+SAVES_MIN = 6
+"""Fewest saves for change points: with fewer, a change in the last ones is no trend yet."""
 
-_STAYS = 3
+_SEGMENT_MIN = 3
 """Saves that a change must last; two may be one bad day."""
 
 _PENALTY = 1.8
-"""Times the noise between neighbours times ln(saves): of 200 histories of 40 saves with no change,
-fewer than 10 get one (a test)."""
+"""PELT's penalty is this times the noise between neighbours times ln(saves). With it, fewer than 10
+of 200 histories of 40 saves without a change get a change point (a test)."""
 
 _CHANGE_MIN = math.log(1.02)
 
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Drift:
-    """A change that stayed: *ratio* of the level from this save on to the level before."""
+    """A change point: *ratio* is the level from this save on over the level before."""
 
     point: Point
     ratio: float
@@ -56,7 +56,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class History:
-    """All saves, the oldest first, and their changes."""
+    """All saves, the oldest first, and their change points."""
 
     folder: Path
     quantile: str
@@ -64,8 +64,8 @@ class History:
     drifts: Sequence[Drift]
 
 
-def read(folder: Path, asked: Slo, quantile: str) -> History:
-    """Return the history of a quantile; raise LatencyError."""
+def read(folder: Path, quantile_slo: Slo, quantile: str) -> History:
+    """Return the history of *quantile*, which *quantile_slo* selects; raise LatencyError."""
     every = saves(folder) if folder.is_dir() else []
     if not every:
         raise LatencyError(
@@ -73,20 +73,20 @@ def read(folder: Path, asked: Slo, quantile: str) -> History:
         )
     points = []
     for one in every:
-        measured = [measure(asked, run.latencies) for run in load(one.folder)]
+        measured = [measure(quantile_slo, run.latencies) for run in load(one.folder)]
         points.append(Point(one.folder.name, one.label, one.saved, figure(measured).value_ns))
     return History(folder, quantile, points, drifts(points))
 
 
 def drifts(points: Sequence[Point]) -> list[Drift]:
-    """Return where the level changed; nothing of too few saves."""
-    if len(points) < LEAST:
+    """Return the change points; none for fewer saves than SAVES_MIN."""
+    if len(points) < SAVES_MIN:
         return []
     logs = np.log([max(point.value_ns, 0.5) for point in points])
-    # Neighbours differ by noise alone, but for the few that a change lies between.
+    # Neighbours differ only by noise, except the few with a change between them.
     noise = float(np.median(np.abs(np.diff(logs)))) / (math.sqrt(2) * 0.6745)
     penalty = _PENALTY * max(noise, 1e-3) * math.log(len(points))
-    ends = ruptures.Pelt(model="l1", min_size=_STAYS, jump=1).fit(logs).predict(pen=penalty)
+    ends = ruptures.Pelt(model="l1", min_size=_SEGMENT_MIN, jump=1).fit(logs).predict(pen=penalty)
     found = []
     for before, at, after in zip([0, *ends], ends, ends[1:], strict=False):
         change = float(logs[at:after].mean() - logs[before:at].mean())
@@ -96,7 +96,7 @@ def drifts(points: Sequence[Point]) -> list[Drift]:
 
 
 def svg(history: History) -> str:
-    """Return the history as a picture; red marks are changes."""
+    """Return the history as an SVG; red dots are change points."""
     root = ccdf.canvas(f"{history.quantile} of {history.folder}")
     values = [max(point.value_ns, 1.0) for point in history.points]
     low, high = min(values), max(values)

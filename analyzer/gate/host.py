@@ -1,4 +1,4 @@
-"""What a measurement's machine is known by: unlike machines are no regression of the software."""
+"""Facts that identify the machine of a measurement: a different machine is not a regression."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLOCK = "clock"
 VIRTUAL = "virtual"
 
 _NOT_COMPARED = ("name",)
-"""Runners of a CI have a name each."""
+"""Each CI runner has its own name."""
 
 _QUEUE = ("scheduler", "nr_requests", "wbt_lat_usec", "rotational", "max_sectors_kb")
 _NO_DISKS = ("loop", "ram", "zram", "sr", "fd")
@@ -56,7 +56,7 @@ def here(root: Path = Path("/")) -> dict[str, str]:
 
 
 def of_recording(meta: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts that a recording holds."""
+    """Return the facts stored in a recording."""
     host, clock = meta.get("host", {}), meta.get("clock", {})
     facts = {
         "name": host.get("name", ""),
@@ -70,23 +70,27 @@ def of_recording(meta: Mapping[str, Any]) -> dict[str, str]:
 
 
 def of_lab(folder: Path) -> dict[str, str]:
-    """Return the facts of what ``rcp-lab run --out`` left in *folder*; none when it did not."""
+    """Return the facts from the result.json that ``rcp-lab run --out`` wrote to *folder*.
+
+    Empty if there is none.
+    """
     try:
-        told = json.loads((folder / "result.json").read_text())
+        result = json.loads((folder / "result.json").read_text())
         return {
             "name": "rcp-lab",
-            "kernel": str(told["kernel"]),
-            "cpus": str(told["cpus"]),
-            CLOCK: VIRTUAL if told["virtual_time"] else "hardware",
+            "kernel": str(result["kernel"]),
+            "cpus": str(result["cpus"]),
+            CLOCK: VIRTUAL if result["virtual_time"] else "hardware",
         }
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
 def differences(sides: Sequence[Sequence[Facts]]) -> list[str]:
-    """Return what differs between any two runs: ``kernel 6.1 and 6.12``; unknown is no difference.
+    """Return what differs between any two runs, as in ``kernel 6.1 and 6.12``.
 
-    A disk that only some have is not compared: nothing says that it was used.
+    A fact that is missing in some runs is not a difference: a disk that only some machines have
+    may not have been used.
     """
     known: dict[str, list[str]] = {}
     for facts in (facts for side in sides for facts in side):
@@ -102,6 +106,6 @@ def differences(sides: Sequence[Sequence[Facts]]) -> list[str]:
 
 
 def is_exact(sides: Sequence[Sequence[Facts]]) -> bool:
-    """Whether every run is of virtual time, which has no noise."""
+    """Whether every run was made in virtual time, which has no noise."""
     runs = [facts for side in sides for facts in side]
     return bool(runs) and all(facts.get(CLOCK) == VIRTUAL for facts in runs)

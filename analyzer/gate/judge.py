@@ -1,8 +1,9 @@
-"""From the runs of two sides to a judgement.
+"""Judge the runs of two sides.
 
-Every run gives one log-quantile. Sides are compared by the means of these: their ratio must be
-beyond the limit *and* significant, over all quantiles and kinds together (Holm). What too few
-requests or runs tell is inconclusive. Virtual time has no noise: there, a ratio is what it is.
+Every run gives one log-quantile, and sides are compared by the means of these. A regression is a
+ratio beyond the limit *and* significant, with Holm's correction over all quantiles and kinds.
+Too few requests or runs are inconclusive. Virtual time has no noise, so there the ratio alone
+decides.
 """
 
 from __future__ import annotations
@@ -14,31 +15,33 @@ from itertools import product
 
 import numpy as np
 
-from rcp.analyzer.gate import host, sufficiency
-from rcp.analyzer.gate.causes import Grown, grown, together
+from rcp.analyzer.gate import host, statistics, sufficiency
+from rcp.analyzer.gate.causes import Cause, causes_of, merged
 from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
 from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.side import Run
-from rcp.analyzer.gate.statistics import Floats, holm, interval, p_greater, runs_needed, seen
+from rcp.analyzer.gate.statistics import Floats, holm, interval, p_greater, runs_needed
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN
 from rcp.analyzer.latencies.slo import Measured, Slo, measure
+from rcp.analyzer.text import percent, plural
 
 ALPHA = 0.05
-"""Of a verdict without confirmation: one in twenty unchanged trees may be called worse by luck."""
+"""Level without confirmation: one unchanged tree in 20 may be called worse by chance."""
 
 MAX_LOSS_PPM = 100.0
-"""Requests lost in a million: of those beyond a p99.9, one in ten could be missing."""
+"""Lost requests per million: at this rate one in ten of those beyond the p99.9 could be missing."""
 
 BLIND = 5
-"""A gate that only sees five times what is allowed to grow, says so instead of passing."""
+"""If runs differ so much that only 5 times the allowed growth is detectable, the gate does not pass
+but says so."""
 
 _UNIT_STEPS = (1e3, 1e6, 1e9)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What is asked of the gate."""
+    """What the gate checks."""
 
     limits: Sequence[Limit]
     slos: Sequence[Slo] = ()
@@ -67,12 +70,12 @@ class _Pair:
 
 
 def _logs(measured: Sequence[Measured]) -> Floats:
-    # A latency of 0 is one below the clock's step; sufficiency.py refuses to judge it.
+    # A latency of 0 is shorter than the clock's resolution; sufficiency.py refuses to judge it.
     return np.log(np.maximum([one.value_ns for one in measured], 0.5))
 
 
 def figure(measured: Sequence[Measured]) -> Figure:
-    """Return what the runs of a side have together."""
+    """Return the quantile of a side: the geometric mean over its runs."""
     return Figure(
         math.exp(float(_logs(measured).mean())),
         len(measured),
@@ -82,33 +85,33 @@ def figure(measured: Sequence[Measured]) -> Figure:
 
 
 def _measure(runs: Sequence[Run], kind: str, name: str, share: float) -> list[Measured]:
-    asked = Slo(share, 1, kind, f"{name}@{kind}" if kind else name)
-    return [measure(asked, run.latencies) for run in runs]
+    quantile = Slo(share, 1, kind, f"{name}@{kind}" if kind else name)
+    return [measure(quantile, run.latencies) for run in runs]
 
 
 def kinds_of(base: Sequence[Run], candidate: Sequence[Run], by_kind: bool) -> list[str]:
-    """Return the kinds to judge, "" for all together; raise LatencyError where sides differ."""
+    """Return the kinds to judge, "" for all together; raise LatencyError if the sides differ."""
     in_base, in_candidate = (
         set.intersection(*(set(run.latencies.kinds) for run in runs)) for runs in (base, candidate)
     )
     both = sorted(in_base & in_candidate)
     if not both:
         raise LatencyError(
-            f"no kind of request is in all runs: the baseline has {_told(in_base)}, the candidate "
-            f"{_told(in_candidate)}: let both run the same workload."
+            f"no kind of request is in all runs: the baseline has {_listed(in_base)}, the "
+            f"candidate {_listed(in_candidate)}: run the same workload on both sides."
         )
     every = {kind for run in (*base, *candidate) for kind in run.latencies.kinds}
     if by_kind:
         return both
     if every != set(both):
         raise LatencyError(
-            f"the runs have unequal kinds of requests, {_told(every - set(both))} not in all: "
-            "judge what they share with --by request-kind."
+            f"the runs have different kinds of requests, {_listed(every - set(both))} is not in "
+            "all: compare the common kinds with --by request-kind."
         )
     return [""]
 
 
-def _told(kinds: set[str]) -> str:
+def _listed(kinds: set[str]) -> str:
     return ", ".join(sorted(kinds)) or "none"
 
 
@@ -116,7 +119,7 @@ def _pairs(base: Sequence[Run], candidate: Sequence[Run], rules: Rules) -> Itera
     judged = kinds_of(base, candidate, rules.by_kind)
     for limit, kind in product(rules.limits, judged):
         if limit.kind and kind != judged[0]:
-            continue  # a limit of one kind is judged once
+            continue  # a limit for one kind is judged only once
         of = limit.kind or kind
         yield _Pair(
             of,
@@ -132,19 +135,17 @@ def _untested(pair: _Pair, why: str) -> Tested:
 
 
 def _percent(growth: float) -> str:
-    return f"{growth * 100:+.1f} %"
+    return percent(growth, sign=True)
 
 
 def _exactly(pair: _Pair) -> Tested:
     limit, ratio = pair.limit, pair.ratio
-    verdict, why = Verdict.PASS, f"{_percent(ratio - 1)}, within {limit.growth * 100:g} %"
+    verdict, why = Verdict.PASS, f"{_percent(ratio - 1)}, within {percent(limit.growth, None)}"
     if ratio == 1:
         why = "the same to the nanosecond"
     elif ratio >= 1 + limit.growth:
-        verdict, why = (
-            Verdict.REGRESSION,
-            f"{_percent(ratio - 1)}, more than {limit.growth * 100:g} %",
-        )
+        why = f"{_percent(ratio - 1)}, more than {percent(limit.growth, None)}"
+        verdict = Verdict.REGRESSION
     elif ratio <= 1 / (1 + limit.growth):
         verdict, why = Verdict.IMPROVEMENT, _percent(ratio - 1)
     sides = figure(pair.base), figure(pair.candidate)
@@ -157,9 +158,9 @@ def _statistically(pairs: Sequence[_Pair], alpha: float) -> Iterator[Tested]:
     for place, pair in enumerate(pairs):
         a, b = pair.logs
         low, high = (math.exp(float(end)) for end in interval(a, b))
-        found = math.exp(float(seen(a, b, alpha / len(pairs)))) - 1
+        detectable = math.exp(float(statistics.detectable_change(a, b, alpha / len(pairs)))) - 1
         p_worse, p_better = float(worse[place]), float(better[place])
-        verdict, why = _verdict(pair, (p_worse, p_better), found, alpha)
+        verdict, why = _verdict(pair, (p_worse, p_better), detectable, alpha)
         yield Tested(
             pair.kind,
             pair.limit,
@@ -170,35 +171,38 @@ def _statistically(pairs: Sequence[_Pair], alpha: float) -> Iterator[Tested]:
             pair.ratio,
             (low, high),
             min(p_worse, p_better),
-            found,
+            detectable,
         )
 
 
 def _verdict(
-    pair: _Pair, p: tuple[float, float], found: float, alpha: float
+    pair: _Pair, p: tuple[float, float], detectable: float, alpha: float
 ) -> tuple[Verdict, str]:
     ratio, limit = pair.ratio, pair.limit
-    grown_by, allowed = _percent(ratio - 1), f"{limit.growth * 100:g} %"
+    grown_by, allowed = _percent(ratio - 1), percent(limit.growth, None)
     if ratio >= 1 + limit.growth:
         if p[0] <= alpha:
-            return Verdict.REGRESSION, f"{grown_by}, more than {allowed} and than alike runs differ"
+            return (
+                Verdict.REGRESSION,
+                f"{grown_by}, more than {allowed} and more than run-to-run noise",
+            )
         needed = runs_needed(*pair.logs, alpha, math.log(ratio))
         more = max(needed, len(pair.base) + 1)
         return (
             Verdict.INCONCLUSIVE,
-            f"{grown_by}, but alike runs differ as much: {more} runs a side would tell",
+            f"{grown_by}, but run-to-run noise is as large: {more} runs a side are needed",
         )
     if ratio <= 1 / (1 + limit.growth) and p[1] <= alpha:
         return Verdict.IMPROVEMENT, grown_by
-    if found > BLIND * limit.growth:
+    if detectable > BLIND * limit.growth:
         needed = runs_needed(*pair.logs, alpha, math.log1p(BLIND * limit.growth))
         return (
             Verdict.INCONCLUSIVE,
-            f"runs differ so much that only {_percent(found)} would be seen: "
-            f"{max(needed, len(pair.base) + 1)} runs a side would see "
+            f"run-to-run noise is so large that only {_percent(detectable)} is detectable: "
+            f"{max(needed, len(pair.base) + 1)} runs a side are needed to detect "
             f"{_percent(BLIND * limit.growth)}",
         )
-    return Verdict.PASS, f"{grown_by}; {_percent(found)} would have been seen"
+    return Verdict.PASS, f"{grown_by}; {_percent(detectable)} would have been detected"
 
 
 def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
@@ -206,55 +210,58 @@ def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
     found = figure(measured)
     met = sum(one.value_ns <= slo.bound_ns for one in measured)
     if found.n_beyond < BEYOND_MIN and slo.quantile < 1:
-        why = f"of {found.n} requests, {slo.n_needed} are needed"
+        why = f"{plural(found.n, 'request')}, {slo.n_needed} are needed"
         return Bounded(slo, found, met, Verdict.INCONCLUSIVE, why)
-    told = f"met in {met} of {len(runs)} runs"
+    why = f"met in {met} of {plural(len(runs), 'run')}"
     verdict = Verdict.PASS if found.value_ns <= slo.bound_ns else Verdict.MISSED
-    return Bounded(slo, found, met, verdict, told)
+    return Bounded(slo, found, met, verdict, why)
 
 
 def _causes(tested: Tested, base: Sequence[Run], candidate: Sequence[Run]) -> Tested:
     if tested.verdict != Verdict.REGRESSION:
         return tested
-    found: list[Grown] = []
+    found: list[Cause] = []
     windows = [
         [run.causes(tested.kind, tested.limit.share) for run in runs] for runs in (base, candidate)
     ]
     a, b = ([one for one in side if one is not None] for side in windows)
     if a and b:
-        found = grown(together(a), together(b))
+        found = causes_of(merged(a), merged(b))
     return replace(tested, causes=found)
 
 
 def warnings_of(
     base: Sequence[Run], candidate: Sequence[Run], tested: Sequence[Tested]
 ) -> list[str]:
-    """Return what a reader of the verdict should know."""
+    """Return what to know when reading the verdict, a sentence each."""
     runs = (*base, *candidate)
     found = list(dict.fromkeys(text for run in runs for text in run.latencies.warnings))
     if any(run.latencies.open_loop is False for run in runs):
         found.append(
-            "the load was closed-loop: while a request stalls, those that would have waited are "
-            "not made, so the tail is longer than this (--interval corrects it)"
+            "the load was closed-loop: while a request stalls, the next ones are not sent, so the "
+            "real tail is longer (--interval corrects it)"
         )
     elif any(run.latencies.open_loop is None for run in runs):
         found.append(
             "the files do not say whether the load was open-loop: if a stall delayed the next "
-            "requests, the tail is longer than this (--interval corrects it)"
+            "requests, the real tail is longer (--interval corrects it)"
         )
     if not all(run.host for run in runs):
-        found.append("not every run says where it was measured: the hosts were not compared")
+        found.append("not every run names its host, so hosts were not compared")
     for one in tested:
         if any(0.98 < max(one.ratio, 1 / one.ratio) / step < 1.02 for step in _UNIT_STEPS):
             found.append(
-                f"{one.name} differs {max(one.ratio, 1 / one.ratio):.0f} times: "
+                f"{one.name} differs by a factor of {max(one.ratio, 1 / one.ratio):.0f}: "
                 "are the units the same? (--unit)"
             )
     return found
 
 
 def judge(base: Sequence[Run], candidate: Sequence[Run], rules: Rules) -> Judgement:
-    """Return the judgement on *candidate*; without a *base* only its SLOs. Raises LatencyError."""
+    """Return the judgement on *candidate*; without *base* it covers SLOs only.
+
+    Raises LatencyError.
+    """
     exact = host.is_exact([[run.host for run in side] for side in (base, candidate)])
     pairs = list(_pairs(base, candidate, rules)) if base else []
     short = [

@@ -1,4 +1,4 @@
-"""What a gate says: a verdict, and for each quantile the figures it rests on."""
+"""The gate's result: a verdict, and the figures behind it for each quantile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from rcp.analyzer.gate.causes import Grown
+from rcp.analyzer.gate.causes import Cause
 from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.latencies.slo import Slo
 
@@ -28,7 +28,7 @@ WORST_FIRST = (
     Verdict.IMPROVEMENT,
     Verdict.PASS,
 )
-"""A gate with several questions answers with the worst of the answers."""
+"""The gate's verdict is the worst of all answers."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Figure:
     value_ns: float
     runs: int
     n: int
-    """Requests of all runs together."""
+    """Requests in all runs."""
     n_beyond: int
-    """Those beyond the quantile."""
+    """Requests beyond the quantile."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,16 @@ class Tested:
     candidate: Figure
     verdict: Verdict
     why: str
-    """In a sentence."""
+    """The reason in a sentence."""
     ratio: float
+    """Candidate over baseline."""
     interval: tuple[float, float] | None = None
-    """Of the ratio; None without noise, or with too few runs."""
+    """95 % interval of the ratio; None in virtual time, or with too few runs."""
     p: float | None = None
-    """That runs which are alike differ so, after Holm; None without noise."""
-    seen: float | None = None
-    """The growth (0.1 for 10 %) that 9 of 10 such comparisons would have found."""
-    causes: Sequence[Grown] = ()
+    """Probability of such a difference without a change, after Holm; None in virtual time."""
+    detectable: float | None = None
+    """The growth (0.1 for 10 %) that 9 of 10 such comparisons would detect."""
+    causes: Sequence[Cause] = ()
 
     @property
     def name(self) -> str:
@@ -72,12 +73,12 @@ class Tested:
 
 @dataclass(frozen=True)
 class Bounded:
-    """An SLO and what the candidate has."""
+    """An SLO and how the candidate meets it."""
 
     slo: Slo
     candidate: Figure
     met_in: int
-    """Runs that meet it by themselves."""
+    """Runs that meet the SLO on their own."""
     verdict: Verdict
     why: str
 
@@ -89,17 +90,17 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Everything a gate says."""
+    """The gate's whole result."""
 
     tested: Sequence[Tested]
     bounded: Sequence[Bounded]
     exact: bool
-    """Whether all was in virtual time, which has no noise."""
+    """Whether all runs were made in virtual time, which has no noise."""
     warnings: Sequence[str] = field(default_factory=tuple)
     refused: str = ""
-    """Why there is no verdict, whatever the figures are."""
+    """Why the gate gives no verdict, whatever the figures; "" if it gives one."""
     confirmed: bool | None = None
-    """Whether fresh runs were made and judged together with the first; None: there were none."""
+    """Whether fresh runs were made and judged together with the first; None: not asked for."""
     alpha: float = 0.05
 
     @property

@@ -1,4 +1,4 @@
-"""What may get worse by how much, as users write it: ``p99=5%,p999=10%@fsync``."""
+"""How much each quantile may grow, as users write it: ``p99=5%,p999=10%@fsync``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from rcp.analyzer.latencies.quantiles import Grammar, Term
 
-DEFAULT = "p99=5%"
-
 
 class LimitError(Exception):
-    """A limit cannot be understood; the message names the limit, the fault and the remedy."""
+    """A limit cannot be parsed; the message names the limit, the fault and the remedy."""
 
 
 _LIMITS = Grammar("limit", "p99=5%@fsync", LimitError)
@@ -18,10 +16,10 @@ _LIMITS = Grammar("limit", "p99=5%@fsync", LimitError)
 
 @dataclass(frozen=True)
 class Limit:
-    """By what part (0.05) a quantile of *kind* ("": whatever is judged) may grow."""
+    """How much (0.05 for 5 %) a quantile of requests of *kind* ("": any) may grow."""
 
     name: str
-    """As the user calls the quantile: ``p99``."""
+    """The quantile as the user writes it: ``p99``."""
     share: float
     growth: float
     kind: str = ""

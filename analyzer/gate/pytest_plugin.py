@@ -3,8 +3,8 @@
     def test_the_tail_of_put(rcp_gate, store):
         rcp_gate("put", lambda: [store.timed_put(n) for n in range(20_000)], unit="s")
 
-``pytest --rcp-gate-save`` saves what it measures as the baseline; without it, the baseline in
-``--rcp-gate-baseline`` is what the test is judged by.
+``pytest --rcp-gate-save`` saves what it measures as the baseline. Without the option, the test is
+compared with the baseline in the folder ``--rcp-gate-baseline``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         default=Path("rcp-gate"),
         metavar="DIR",
-        help="folder of the baselines of rcp_gate, one by name (default: rcp-gate)",
+        help="folder of rcp_gate's baselines, one per name (default: rcp-gate)",
     )
     group.addoption(
         "--rcp-gate-save", action="store_true", help="save what rcp_gate measures as the baseline"
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @dataclass(frozen=True)
 class Gate:
-    """What the fixture returns; call it."""
+    """The fixture's value; call it to check latencies."""
 
     baselines: Path
     saving: bool
@@ -61,10 +61,10 @@ class Gate:
         slo: str | None = None,
         max_attempts: int = 2,
     ) -> Judgement | None:
-        """Make runs, compare them with the baseline *name*, fail the test when they are worse.
+        """Make runs, compare them with the baseline *name*, fail the test if they are worse.
 
-        *unit* is that of the latencies: ns, us, ms or s. A regression is confirmed by as many
-        fresh runs (*max_attempts*: 1 for none). Returns the judgement; None when saving.
+        *unit* is the latencies' unit: ns, us, ms or s. A suspected regression is confirmed with as
+        many fresh runs, unless *max_attempts* is 1. Returns the judgement; None when saving.
         """
         from rcp.analyzer.gate import limits
         from rcp.analyzer.gate.judge import Rules, judge
@@ -72,7 +72,7 @@ class Gate:
         from rcp.analyzer.gate.saving import save_runs
         from rcp.analyzer.latencies.slo import parse
 
-        made = _made(name, measure, unit, runs)
+        made = _make_runs(name, measure, unit, runs)
         folder = self.baselines / name
         if self.saving:
             save_runs(made, folder)
@@ -110,12 +110,12 @@ def _confirmed(
 
     if not worth_confirming(judgement):
         return judgement
-    fresh = _made("again", measure, unit, len(made))
+    fresh = _make_runs("again", measure, unit, len(made))
     return judge_again(base, [*made, *fresh], rules)
 
 
-def _made(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:
-    """Make runs; raise LatencyError where their latencies are none."""
+def _make_runs(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:
+    """Make runs; raise LatencyError if their latencies are not valid."""
     import numpy as np
 
     from rcp.analyzer.gate import host
@@ -123,18 +123,18 @@ def _made(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:
     from rcp.analyzer.latencies.latency import Latencies, to_ns, unit_ns
     from rcp.analyzer.latencies.lines import NO_KIND
 
-    scale, found = unit_ns(unit, name), []
+    scale, made = unit_ns(unit, name), []
     for number in range(1, runs + 1):
-        told = measure()
-        by_kind = told if isinstance(told, Mapping) else {NO_KIND: told}
+        measured = measure()
+        by_kind = measured if isinstance(measured, Mapping) else {NO_KIND: measured}
         source = f"{name}, run {number}"
         times = {
             kind: to_ns(np.asarray(values, np.float64), scale, source)
             for kind, values in by_kind.items()
             if len(values)
         }
-        found.append(Run(source, Latencies(source, times), host.here()))
-    return found
+        made.append(Run(source, Latencies(source, times), host.here()))
+    return made
 
 
 @pytest.fixture

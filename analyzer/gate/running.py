@@ -1,6 +1,6 @@
-"""Running two commands in turn, A B B A, so that what drifts meanwhile drifts for both.
+"""Run two commands in turn, A B B A, so that drift affects both alike.
 
-On this machine, or each run in a guest of the lab in virtual time, where one run says it all.
+Runs happen on this machine, or in a lab guest each, in virtual time, where one run is enough.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rcp.analyzer.gate.side import Reading, Run, read_run
 from rcp.analyzer.latencies.latency import LatencyError
 
 OUT = "RCP_GATE_OUT"
-"""The environment variable with the folder that a run may write to."""
+"""Environment variable that names the folder a run may write to."""
 
 _STDOUT = "stdout.txt"
 _LAB_FAULT = "rcp-lab: error: "
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run, and where its latencies are: a file below its folder, or its stdout."""
+    """What to run, and where its latencies are: in a file below its folder, or on its stdout."""
 
     commands: Mapping[str, str]
     """``A`` (the baseline) and ``B`` (the candidate)."""
@@ -37,7 +37,7 @@ class Plan:
     reading: Reading = field(default_factory=Reading)
     in_lab: bool = False
     lab_options: Sequence[str] = ()
-    """Of ``rcp-lab run``: what the guest is to have."""
+    """Options for ``rcp-lab run``."""
     timeout_s: float | None = None
 
 
@@ -48,7 +48,7 @@ def turns(runs: int) -> Iterator[str]:
 
 
 def make_runs(plan: Plan, runs: int, say: Say, first: int = 1) -> tuple[list[Run], list[Run]]:
-    """Make *runs* of each command; return those of A and of B. Raises LatencyError."""
+    """Run each command *runs* times; return A's runs and B's. Raises LatencyError."""
     made: dict[str, list[Run]] = {"A": [], "B": []}
     for side in turns(runs):
         number = first + len(made[side])
@@ -64,7 +64,7 @@ def _run(plan: Plan, side: str, number: int) -> Run:
     command, environment = plan.commands[side], {**os.environ, OUT: str(folder)}
     words, results = ["sh", "-c", command], folder
     if plan.in_lab:
-        results = folder / "lab"  # it has a stdout.txt of its own, the guest's
+        results = folder / "lab"  # with the guest's own stdout.txt
         words = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing", "--out", str(results)]
         words += [*plan.lab_options, "--", command]
     _call(words, named, folder, environment, plan.timeout_s)
@@ -87,10 +87,10 @@ def _call(
             )
         except subprocess.TimeoutExpired as error:
             raise LatencyError(
-                f"{named} took longer than {timeout_s:g} s: give it longer with --timeout."
+                f"{named} took longer than {timeout_s:g} s: allow more with --timeout."
             ) from error
         stderr.seek(0)
         lines = stderr.read().decode(errors="replace").strip().splitlines()
     if status != 0:
-        last = lines[-1].removeprefix(_LAB_FAULT) if lines else "it said nothing"
+        last = lines[-1].removeprefix(_LAB_FAULT) if lines else "it printed no error"
         raise LatencyError(f"{named} failed (exit status {status}): {last}")

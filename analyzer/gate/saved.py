@@ -1,9 +1,10 @@
-"""Baselines: runs kept as Parquet, one folder a save, for a repository or a branch of its own.
+"""Baselines: runs stored as Parquet, one folder per save, to be kept in a repository or branch.
 
-    ci/baseline/000012/save.json      when, of what commit and machine, lost, causes
-    ci/baseline/000012/1.parquet      of each run: kind, latency_ns, n
+    ci/baseline/000012/save.json      time, commit, machine, losses, causes
+    ci/baseline/000012/1.parquet      one file per run, with columns kind, latency_ns, n
 
-Latencies are kept as counts, so a run of a million is some hundred kB. Nothing is averaged.
+Latencies are stored as counts, so a run of a million requests takes some hundred kB. Nothing is
+averaged.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, h
 VERSION = 1
 _TABLE = "save.json"
 _ALL = ""
-"""Instead of a kind: the requests that are inside no other, where kinds overlap."""
+"""Stored in place of a kind for outermost requests, where requests of different kinds nest."""
 
 _COLUMNS = "kind VARCHAR, latency_ns BIGINT, n BIGINT"
 
 
 @dataclass(frozen=True)
-class Saved:
-    """One run as it is kept."""
+class SavedRun:
+    """One run of a baseline."""
 
     latencies: Latencies
     host: Facts
@@ -47,9 +48,9 @@ class Save:
 
     folder: Path
     saved: str
-    """When, in UTC (ISO 8601)."""
+    """Time of the save in UTC (ISO 8601)."""
     label: str
-    """The commit, or what the user called it."""
+    """The commit, or the user's own label."""
     runs: int
 
 
@@ -57,13 +58,13 @@ def saves(folder: Path) -> list[Save]:
     """Return the saves in *folder*, the oldest first; raise LatencyError."""
     found = []
     for path in sorted(folder.glob(f"[0-9]*/{_TABLE}")):
-        told = _table(path)
-        found.append(Save(path.parent, told["saved"], told["label"], len(told["runs"])))
+        table = _table(path)
+        found.append(Save(path.parent, table["saved"], table["label"], len(table["runs"])))
     return found
 
 
 def is_saved(path: Path) -> bool:
-    """Whether *path* is a baseline, or one save of it."""
+    """Whether *path* is a baseline or one of its saves."""
     return path.is_dir() and (
         (path / _TABLE).is_file() or any(path.glob(f"[0-9]*/{_TABLE}")) or not any(path.iterdir())
     )
@@ -71,19 +72,19 @@ def is_saved(path: Path) -> bool:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads(path.read_text())
-        version = told["version"]
+        table: dict[str, Any] = json.loads(path.read_text())
+        version = table["version"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LatencyError(
             f"{path} is damaged ({type(error).__name__}): remove its folder, or restore it."
         ) from error
     if version != VERSION:
-        raise LatencyError(f"{path} is of version {version}, not {VERSION}: save it again.")
-    return told
+        raise LatencyError(f"{path} has version {version}, not {VERSION}: save it again.")
+    return table
 
 
-def load(path: Path) -> list[Saved]:
-    """Return the runs of a save, of the last one in a baseline; raise LatencyError."""
+def load(path: Path) -> list[SavedRun]:
+    """Return the runs of a save, or of a baseline's last save; raise LatencyError."""
     folder = path
     if not (path / _TABLE).is_file():
         every = saves(path)
@@ -92,15 +93,14 @@ def load(path: Path) -> list[Saved]:
                 f"{path} holds no baseline: save one with `rcp-trace gate save RUN… -o {path}`."
             )
         folder = every[-1].folder
-    told = _table(folder / _TABLE)
-    return [_run(folder, run) for run in told["runs"]]
+    return [_run(folder, run) for run in _table(folder / _TABLE)["runs"]]
 
 
-def _run(folder: Path, told: Mapping[str, Any]) -> Saved:
-    path = folder / told["file"]
+def _run(folder: Path, entry: Mapping[str, Any]) -> SavedRun:
+    path = folder / entry["file"]
     windows = {
         (one["kind"], float(one["share"])): causes.from_object(one["window"])
-        for one in told["causes"]
+        for one in entry["causes"]
     }
     try:
         with Store.create(None, str(path), ["SELECT 1"]) as store:
@@ -120,20 +120,20 @@ def _run(folder: Path, told: Mapping[str, Any]) -> Saved:
     }
     whole = tables.pop(_ALL, None)
     latencies = Latencies(
-        told["name"],
+        entry["name"],
         histograms=tables,
-        open_loop=told["open_loop"],
-        warnings=tuple(told["warnings"]),
+        open_loop=entry["open_loop"],
+        warnings=tuple(entry["warnings"]),
         outermost=None if whole is None else whole.each(),
     )
-    return Saved(latencies, told["host"], told["lost_ppm"], windows)
+    return SavedRun(latencies, entry["host"], entry["lost_ppm"], windows)
 
 
 def _tables(latencies: Latencies) -> dict[str, Histogram]:
     if latencies.points:
         raise LatencyError(
-            f"{latencies.source} has quantiles only, no latencies: let the program write every "
-            "latency, or counts (fio's --output-format=json+)."
+            f"{latencies.source} has quantiles only, no latencies: configure the program to write "
+            "every latency, or counts (fio's --output-format=json+)."
         )
     found = {kind: histogram_of(times) for kind, times in latencies.by_kind.items()}
     found |= latencies.histograms
@@ -162,8 +162,8 @@ def _write(latencies: Latencies, target: Path) -> None:
         store.write_parquet("latency", target)
 
 
-def save(folder: Path, runs: Sequence[Saved], *, saved: str, label: str) -> Path:
-    """Write *runs* as the newest save of a baseline, whole or not at all; return its folder.
+def save(folder: Path, runs: Sequence[SavedRun], *, saved: str, label: str) -> Path:
+    """Write *runs* atomically as the newest save of a baseline; return its folder.
 
     Raises LatencyError.
     """
@@ -174,12 +174,12 @@ def save(folder: Path, runs: Sequence[Saved], *, saved: str, label: str) -> Path
     try:
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
-        table = []
-        for place, run in enumerate(runs, 1):
-            _write(run.latencies, building / f"{place}.parquet")
-            table.append(_told(run, f"{place}.parquet"))
-        told = {"version": VERSION, "saved": saved, "label": label, "runs": table}
-        (building / _TABLE).write_text(json.dumps(told, indent=1) + "\n")
+        entries = []
+        for number, run in enumerate(runs, 1):
+            _write(run.latencies, building / f"{number}.parquet")
+            entries.append(_entry(run, f"{number}.parquet"))
+        table = {"version": VERSION, "saved": saved, "label": label, "runs": entries}
+        (building / _TABLE).write_text(json.dumps(table, indent=1) + "\n")
         building.replace(target)
     except (OSError, StoreError) as error:
         shutil.rmtree(building, ignore_errors=True)
@@ -190,7 +190,7 @@ def save(folder: Path, runs: Sequence[Saved], *, saved: str, label: str) -> Path
     return target
 
 
-def _told(run: Saved, file: str) -> dict[str, Any]:
+def _entry(run: SavedRun, file: str) -> dict[str, Any]:
     return {
         "file": file,
         "name": run.latencies.source,
@@ -205,8 +205,8 @@ def _told(run: Saved, file: str) -> dict[str, Any]:
     }
 
 
-def forget(folder: Path, keep: int) -> list[Path]:
-    """Remove all but the last *keep* saves; return what was removed."""
+def prune(folder: Path, keep: int) -> list[Path]:
+    """Remove all but the last *keep* saves; return the removed folders."""
     old = [one.folder for one in saves(folder)[:-keep]]
     for path in old:
         shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""From runs to a save: what a baseline keeps of them."""
+"""Save runs to a baseline."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rcp.analyzer.gate import causes
-from rcp.analyzer.gate.saved import Saved, forget, save
+from rcp.analyzer.gate.saved import SavedRun, prune, save
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.latencies.quantiles import SHARES
 
 
 def _commit() -> str:
-    """Return the commit that is checked out here, "" outside of a repository."""
+    """Return the commit checked out here, "" outside a repository."""
     try:
         done = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
@@ -25,7 +25,7 @@ def _commit() -> str:
 
 
 def _windows(run: Run) -> dict[tuple[str, float], causes.Window]:
-    """Return the causes at each quantile of each kind, where a run was recorded."""
+    """Return the window around each quantile of each kind; empty if the run was not recorded."""
     found = {}
     for kind in ("", *run.latencies.kinds):
         for share in sorted(set(SHARES.values())):
@@ -39,8 +39,8 @@ def _windows(run: Run) -> dict[tuple[str, float], causes.Window]:
 def save_runs(
     runs: Sequence[Run], folder: Path, label: str = "", keep: int | None = None
 ) -> tuple[Path, list[Path]]:
-    """Add a save to a baseline; return its folder and what was removed. Raises LatencyError."""
-    kept = [Saved(run.latencies, run.host, run.lost_ppm, _windows(run)) for run in runs]
+    """Add a save to a baseline; return its folder and the removed ones. Raises LatencyError."""
+    saved_runs = [SavedRun(run.latencies, run.host, run.lost_ppm, _windows(run)) for run in runs]
     when = datetime.now(UTC).isoformat(timespec="seconds")
-    target = save(folder, kept, saved=when, label=label or _commit())
-    return target, forget(folder, keep) if keep else []
+    target = save(folder, saved_runs, saved=when, label=label or _commit())
+    return target, prune(folder, keep) if keep else []

@@ -1,4 +1,4 @@
-"""The runs of a side: latencies, where they were measured, what was lost, what they waited for."""
+"""The runs of one side: latencies, the machine they were measured on, losses, and causes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.gate import causes, host
 from rcp.analyzer.gate.correction import corrected
-from rcp.analyzer.gate.saved import Saved, is_saved, load
+from rcp.analyzer.gate.saved import SavedRun, is_saved, load
 from rcp.analyzer.latencies import recording
 from rcp.analyzer.latencies.files import AUTO, open_latencies
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
@@ -21,36 +21,36 @@ _HEAD_BYTES = 4096
 
 
 def _unknown(kind: str, share: float) -> causes.Window | None:
-    """Return the causes of what was not recorded."""
+    """Stand for the windows of a run that was not recorded."""
     return None
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the software under test; its requests depend on each other, runs do not."""
+    """One run of the software under test. Requests within a run are dependent, runs are not."""
 
     name: str
     latencies: Latencies
     host: host.Facts
     lost_ppm: float = 0.0
-    """Requests lost by the recorder, in a million."""
+    """Requests lost by the recorder, per million."""
     causes: causes.Windows = _unknown
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read."""
+    """How to read files."""
 
     format: str = AUTO
     unit: str | None = None
     here: bool = False
-    """Whether files without a fingerprint were measured on this machine."""
+    """Whether files that do not name their machine were measured on this one."""
     interval_ns: int = 0
-    """Between requests of a closed loop, for the correction; 0: none."""
+    """Interval between requests of a closed loop, for the correction; 0: no correction."""
 
 
 def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
-    """Return the runs of a side: one a path, several from a baseline; raise LatencyError."""
+    """Return the runs of a side: one per path, several per baseline; raise LatencyError."""
     found: list[Run] = []
     for path in paths:
         if is_saved(Path(path)):
@@ -62,7 +62,7 @@ def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
     return found
 
 
-def _of_saved(run: Saved) -> Run:
+def _of_saved(run: SavedRun) -> Run:
     def window(kind: str, share: float) -> causes.Window | None:
         return run.windows.get((kind, share))
 

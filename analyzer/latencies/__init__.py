@@ -1,1 +1,1 @@
-"""Latencies of requests, wherever they were measured, and the SLOs they are held to."""
+"""Latencies of requests from any source, and SLOs on them."""

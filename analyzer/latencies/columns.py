@@ -27,16 +27,16 @@ _KIND_COLUMNS = ("kind", "request", "operation")
 _TEXT = "VARCHAR"
 
 KINDS_MAX = 64
-"""More than that are no kinds of request, but something that numbers them."""
+"""With more values the column does not name kinds but numbers requests."""
 
 
 def is_parquet(head: bytes) -> bool:
-    """Whether a file that begins so is Parquet."""
+    """Whether a file with this head is Parquet."""
     return head.startswith(_PARQUET_MAGIC)
 
 
 def is_csv(head: bytes) -> bool:
-    """Whether a file that begins so is a table with a heading, one column of it with a unit."""
+    """Whether a file with this head is a table with a heading that has a unit."""
     line = head.decode(errors="replace").partition("\n")[0].strip()
     for separator in ",;\t":
         names = [name.strip().strip('"') for name in line.split(separator)]
@@ -46,7 +46,7 @@ def is_csv(head: bytes) -> bool:
 
 
 def _unit_of(column: str) -> str | None:
-    """Return the unit that a column has in its name."""
+    """Return the unit in a column's name, None without one."""
     _, underscore, unit = column.rpartition("_")
     return unit if underscore and unit in UNITS_NS else None
 
@@ -67,10 +67,10 @@ def _read(store: Store, path: Path, column: str, unit: str | None) -> Latencies:
     with path.open("rb") as file:
         reader = "read_parquet" if is_parquet(file.read(len(_PARQUET_MAGIC))) else "read_csv"
     table = f"{reader}('{str(path).replace(chr(39), chr(39) * 2)}')"
-    told = store.arrays(
+    described = store.arrays(
         f"SELECT column_name AS name, column_type AS type FROM (DESCRIBE FROM {table})"
     )
-    types = dict(zip(told["name"].tolist(), told["type"].tolist(), strict=True))
+    types = dict(zip(described["name"].tolist(), described["type"].tolist(), strict=True))
     column = _chosen(path, column, types)
     scale = _scale_ns(path, column, unit)
     if types[column] == _TEXT:
@@ -81,7 +81,7 @@ def _read(store: Store, path: Path, column: str, unit: str | None) -> Latencies:
             "leave out what was not measured."
         )
     kinds = _kinds(store, table, [name for name in _KIND_COLUMNS if name in types])
-    # What is missing must not be mistaken for a latency.
+    # NaN, because a missing value must not count as a latency.
     latency = f"coalesce({_quoted(column)}::DOUBLE, 'NaN'::DOUBLE) AS latency"
     if not kinds:
         found = store.arrays(f"SELECT {latency} FROM {table}")["latency"]
@@ -109,7 +109,7 @@ def _chosen(path: Path, column: str, types: dict[str, str]) -> str:
         with_unit = [name for name in types if _unit_of(name)]
         if len(with_unit) != 1:
             raise LatencyError(
-                f"{path} has no column that is surely the latency: "
+                f"{path} has no column that is clearly the latency: "
                 f"write {path}:COLUMN with one of {known}."
             )
         column = with_unit[0]
@@ -129,7 +129,7 @@ def _scale_ns(path: Path, column: str, unit: str | None) -> int:
 
 
 def _kinds(store: Store, table: str, columns: list[str]) -> tuple[str, list[str]] | None:
-    """Return the column of kinds and what is in it; None without one."""
+    """Return the column of kinds and its values; None without one."""
     for column in columns:
         found = store.arrays(
             f"SELECT DISTINCT {_quoted(column)}::VARCHAR AS kind FROM {table} "

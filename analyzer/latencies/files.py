@@ -1,4 +1,4 @@
-"""Opening latencies: which format a file is in, and reading it, whole or while it grows."""
+"""Opens files of latencies: recognizes the format and reads a file whole or while it grows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ AUTO = "auto"
 def open_latencies(path: Path | str, format: str = AUTO, unit: str | None = None) -> Latencies:
     """Return the latencies of a file, of several (``out/*.log``), or of ``FILE:column``.
 
-    With a format whose programs name their files themselves (pgbench, fio-log), a path may also be
-    the prefix that the program was given. *unit* is of numbers that have none. Raises LatencyError.
+    In formats whose programs choose the file names (pgbench, fio-log) a path may also be the prefix
+    that the program was given. *unit* applies to numbers without one. Raises LatencyError.
     """
     known = _named(format)
     found, column = _split(str(path), known)
-    parts = [_read(one, column, known or _told(one), unit) for one in found]
+    parts = [_read(one, column, known or _format_of(one), unit) for one in found]
     latencies = merged(parts, str(path))
     if not latencies.kinds:
         raise LatencyError(f"{path} has no latencies: let the program run longer.")
@@ -37,7 +37,7 @@ def _known() -> str:
 
 
 def _split(path: str, known: Format | None) -> tuple[list[Path], str]:
-    """Return the files that a user named, and the column."""
+    """Return the files and the column that a user named."""
     if Path(path).exists():
         return [Path(path)], ""
     several = _matching(path, known)
@@ -50,7 +50,7 @@ def _split(path: str, known: Format | None) -> tuple[list[Path], str]:
 
 
 def _matching(pattern: str, known: Format | None) -> list[Path]:
-    """Return the files that a pattern of a shell's names, or a program's prefix, sorted."""
+    """Return the files that match a shell pattern, or begin with a program's prefix; sorted."""
     found = _glob(pattern)
     if not found and known is not None and known.of_prefix:
         found = _glob(pattern + known.of_prefix)
@@ -62,15 +62,15 @@ def _glob(pattern: str) -> list[Path]:
     return sorted(start.glob(pattern.lstrip("/"))) if pattern.strip("/") else []
 
 
-def _told(path: Path) -> Format:
-    """Return the format a file is in; raise LatencyError when it is in none."""
+def _format_of(path: Path) -> Format:
+    """Return the format of a file; raise LatencyError when it is unknown."""
     head = _head(path) if path.is_file() else b""
     if path.is_file() and not head.strip():
         raise LatencyError(f"{path} is empty: the program wrote no latencies.")
     for known in FORMATS:
         if known.looks_like(path, head):
             return known
-    raise LatencyError(f"{path} is in no known format: known are {_known()}.")
+    raise LatencyError(f"{path} is in an unknown format: known are {_known()}.")
 
 
 def _head(path: Path) -> bytes:
@@ -87,15 +87,15 @@ def _read(path: Path, column: str, known: Format, unit: str | None) -> Latencies
 
 
 class Growing:
-    """Files that a program is writing: ``poll`` returns what came since the last time.
+    """Files that a program is writing: ``poll`` returns the latencies since the last call.
 
-    Only formats of lines grow; files of others are left alone until they are whole.
+    Only formats of lines are read while they grow; other files are ignored.
     """
 
     def __init__(
         self, path: str, format: str = AUTO, unit: str | None = None, *, from_end: bool = False
     ) -> None:
-        """*from_end* leaves out what is there already. Raises LatencyError."""
+        """*from_end* skips what is already in the files. Raises LatencyError."""
         self._pattern, self._format, self._unit = path, _named(format), unit
         self._files: dict[Path, _GrowingFile] = {}
         self._find()
@@ -130,13 +130,13 @@ class _GrowingFile:
     def poll(self) -> list[Latencies]:
         size = self._path.stat().st_size
         if size < self._offset:
-            raise LatencyError(f"{self._path} was cut while it was read: let nothing rotate it.")
+            raise LatencyError(f"{self._path} was truncated while it was read: do not rotate it.")
         if size == self._offset:
             return []
         if self._known is None:
             if b"\n" not in _head(self._path):  # half a line may look like another format's
                 return []
-            self._known = _told(self._path)
+            self._known = _format_of(self._path)
         if self._known.start is None:
             return []
         if self._parse is None:

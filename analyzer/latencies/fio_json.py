@@ -1,7 +1,7 @@
 """fio's results (``--output-format=json+``): counts by latency, fsyncs (``sync``) included.
 
-Plain ``json`` has some percentiles only. Where fio counted whole latencies (``lat_percentiles=1``)
-those are taken, else completion latencies, which begin when the I/O was submitted.
+Plain ``json`` has only a few percentiles. Total latencies are used if fio counted them
+(``lat_percentiles=1``), otherwise completion latencies, which start when the I/O is submitted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from rcp.analyzer.latencies.latency import (
 )
 
 KINDS = {"read": "read", "write": "write", "trim": "trim", "sync": "fsync"}
-"""Our names by fio's; ``sync`` is what fsync=, fdatasync= and sync_file_range= make."""
+"""Names of kinds by fio's names; ``sync`` is fsync=, fdatasync= and sync_file_range=."""
 
-_START = re.compile(rb"^\{", re.MULTILINE)  # fio's warnings come before it
+_START = re.compile(rb"^\{", re.MULTILINE)  # fio's warnings precede it
 _VERSION = b'"fio version"'
 
 
 def is_fio_json(head: bytes) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether the head of a file is in this format."""
     return _VERSION in head and _START.search(head) is not None
 
 
@@ -39,21 +39,19 @@ def read(path: Path) -> Latencies:
     data = path.read_bytes()
     start = _START.search(data)
     try:
-        told = json.loads(data[start.start() :] if start else b"")
-        shared = told.get("global options", {})
+        result = json.loads(data[start.start() :] if start else b"")
+        shared = result.get("global options", {})
         jobs = [
-            {**job, "options": {**shared, **job.get("job options", {})}} for job in told["jobs"]
+            {**job, "options": {**shared, **job.get("job options", {})}} for job in result["jobs"]
         ]
     except (ValueError, TypeError, KeyError):
         raise LatencyError(
-            f"{path} is no whole result of fio: it was killed or still writes; run it again."
+            f"{path} is not a complete result: fio was killed or is still running; run it again."
         ) from None
     try:
         return _of_jobs(path, jobs)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise LatencyError(
-            f"{path} is no result that fio writes ({error!r}): run it again."
-        ) from None
+        raise LatencyError(f"{path} is not a result of fio ({error!r}): run it again.") from None
 
 
 def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
@@ -69,7 +67,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
         elif counted:
             points[kind] = _points(path, kind, [table for table, _ in counted])
     if not histograms and not points:
-        raise LatencyError(f"{path} has no latencies: let fio make I/O, with its percentiles.")
+        raise LatencyError(f"{path} has no latencies: run fio with I/O and percentiles.")
     return Latencies(
         str(path),
         histograms=histograms,
@@ -81,7 +79,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
 
 
 def _table(direction: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """Return the best table of a direction: of whole latencies, if fio counted those."""
+    """Return the best table of a direction and its name: total latencies if fio counted them."""
     for name in ("lat_ns", "clat_ns"):
         table = direction.get(name, {})
         if table.get("bins") or table.get("percentile"):
@@ -90,7 +88,7 @@ def _table(direction: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
 
 
 def _histogram(table: Mapping[str, Any]) -> Histogram:
-    """fio's bins are named for their middle, but it says the longest latency exactly."""
+    """Return a table as a histogram: fio names bins by their middle, but has the exact maximum."""
     bins = sorted((int(value), int(count)) for value, count in table["bins"].items())
     values, counts = np.array(bins, np.int64).T
     values[-1] = table["max"]
@@ -100,12 +98,12 @@ def _histogram(table: Mapping[str, Any]) -> Histogram:
 def _points(path: Path, kind: str, tables: Sequence[Mapping[str, Any]]) -> Points:
     if len(tables) > 1:
         raise LatencyError(
-            f"{path} has the {kind} percentiles of {len(tables)} jobs, which cannot be put "
-            "together: use --output-format=json+, or group_reporting."
+            f"{path} has the {kind} percentiles of {len(tables)} jobs, which cannot be "
+            "merged: use --output-format=json+, or group_reporting."
         )
     (table,) = tables
-    told = {round(float(name) / 100, 6): int(ns) for name, ns in table["percentile"].items()}
-    return Points({**told, 1.0: int(table["max"])}, int(table["N"]))
+    by_share = {round(float(name) / 100, 6): int(ns) for name, ns in table["percentile"].items()}
+    return Points({**by_share, 1.0: int(table["max"])}, int(table["N"]))
 
 
 def _warnings(path: Path, completions: bool, percentiles: bool) -> tuple[str, ...]:
@@ -118,13 +116,13 @@ def _warnings(path: Path, completions: bool, percentiles: bool) -> tuple[str, ..
 
 
 def _keeps_schedule(options: Mapping[str, str]) -> bool:
-    """Whether I/Os were prepared, and timed, by a rate, however slow those before them were."""
+    """Whether I/Os were issued and timed by a rate, even when earlier ones were slow."""
     has_rate = any(name.startswith("rate") and name != "rate_process" for name in options)
     return has_rate and options.get("io_submit_mode") == "offload"
 
 
 def _interval_s(jobs: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
-    """Return from when to when the jobs ran, by fio's clock."""
+    """Return the start and end of the jobs, in s of fio's clock."""
     runs = [
         (job["job_start"] / 1e3, (job["job_start"] + job["job_runtime"]) / 1e3)
         for job in jobs

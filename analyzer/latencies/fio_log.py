@@ -1,6 +1,6 @@
 """fio's latency logs (``write_lat_log``): ``ms, ns, direction, block size, offset, …`` a line.
 
-fio logs reads, writes and trims. The latency of its fsyncs is in no log: see fio's JSON.
+fio logs reads, writes and trims. The latencies of fsyncs are only in fio's JSON results.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from rcp.analyzer.latencies.latency import Latencies, LatencyError, to_ns
 from rcp.analyzer.latencies.rows import Piece, rows_of
 
 DIRECTIONS = ("read", "write", "trim")
-"""By fio's number of them (enum fio_ddir)."""
+"""Indexed by enum fio_ddir."""
 
 _TIME, _LATENCY, _DIRECTION, _BLOCK_SIZE = range(4)
 _N_COLUMNS = range(4, 9)
-_N_OF_HISTOGRAMS = 100  # write_hist_log has some 1200, one a bin
-_HEXADECIMAL = re.compile(rb"0x[0-9a-fA-F]+")  # priorities, of no interest here
+_N_OF_HISTOGRAMS = 100  # write_hist_log has about 1200, one per bin
+_HEXADECIMAL = re.compile(rb"0x[0-9a-fA-F]+")  # I/O priorities, which are not used
 
 _CHECK = "take a file that fio wrote with write_lat_log"
 
 
 def is_fio_log(head: bytes) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether the head of a file is in this format."""
     line, newline, _ = head.partition(b"\n")
     fields = [field.strip() for field in line.split(b",")]
-    if not newline:  # cut off where the head ends
+    if not newline:  # the head ends inside the line
         fields.pop()
     return (len(fields) in _N_COLUMNS or len(fields) > _N_OF_HISTOGRAMS) and all(
         field.isdigit() or _HEXADECIMAL.fullmatch(field) for field in fields
@@ -50,7 +50,7 @@ def parse(piece: Piece) -> Latencies:
     directions = rows[:, _DIRECTION]
     odd = np.flatnonzero((directions < 0) | (directions >= len(DIRECTIONS)))
     if len(odd):
-        piece.fail(int(odd[0]), "has no data direction of fio's (0, 1, 2)", _CHECK)
+        piece.fail(int(odd[0]), "has no data direction of fio (0, 1, 2)", _CHECK)
     if not rows[:, _BLOCK_SIZE].all():
         raise LatencyError(
             f"{piece.source} holds averages, not latencies: let fio log every I/O, "

@@ -1,4 +1,4 @@
-"""The formats latencies are read from, each with what a file in it looks like."""
+"""The formats of latencies, and how each is recognized and read."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ PieceParser = Callable[[Piece], Latencies]
 Look = Callable[[Path, bytes], bool]
 
 HEAD_BYTES = 4096
-"""What of a file is looked at to tell its format."""
+"""Bytes at the start of a file that are used to recognize its format."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How files of one format are told and read: by pieces, while they grow, or whole.
+    """How files of one format are recognized and read: in pieces while they grow, or whole.
 
-    ``start`` takes what messages call the source, and the unit of its numbers; ``read`` takes a
-    path, the column, and the unit. ``of_prefix`` is what the program's own files are called when
-    it was given the path as the beginning of their names, for a shell's pattern.
+    ``start`` takes the name of the source for messages and the unit of its numbers; ``read`` takes
+    a path, the column and the unit. ``of_prefix`` is a shell pattern for the rest of the names of
+    files whose prefix the program was given.
     """
 
     name: str
@@ -90,6 +90,6 @@ FORMATS = (
     Format("csv", _by_head(columns.is_csv), read=columns.read),
     Format("lines", _by_head(is_lines), start=_start_lines),
 )
-"""In the order they are looked for: what could be lines of any program comes last."""
+"""In the order they are tried: formats that match lines of any program are last."""
 
 BY_NAME = {known.name: known for known in FORMATS}

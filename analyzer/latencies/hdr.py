@@ -1,7 +1,7 @@
 """HdrHistogram's files: percentile distributions (.hgrm), and logs of compressed histograms (.hdr).
 
-Neither says its unit. YCSB's logs, which name what they are of, are in µs. The decoder is PyPI's
-``hdrhistogram``: see docs/decisions/hdrhistogram-from-pypi.md.
+Neither names its unit. YCSB's logs, which name their kind of request, are in µs. The decoder is
+PyPI's ``hdrhistogram``: see docs/decisions/hdrhistogram-from-pypi.md.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ _LOG_VERSION = b"#[Histogram log format version"
 _COMPRESSED = "HISTF"  # base64 of the cookie of compressed histograms of version 2
 
 _YCSB_UNIT = "us"
-_AGAIN = "the program was killed or still writes; run it again"
+_AGAIN = "the program was killed or is still running; run it again"
 
 
 def is_hgrm(head: bytes) -> bool:
-    """Whether a file that begins so is a percentile distribution."""
+    """Whether a file with this head is a percentile distribution."""
     return _HEADING.search(head.decode(errors="replace")) is not None
 
 
 def is_log(head: bytes) -> bool:
-    """Whether a file that begins so is a log of histograms."""
+    """Whether a file with this head is a log of histograms."""
     return _LOG_VERSION in head or f",{_COMPRESSED}".encode() in head
 
 
 def _scale_ns(path: Path, unit: str | None) -> int:
     if unit is None:
         raise LatencyError(
-            f"{path} does not say its unit: say it (ms for wrk2, mostly ns for Java, us for YCSB)."
+            f"{path} does not name its unit: give one (ms for wrk2, ns for most Java, us for YCSB)."
         )
     return unit_ns(unit, path)
 
@@ -59,17 +59,17 @@ def read_hgrm(path: Path, unit: str | None) -> Latencies:
     rows = [(float(m[1]), int(m[3])) for line in text.splitlines() if (m := _ROW.match(line))]
     total = _TOTAL.search(text)
     if not rows or total is None or round(float(total[1])) != rows[-1][1]:
-        raise LatencyError(f"{path} is no whole percentile distribution: {_AGAIN}.")
+        raise LatencyError(f"{path} is not a complete percentile distribution: {_AGAIN}.")
     values, counts = np.array(rows, np.float64).T
     table = Histogram(to_ns(values, _scale_ns(path, unit), path), counts.astype(np.int64))
     if (np.diff(table.values_ns) < 0).any() or (np.diff(table.cumulative) < 0).any():
-        raise LatencyError(f"{path} has several distributions in it: give one a file.")
-    warning = f"{path}: between the quantiles it lists, the next one is taken"
+        raise LatencyError(f"{path} has several distributions: write each to a file of its own.")
+    warning = f"{path}: a quantile that is not listed is taken as the next one that is"
     return Latencies(str(path), histograms={NO_KIND: table}, warnings=(warning,))
 
 
 def read_log(path: Path, unit: str | None) -> Latencies:
-    """Return the latencies of a log: of all intervals together, by tag; raise LatencyError."""
+    """Return the latencies of a log, all intervals merged, by tag; raise LatencyError."""
     text = path.read_text(encoding="utf-8", errors="replace")
     named = _LOGGED.search(text)
     name = named[1] if named else ""
@@ -86,7 +86,7 @@ def read_log(path: Path, unit: str | None) -> Latencies:
         begin, end = min(begin, start_s), max(end, start_s + length_s)
         counts.setdefault(tag, Counter()).update(_decoded(where, data))
     kind = name.removeprefix(_INTENDED) or NO_KIND
-    tables = {tag or kind: _table(path, found, scale) for tag, found in counts.items() if found}
+    tables = {tag or kind: _table(path, of_tag, scale) for tag, of_tag in counts.items() if of_tag}
     return Latencies(
         str(path),
         histograms=tables,
@@ -106,12 +106,12 @@ def _fields(where: str, line: str) -> tuple[str, float, float, str]:
         return tag, float(start), float(length), data
     except ValueError:
         raise LatencyError(
-            f"{where} is no interval of a histogram log of version 1.2 or later: {_AGAIN}."
+            f"{where} is not an interval of a histogram log of version 1.2 or later: {_AGAIN}."
         ) from None
 
 
 def _decoded(where: str, data: str) -> dict[int, int]:
-    """Return the counts of a compressed histogram by their longest latency."""
+    """Return the counts of a compressed histogram by the upper bounds of their bins."""
     with needed_to_read(where):
         from hdrh.codec import HdrCookieException, HdrLengthException
         from hdrh.histogram import HdrHistogram

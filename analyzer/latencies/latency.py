@@ -1,7 +1,7 @@
-"""Latencies by kind of request, in ns, and the forms in which programs give them.
+"""Latencies by kind of request, in ns, in the forms in which programs write them.
 
-Most programs give every latency. Some give counts (a histogram) or no more than a few quantiles;
-what can be judged is then less, and ``slo.measure`` says so.
+Most programs write every latency. Some write counts (a histogram) or only a few quantiles. Fewer
+SLOs can be judged then, and ``slo.measure`` says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
 Times = npt.NDArray[np.int64]
 
 MAX_NS = 2**62
-"""Longer than any latency (146 years); the doubles they are read as reach further than int64."""
+"""Longer than any latency (146 years). Latencies are read as doubles, which exceed int64."""
 
 
 class LatencyError(Exception):
@@ -31,7 +31,7 @@ class LatencyError(Exception):
 class Histogram:
     """Counts instead of latencies: ``cumulative[i]`` requests took at most ``values_ns[i]``.
 
-    Both ascend. A quantile is known to lie between two values; the upper one is taken.
+    Both ascend. A quantile lies between two values; the upper one is used.
     """
 
     values_ns: Times
@@ -43,13 +43,13 @@ class Histogram:
         return int(self.cumulative[-1]) if len(self.cumulative) else 0
 
     def each(self) -> Times:
-        """Return every latency, as what it was counted as."""
+        """Return every latency, rounded up to the value it was counted at."""
         return np.repeat(self.values_ns, np.diff(self.cumulative, prepend=0))
 
 
 @dataclass(frozen=True)
 class Points:
-    """A few quantiles, in ns, by their share (0.99), and of how many requests (0: not said)."""
+    """A few quantiles in ns by their share (0.99), and the number of requests (0: unknown)."""
 
     by_share: Mapping[float, int]
     n: int
@@ -57,23 +57,23 @@ class Points:
 
 @dataclass(frozen=True)
 class Latencies:
-    """What a source told. A kind is in exactly one of the three mappings."""
+    """The latencies of a source. A kind is in exactly one of the three mappings."""
 
     source: str
-    """The thing, for messages: a file, ``stdout``."""
+    """Name for messages: a file, ``stdout``."""
     by_kind: Mapping[str, Times] = field(default_factory=dict)
     """Latencies in ns, in the order the source has them."""
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     points: Mapping[str, Points] = field(default_factory=dict)
     open_loop: bool | None = None
-    """Timed from when the request was meant to start; None when the source does not say."""
+    """Whether requests were timed from their intended start; None when it is unknown."""
     warnings: tuple[str, ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
-    """Results that are no latencies, by name: ``background`` from ``background=5 bytes/s``."""
+    """Other results, by name: ``background`` from ``background=5 bytes/s``."""
     interval_s: tuple[float, float] | None = None
-    """When the first request ended and the last one, in s of the source's own clock."""
+    """When the first and the last request ended, in s of the source's own clock."""
     outermost: Times | None = None
-    """What an SLO without a kind is about, when some kinds are inside others."""
+    """Latencies for an SLO without a kind, when some kinds are inside others."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -81,17 +81,17 @@ class Latencies:
         return tuple(sorted({*self.by_kind, *self.histograms, *self.points}))
 
     def with_values(self, values: Mapping[str, float]) -> Latencies:
-        """Return the same with results that were told elsewhere; these win."""
+        """Return the same with results from another source, which take precedence."""
         return replace(self, values={**self.values, **values})
 
     @property
     def span_s(self) -> float | None:
-        """In how many seconds the requests were made, where the source says."""
+        """Length of the interval of the requests in s, None when it is unknown."""
         return self.interval_s[1] - self.interval_s[0] if self.interval_s else None
 
     @property
     def n(self) -> int:
-        """How many requests an SLO without a kind is about."""
+        """Number of requests for an SLO without a kind."""
         if self.outermost is not None:
             return len(self.outermost)
         counted = [table.n for table in self.histograms.values()]
@@ -106,7 +106,7 @@ def fail(source: object, fault: str, remedy: str) -> NoReturn:
 
 @contextmanager
 def needed_to_read(source: object) -> Iterator[None]:
-    """Say which package a source needs, where it is not installed: the lab's guest has few."""
+    """Name the package that a source needs and that is not installed: the lab's guest has few."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -127,17 +127,17 @@ def to_ns(
     scale: float | npt.NDArray[np.float64],
     source: object,
 ) -> Times:
-    """Return *values* times *scale* as whole ns; raise LatencyError where they are no latencies.
+    """Return *values* times *scale* as whole ns; raise LatencyError when one is not a latency.
 
-    *scale* is of all, or an array with one of each.
+    *scale* is one number for all, or an array.
     """
     if np.isnan(values).any():
         where = int(np.flatnonzero(np.isnan(values))[0]) + 1
         fail(source, f"has NaN as latency {where}", "leave out requests that were not timed")
     if (values < 0).any():
         where = int(np.flatnonzero(values < 0)[0])
-        told = f"{values[where]:g}"
-        fail(source, f"has the negative latency {told}", "time with a clock that only goes forward")
+        fault = f"has the negative latency {values[where]:g}"
+        fail(source, fault, "use a monotonic clock")
     if (values > MAX_NS / scale).any():
         where = int(np.flatnonzero(values > MAX_NS / scale)[0])
         fail(source, f"has the latency {values[where]:g}, which is too long", "check its unit")
@@ -145,14 +145,14 @@ def to_ns(
 
 
 def merged(parts: Sequence[Latencies], source: str) -> Latencies:
-    """Return several sources of one program as one: the files of its threads."""
+    """Return several sources of one program (files of its threads) as one."""
     if len(parts) == 1:
         return parts[0]
     kinds = sorted({kind for part in parts for kind in part.by_kind})
     counted = sorted({kind for part in parts for kind in part.histograms})
     if any(part.points for part in parts):
-        fail(source, "are quantiles, which cannot be put together", "give one file")
-    told = {part.open_loop for part in parts if part.n}
+        fail(source, "are quantiles, which cannot be merged", "give one file")
+    open_loops = {part.open_loop for part in parts if part.n}
     intervals = [part.interval_s for part in parts if part.interval_s is not None]
     return Latencies(
         source=source,
@@ -164,7 +164,7 @@ def merged(parts: Sequence[Latencies], source: str) -> Latencies:
             kind: pooled([p.histograms[kind] for p in parts if kind in p.histograms])
             for kind in counted
         },
-        open_loop=told.pop() if len(told) == 1 else None,
+        open_loop=open_loops.pop() if len(open_loops) == 1 else None,
         warnings=tuple(dict.fromkeys(w for part in parts for w in part.warnings)),
         values={name: value for part in parts for name, value in part.values.items()},
         interval_s=(min(i[0] for i in intervals), max(i[1] for i in intervals))
@@ -188,5 +188,5 @@ def histogram_of(latencies: Times) -> Histogram:
 
 
 def shown(path: Path, line: int | None = None) -> str:
-    """Name a file, or a line of it, in messages."""
+    """Return the name of a file, or of a line of it, for messages."""
     return f"{path} line {line}" if line else str(path)

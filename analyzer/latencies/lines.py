@@ -1,12 +1,12 @@
-"""Lines that a user's own program prints: a latency each, or a result by name.
+"""Lines of a user's own program: each has a latency, or a result by name.
 
     1.25ms                          a request took 1.25 ms
     fsync 830us                     one of kind fsync
-    830                             the unit is said elsewhere
+    830                             a latency whose unit is given elsewhere
     background=123456 bytes/s       a result, for an objective
-    # anything                      left out
+    # anything                      ignored
 
-For streams too: ``feed`` what has come, ``drain`` at any time.
+For streams too: ``feed`` data as it comes, ``drain`` at any time.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns, unit_ns
 from rcp.analyzer.latencies.numbers import numbers_of
+from rcp.analyzer.text import truncated
 from rcp.probes.contract.durations import UNITS_NS
 
 NO_KIND = "request"
-"""What latencies are called that have no kind of their own."""
+"""Kind of latencies without a kind of their own."""
 
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
 _TIME_UNITS = b"ns|us|\xc2\xb5s|\xce\xbcs|ms|s"
@@ -47,7 +48,7 @@ _SCALES = {
     "MiB/s": 2.0**20,
     "GiB/s": 2.0**30,
 }
-"""What results are multiplied with, by their unit."""
+"""Factors of results, by unit."""
 
 _KIND = re.compile(rb"[A-Za-z_][\w.:/+-]*")
 _EMPTY_LINE = re.compile(rb"\n[ \t\r]*\n")
@@ -58,9 +59,9 @@ _SHOWN_CHARS = 40
 
 
 class LineReader:
-    """Takes lines in pieces. ``source`` is what messages call them; *unit* is of bare numbers.
+    """Reads lines in pieces. Messages name ``source``; *unit* applies to numbers without one.
 
-    With *results_only* latencies are elsewhere: what is no result is left out, whatever it is.
+    With *results_only* every line that is not a result is ignored: the latencies are elsewhere.
     """
 
     def __init__(self, source: str, unit: str | None = None, results_only: bool = False) -> None:
@@ -76,9 +77,9 @@ class LineReader:
         self._values: dict[str, float] = {}
 
     def feed(self, data: bytes, first_line: int | None = None) -> None:
-        """Take in what came, which may end anywhere; raise LatencyError on a bad line.
+        """Read data, which may end anywhere; raise LatencyError on a bad line.
 
-        *first_line* is the number of its first line where that is not the next one.
+        *first_line* is the number of its first line, if that is not the next one.
         """
         if first_line is not None:
             self._n_lines = first_line - 1
@@ -88,7 +89,7 @@ class LineReader:
             self._take(whole + newline)
 
     def finish(self) -> None:
-        """Say that nothing more comes; raise LatencyError when a line was not ended."""
+        """Read the end of the data; raise LatencyError when the last line is incomplete."""
         if self._rest.strip() and not self._results_only:
             raise LatencyError(
                 f"{self.source} ends in the middle of a line, {_quoted(self._rest)}: "
@@ -96,7 +97,7 @@ class LineReader:
             )
 
     def drain(self) -> Latencies:
-        """Return what came since the last time."""
+        """Return the latencies and results since the last call."""
         by_kind = {kind: np.concatenate(parts) for kind, parts in self._parts.items()}
         values, self._parts, self._values = self._values, {}, {}
         return Latencies(self.source, by_kind, values=values)
@@ -125,9 +126,9 @@ class LineReader:
             self._add(found, lines)
 
     def _take_alike(self, lines: bytes, n_lines: int) -> bool:
-        """Take in lines of one unit, and of one kind or all with one: without a regex for each.
+        """Read lines with one unit, and all with or all without a kind, without a regex per line.
 
-        Nothing is taken that the regex would not have: whatever looks odd is left to it.
+        Returns False for lines that the regex might refuse: those are left to it.
         """
         first = _LATENCY.match(lines.partition(b"\n")[0])
         if first is None:
@@ -144,7 +145,7 @@ class LineReader:
             numbers = begun.replace(b"\n" + kind, b"\n")
         else:
             kinds, numbers = _parted(lines, n_lines)
-        values = _one_a_line(numbers.replace(unit + b"\n", b"\n"), n_lines)
+        values = _one_per_line(numbers.replace(unit + b"\n", b"\n"), n_lines)
         if values is None or not (np.isfinite(values) & (values >= 0)).all():
             return False
         self._has_unit = bool(unit)
@@ -152,15 +153,15 @@ class LineReader:
         return True
 
     def _without_results(self, lines: bytes) -> bytes:
-        """Keep results, and return the lines with latencies, the others emptied of text."""
-        kept = []
+        """Store results; return the lines, empty but for those with latencies."""
+        latencies = []
         for number, line in enumerate(lines.splitlines(), self._n_lines + 1):
             is_latency = _LATENCY.match(line)
-            kept.append(line if is_latency else b"")
+            latencies.append(line if is_latency else b"")
             if is_latency or not line.strip() or line.lstrip().startswith(b"#"):
                 continue
             self._keep_result(line, number)
-        return b"\n".join(kept) + b"\n"
+        return b"\n".join(latencies) + b"\n"
 
     def _keep_result(self, line: bytes, number: int) -> None:
         where = f"{self.source} line {number}"
@@ -172,8 +173,8 @@ class LineReader:
         name, value, unit = (group.decode(errors="replace") for group in match.groups())
         if unit in UNITS_NS:
             raise LatencyError(
-                f"{where} is a time by name, {_quoted(line)}: "
-                f"print a latency as `{name} {value}{unit}`, a result without a unit of time."
+                f"{where} is a time with a name, {_quoted(line)}: "
+                f"print a latency as `{name} {value}{unit}`, or a result without a time unit."
             )
         if unit not in _SCALES:
             raise LatencyError(
@@ -181,7 +182,7 @@ class LineReader:
             )
         if not np.isfinite(float(value)):
             raise LatencyError(
-                f"{where} is no number, {_quoted(line)}: leave out what was not measured."
+                f"{where} is not a number, {_quoted(line)}: leave out what was not measured."
             )
         self._values[name] = float(value) * _SCALES[unit]
 
@@ -225,13 +226,10 @@ class LineReader:
             value = float(match[2])
             if not np.isfinite(value):
                 raise LatencyError(
-                    f"{where} is no number, {_quoted(line)}: leave out what was not measured."
+                    f"{where} is not a number, {_quoted(line)}: leave out what was not measured."
                 )
             if value < 0:
-                raise LatencyError(
-                    f"{where} is negative, {_quoted(line)}: "
-                    "time with a clock that only goes forward."
-                )
+                raise LatencyError(f"{where} is negative, {_quoted(line)}: use a monotonic clock.")
             if self._has_unit is not None and self._has_unit != has_unit:
                 fault = (
                     "has a unit, earlier lines have none"
@@ -242,13 +240,13 @@ class LineReader:
             if not has_unit and self._bare_ns is None:
                 raise LatencyError(
                     f"{where} has no unit, {_quoted(line)}: print one "
-                    f"({match[2].decode()}ms), or say which it is (lines:ms)."
+                    f"({match[2].decode()}ms), or give it (lines:ms)."
                 )
             self._has_unit = has_unit
 
 
 def _parted(lines: bytes, n_lines: int) -> tuple[tuple[bytes, ...], bytes]:
-    """Return the first and the second words of lines that all have two; else nothing."""
+    """Return the first and the second words of lines that all have two; else empty ones."""
     letters = np.frombuffer(lines, np.uint8)
     blanks, ends = np.flatnonzero(letters == ord(" ")), np.flatnonzero(letters == ord("\n"))
     words = lines.split()
@@ -264,7 +262,7 @@ def _parted(lines: bytes, n_lines: int) -> tuple[tuple[bytes, ...], bytes]:
     return kinds, b"\n".join(words[1::2]) + b"\n"
 
 
-def _one_a_line(text: bytes, n_lines: int) -> npt.NDArray[np.float64] | None:
+def _one_per_line(text: bytes, n_lines: int) -> npt.NDArray[np.float64] | None:
     """Return the numbers of *text* if each of its lines has one, else None."""
     if set(text) - _OF_NUMBERS or _EMPTY_LINE.search(text):
         return None
@@ -274,11 +272,11 @@ def _one_a_line(text: bytes, n_lines: int) -> npt.NDArray[np.float64] | None:
 
 def _quoted(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
-    return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
+    return repr(truncated(text, _SHOWN_CHARS))
 
 
 def is_lines(head: bytes) -> bool:
-    """Whether a file that begins so has such lines: its first one that is no comment decides."""
+    """Whether a file with this head has such lines: the first one that is not a comment decides."""
     for line in head.splitlines():
         if line.strip() and not line.lstrip().startswith(b"#"):
             return bool(_LATENCY.match(line) or _RESULT.match(line))

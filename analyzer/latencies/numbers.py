@@ -1,4 +1,4 @@
-"""Many numbers from text, by numpy's parser: a loop over lines takes seconds a million."""
+"""Reads many numbers with numpy's parser: a loop over lines takes seconds per million."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 def numbers_of(text: bytes, kind: type[Number]) -> npt.NDArray[Number] | None:
-    """Return the numbers of *text*, which blanks part; None when there is anything else in it."""
+    """Return the numbers in *text*, separated by white space; None if it has anything else."""
     if not text.strip():
         return np.empty(0, kind)
     with warnings.catch_warnings():
-        # Before numpy 2.3 what is no number ended the result with no more than a warning.
+        # Before numpy 2.3 the parser stopped at anything else with only a warning.
         warnings.simplefilter("error")
         try:
             return np.fromstring(text.decode("ascii"), dtype=kind, sep=" ")

@@ -2,7 +2,7 @@
 
     client  transaction  µs  script  epoch s  µs of that s  [lag µs]  [retries]
 
-With ``--rate`` the latency begins when the transaction was due, so the lag is in it.
+With ``--rate`` a latency starts when the transaction was due, so it includes the lag.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.rows import Piece, rows_of
 
 KIND = "transaction"
-"""Of the first script; those of the second are ``transaction2``."""
+"""Kind of the first script's transactions; those of the second are ``transaction2``."""
 
 _TIME_US, _SCRIPT, _EPOCH_S, _EPOCH_US, _LAG_US = 2, 3, 4, 5, 6
 _N_COLUMNS = (6, 7, 8)
-_EPOCH_MIN_S = 10**8  # 1973: no client or interval counts that far
+_EPOCH_MIN_S = 10**8  # 1973: larger than any number of clients or intervals
 
 _LAG_US_MIN = 10
-"""A column of lags has a median of some 50 µs, one of retries of 0."""
+"""A column of lags has a median of about 50 µs, a column of retries one of 0."""
 
 _NOT_TIMED = re.compile(rb"^(\d+ \d+) (skipped|failed|serialization|deadlock) ", re.MULTILINE)
-_MARK_US = -(2**62)  # in the place of the word, so that lines keep their columns and numbers
+_MARK_US = -(2**62)  # replaces the word, so that lines keep their columns and numbers
 _REPORT = re.compile(rb"pgbench \(|progress: |transaction type: ")
 
 _CHECK = "take a file that pgbench wrote with -l"
 
 
 def is_pgbench(head: bytes) -> bool:
-    """Whether a file that begins so is of pgbench: its log, or something else it writes."""
+    """Whether a file with this head is from pgbench: its log, or other output."""
     fields = head.partition(b"\n")[0].split()
     return bool(_REPORT.match(head)) or _is_aggregate(fields) or _is_transaction(fields)
 
@@ -54,7 +54,7 @@ def parse(piece: Piece) -> Latencies:
     """Return the latencies of whole lines; raise LatencyError."""
     first = piece.data.partition(b"\n")[0].split()
     if _REPORT.match(piece.data):
-        raise LatencyError(f"{piece.source} is what pgbench printed, not its log: {_CHECK}.")
+        raise LatencyError(f"{piece.source} is pgbench's report, not its log: {_CHECK}.")
     if _is_aggregate(first):
         raise LatencyError(
             f"{piece.source} holds sums over intervals, not latencies: "
@@ -92,7 +92,7 @@ def _latencies(source: str, rows: Times, warnings: tuple[str, ...]) -> Latencies
 
 
 def _open_loop(rows: Times) -> bool | None:
-    """Whether there was a schedule: one column more is its lag, or a number of retries."""
+    """Whether there was a schedule: a seventh column is its lag, or a number of retries."""
     n_columns = rows.shape[1]
     if n_columns != _LAG_US + 1:
         return bool(n_columns > _LAG_US)
@@ -107,9 +107,9 @@ def _warnings(source: str, n_not_timed: int, n_skipped: int) -> tuple[str, ...]:
     found = []
     if n_skipped:
         found.append(
-            f"{source}: {n_skipped} transactions were skipped, being too late: "
-            "the tail is longer than what was timed"
+            f"{source}: {n_skipped} transactions were skipped because they were late: "
+            "the true tail is longer"
         )
     if n_skipped < n_not_timed:
-        found.append(f"{source}: {n_not_timed - n_skipped} transactions failed: not timed")
+        found.append(f"{source}: {n_not_timed - n_skipped} transactions failed and were not timed")
     return tuple(found)

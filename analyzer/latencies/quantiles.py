@@ -1,6 +1,6 @@
-"""Quantiles: their names, what users ask of them, and what they are of some latencies.
+"""Quantiles: their names, the terms in which users write limits, and their values.
 
-They are by nearest rank: the p99 of 1000 latencies is the 990th shortest.
+They are computed by nearest rank: the p99 of 1000 latencies is the 990th shortest.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ SHARES = {
     "p99.99": 0.9999,
     "max": 1.0,
 }
-"""Quantiles by the names users give them."""
+"""Shares of quantiles by the names that users write."""
 
-NAMES_TOLD = ", ".join(name for name in SHARES if "." not in name)
-"""For messages about a name that is none of them."""
+PERCENTILE_NAMES = ", ".join(name for name in SHARES if "." not in name)
+"""For messages about an unknown name."""
 
 PARTS = 10_000
-"""Every share is a whole number of these: ranks are computed in integers."""
+"""Every share is a multiple of 1/PARTS, so that ranks are computed in integers."""
 
 BEYOND_MIN = 10
-"""Requests that must lie beyond a quantile: with fewer, one request more or less moves it far."""
+"""Requests that must lie beyond a quantile: with fewer, one request changes it much."""
 
 _TERM = re.compile(r"(?P<name>[^=@]*)=(?P<value>[^@]*)(?:@(?P<kind>[^@]*))?")
 
 
 @dataclass(frozen=True)
 class Term:
-    """What is asked of one quantile: ``p99=VALUE@fsync``."""
+    """A term about one quantile: ``p99=VALUE@fsync``."""
 
     text: str
-    """As the user wrote it, as are *name* and *value*."""
+    """As the user wrote it; so are *name* and *value*."""
     name: str
     value: str
     kind: str
-    """Of request; "" when the user names none."""
+    """Kind of request; "" when the user names none."""
 
     @property
     def share(self) -> float:
@@ -57,16 +57,16 @@ class Term:
 
 @dataclass(frozen=True)
 class Grammar:
-    """Terms joined by commas; what is none raises *error*, which names it and the remedy."""
+    """Terms joined by commas; a bad one raises *error*, which names it and the remedy."""
 
     noun: str
-    """What a term is called."""
+    """Name of a term in messages."""
     example: str
     error: type[Exception]
 
     @property
     def remedy(self) -> str:
-        """Return what to do about a term that is none."""
+        """Return the remedy for a bad term."""
         return f"write one such as {self.example}"
 
     def terms(self, text: str) -> Iterator[Term]:
@@ -75,17 +75,17 @@ class Grammar:
             raise self.error(f"no {self.noun} is given: {self.remedy}.")
         for part in (part.strip() for part in text.split(",")):
             if not part:
-                raise self.error(f"{text!r} has an empty {self.noun}: take a comma away.")
+                raise self.error(f"{text!r} has an empty {self.noun}: remove a comma.")
             yield self._term(part)
 
     def _term(self, text: str) -> Term:
         match = _TERM.fullmatch(text)
         if match is None:
-            raise self.error(f"{text!r} is no {self.noun}: {self.remedy}.")
+            raise self.error(f"{text!r} is not a valid {self.noun}: {self.remedy}.")
         name, kind = match["name"].strip(), match["kind"]
         if name.lower() not in SHARES:
             raise self.error(
-                f"{text!r} has the unknown percentile {name!r}: write one of {NAMES_TOLD}."
+                f"{text!r} has the unknown percentile {name!r}: write one of {PERCENTILE_NAMES}."
             )
         if kind is not None and not kind.strip():
             raise self.error(f"{text!r} names no kind of request after the @: {self.remedy}.")
@@ -98,12 +98,12 @@ def rank(share: float, n: int) -> int:
 
 
 def quantile_ns(latencies: Times, share: float) -> int:
-    """Return the quantile of some latencies."""
+    """Return a quantile of latencies, in ns."""
     position = rank(share, len(latencies)) - 1
     return int(np.partition(latencies, position)[position])
 
 
 def n_needed(share: float, beyond: int = BEYOND_MIN) -> int:
-    """Return how many requests leave *beyond* of them beyond a quantile; 1 for the maximum."""
+    """Return how many requests have *beyond* of them beyond a quantile; 1 for the maximum."""
     rest = PARTS - round(share * PARTS)
     return -(-beyond * PARTS // rest) if rest else 1

@@ -1,9 +1,9 @@
-"""Recordings: the foreground requests that rcp recorded itself, by kind.
+"""Reads the foreground requests of a recording of rcp, by kind.
 
-With them comes ``background``: the bytes/s of all ios that are not the foreground's work.
+The result ``background`` is the bytes/s of all ios that are not foreground work.
 
-Requests are timed from when a thread made them, not from when it meant to: that a client fell
-behind its schedule shows in the client's own figures only.
+Requests are timed from their actual start, not from their intended one: only the client's own
+figures show that it fell behind its schedule.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import numpy as np
 
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, needed_to_read
+from rcp.analyzer.text import plural
 from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
 
 _DUCKDB_MAGIC = b"DUCK"
-_MAGIC_OFFSET = 8  # behind a checksum
+_MAGIC_OFFSET = 8  # after a checksum
 
-# As the report counts them (analyzer/reports/answer.py): a sync inside a transaction is the
-# transaction's, unless that never finished; one inside another of its own kind is another client's.
+# As the report counts them (analyzer/reports/answer.py): a sync inside a transaction belongs to the
+# transaction, unless that never finished; a request inside one of its own kind is another client's.
 REQUESTS = """
     SELECT request.request_id, request.name, request.ts, request.dur,
         parent.dur IS NULL OR parent.name = request.name AS is_outermost
@@ -63,8 +64,8 @@ def of_store(store: Store, path: Path) -> Latencies:
     rows = store.arrays(_COLUMNS, [names])
     if not len(rows["dur"]):
         raise LatencyError(
-            f"{path} has no finished foreground requests: record longer, or say whose requests "
-            "count with `rcp-trace roles`."
+            f"{path} has no finished foreground requests: record longer, or set the roles of "
+            "threads with `rcp-trace roles`."
         )
     kinds, durations = rows["kind"], rows["dur"].astype(np.int64)
     ends = rows["ts"] + durations
@@ -97,5 +98,7 @@ def _warnings(store: Store, path: Path) -> tuple[str, ...]:
         )
     ((unfinished,),) = store.query(query("latencies/unfinished"))
     if unfinished:
-        found.append(f"{path}: {unfinished} foreground requests were unfinished: not judged")
+        found.append(
+            f"{path}: {plural(unfinished, 'foreground request')} did not finish: not judged"
+        )
     return tuple(found)

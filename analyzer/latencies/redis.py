@@ -1,6 +1,6 @@
-"""What redis-benchmark and valkey-benchmark print: a distribution by command, or quantiles (--csv).
+"""Output of redis-benchmark and valkey-benchmark: a distribution by command, or quantiles (--csv).
 
-Each client sends when the last answer came: what a stall kept from being sent is not in it.
+Each client sends when it has the last answer, so requests that a stall delayed are not in it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _CSV_SHARES = {
     "p99_latency_ms": 0.99,
     "max_latency_ms": 1.0,
 }
-_PLAIN = "let it print its whole report, without -q or --csv"
+_PLAIN = "let redis-benchmark print its whole report, without -q or --csv"
 
 
 def is_redis(head: bytes) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether the head of a file is in this format."""
     text = head.decode(errors="replace").replace("\r", "\n")
     return (
         head.startswith(_CSV_HEADER)
@@ -45,7 +45,7 @@ def read(path: Path) -> Latencies:
     data = path.read_bytes()
     if data.startswith(_CSV_HEADER):
         return _quantiles(path, data)
-    # Progress is printed over itself.
+    # Progress lines overwrite themselves.
     text = data.decode(errors="replace").replace("\r", "\n")
     sections = _sections(text)
     if not sections:
@@ -56,8 +56,8 @@ def read(path: Path) -> Latencies:
         str(path),
         histograms=tables,
         open_loop=False,
-        warnings=(f"{path}: between the quantiles it lists, the next one is taken",),
-        interval_s=(0.0, sum(spans)),  # commands are tried one after the other
+        warnings=(f"{path}: a quantile that is not listed is taken as the next one that is",),
+        interval_s=(0.0, sum(spans)),  # commands run one after the other
     )
 
 
@@ -77,8 +77,8 @@ def _histogram(path: Path, name: str, lines: list[str]) -> Histogram:
     rows = [(float(m[1]), int(m[2])) for line in lines if (m := _ROW.match(line))]
     if not rows or not any(_RATE.match(line) for line in lines):
         raise LatencyError(
-            f"{path} has no whole report on {name}: "
-            "redis-benchmark was killed, or is older than 6.2; run it again, or a newer one."
+            f"{path} has no complete report on {name}: "
+            "redis-benchmark was killed or is older than 6.2; run it again, or a newer one."
         )
     n = max(count for _, count in rows)
     rows += _summary(lines, n)
@@ -87,7 +87,7 @@ def _histogram(path: Path, name: str, lines: list[str]) -> Histogram:
 
 
 def _summary(lines: list[str], n: int) -> list[tuple[float, int]]:
-    """Return p50, p95, p99 and the maximum, which the summary has exactly."""
+    """Return p50, p95, p99 and the maximum, which are exact in the summary."""
     for line in lines:
         match = _SUMMARY.match(line)
         if match:
@@ -112,9 +112,9 @@ def _quantiles(path: Path, data: bytes) -> Latencies:
         }
     except (KeyError, TypeError, ValueError):
         raise LatencyError(
-            f"{path} is no whole table of redis-benchmark: it was killed; run it again."
+            f"{path} is not a complete table of redis-benchmark: it was killed; run it again."
         ) from None
     if not points:
         raise LatencyError(f"{path} has no latencies: redis-benchmark was killed; run it again.")
-    warning = f"{path}: p50, p95, p99 and the maximum only, of a number of requests it does not say"
+    warning = f"{path}: only p50, p95, p99 and the maximum, of an unknown number of requests"
     return Latencies(str(path), points=points, open_loop=False, warnings=(warning,))

@@ -1,4 +1,4 @@
-"""Lines of whole numbers, as fio and pgbench log them: a table by numpy's parser."""
+"""Reads lines of integers, as in the logs of fio and pgbench, with numpy's parser."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import numpy as np
 
 from rcp.analyzer.latencies.latency import LatencyError, Times
 from rcp.analyzer.latencies.numbers import numbers_of
+from rcp.analyzer.text import truncated
 
 PIECE_BYTES = 4 << 20
-"""What is read at a time. Pieces of 64 MiB take a third longer, for the page faults."""
+"""Bytes read at a time. Pieces of 64 MiB take a third longer because of page faults."""
 
 _SHOWN_CHARS = 40
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Whole lines of a source."""
+    """Complete lines of a source."""
 
     source: str
     data: bytes
@@ -29,13 +30,13 @@ class Piece:
 
     @cached_property
     def n_lines(self) -> int:
-        """How many lines."""
+        """Number of lines."""
         return self.data.count(b"\n")
 
     def fail(self, position: int, fault: str, remedy: str) -> NoReturn:
         """Raise the LatencyError of the line at *position*, from 0."""
         line = self.data.split(b"\n", position + 1)[position].decode(errors="replace").strip()
-        text = line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+        text = truncated(line, _SHOWN_CHARS)
         raise LatencyError(
             f"{self.source} line {self.first_line + position} {fault}, {text!r}: {remedy}."
         )
@@ -51,7 +52,7 @@ def pieces_of(
 ) -> Iterator[Piece]:
     """Yield a file in pieces, from *offset*, where *first_line* begins.
 
-    Raises LatencyError when the last line is not ended and that is not what it *may_be*.
+    Raises LatencyError when the last line is incomplete, unless it *may_be_torn*.
     """
     rest = b""
     with path.open("rb") as file:
@@ -65,7 +66,7 @@ def pieces_of(
     if rest.strip() and not may_be_torn:
         raise LatencyError(
             f"{path} ends in the middle of line {first_line}: "
-            "the program was killed or still writes; take a finished file, or cut the line off."
+            "the program was killed or is still running; take a finished file, or remove the line."
         )
 
 
@@ -82,7 +83,7 @@ def rows_of(piece: Piece, separator: bytes, remedy: str) -> Times:
                 fault = f"has {len(fields)} fields where the first has {n_columns}"
                 piece.fail(position, fault, remedy)
             if numbers_of(b" ".join(fields), np.int64) is None:
-                piece.fail(position, "has a field that is no whole number", remedy)
+                piece.fail(position, "has a field that is not an integer", remedy)
     assert numbers is not None
     return numbers.reshape(piece.n_lines, n_columns)
 

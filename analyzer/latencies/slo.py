@@ -1,6 +1,6 @@
-"""SLOs, as users write them: ``p999=50ms,p99=10ms@fsync``, and whether latencies meet them.
+"""SLOs in the form users write them (``p999=50ms,p99=10ms@fsync``), and their quantiles.
 
-An SLO bounds a quantile of the latencies of one kind of request, or of all without a kind.
+An SLO bounds a quantile of the latency of one kind of request, or of all requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BOUND = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d.\s]*)")
 
 
 class SloError(Exception):
-    """An SLO cannot be understood; the message names the SLO, the fault and the remedy."""
+    """An SLO is malformed; the message names the SLO, the fault and the remedy."""
 
 
 _SLOS = Grammar("SLO", "p99=10ms@fsync", SloError)
@@ -36,7 +36,7 @@ _SLOS = Grammar("SLO", "p99=10ms@fsync", SloError)
 
 @dataclass(frozen=True)
 class Slo:
-    """A bound on a quantile (0.999; 1 is the maximum) of the latency of *kind* ("": of all)."""
+    """A bound on a quantile (0.999; 1 is the maximum) of the latency of *kind* ("": all kinds)."""
 
     quantile: float
     bound_ns: int
@@ -46,7 +46,7 @@ class Slo:
 
     @property
     def n_needed(self) -> int:
-        """How many requests leave enough of them beyond the quantile; 1 for the maximum."""
+        """Number of requests needed to judge the quantile; 1 for the maximum."""
         return quantiles.n_needed(self.quantile)
 
 
@@ -56,7 +56,7 @@ class Measured:
 
     value_ns: int
     n: int
-    """Requests it is of; 0 when the source does not say."""
+    """Number of requests; 0 when it is unknown."""
     n_beyond: int
     """Requests of a higher rank."""
     enough: bool
@@ -67,11 +67,11 @@ class Measured:
         return self.value_ns / slo.bound_ns
 
     def shortage(self, slo: Slo) -> str:
-        """Say what keeps the quantile from being judged; "" when nothing does."""
+        """Return why the quantile cannot be judged, "" if it can."""
         if self.enough:
             return ""
         if not self.n:
-            return f"{slo.text} cannot be judged: the source does not say of how many requests."
+            return f"{slo.text} cannot be judged: the source does not give the number of requests."
         return (
             f"{slo.text} cannot be judged from {self.n} requests: {self.n_needed} are needed, "
             f"so that {BEYOND_MIN} lie beyond it."
@@ -88,7 +88,7 @@ def _bound_ns(term: Term) -> int:
         raise SloError(f"{term.text!r} has {named}: write one of {UNIT_NAMES}.")
     bound_ns = round(float(match["number"]) * UNITS_NS[unit])
     if bound_ns <= 0:
-        raise SloError(f"{term.text!r} bounds latencies to nothing: write a bound of 1ns or more.")
+        raise SloError(f"{term.text!r} has a bound of 0 or less: write a bound of 1ns or more.")
     return bound_ns
 
 
@@ -108,7 +108,7 @@ def parse(text: str) -> tuple[Slo, ...]:
 
 
 def implied(slos: Sequence[Slo]) -> list[str]:
-    """Say which SLOs hold whenever another one does, and so bound nothing."""
+    """Return a note on each SLO that another one implies."""
     return [
         f"{slo.text} is implied by {other.text}"
         for slo in slos
@@ -141,8 +141,8 @@ def _of_points(slo: Slo, points: Points, source: str) -> Measured:
     if slo.quantile not in points.by_share:
         known = ", ".join(name for name, share in SHARES.items() if share in points.by_share)
         raise LatencyError(
-            f"{source} tells only {known or 'other quantiles'}, not what {slo.text} bounds: "
-            "let the program write every latency, or bound one of these."
+            f"{source} has only {known or 'other quantiles'}, not the quantile of {slo.text}: "
+            "let the program write every latency, or use one of these."
         )
     n_beyond = points.n - rank(slo.quantile, points.n) if points.n else 0
     enough = n_beyond >= BEYOND_MIN or (slo.quantile == 1 and points.n > 0)
@@ -150,7 +150,7 @@ def _of_points(slo: Slo, points: Points, source: str) -> Measured:
 
 
 def _chosen(slo: Slo, latencies: Latencies) -> Times | Histogram | Points:
-    """Return what the source has of the kind; of all kinds together without one."""
+    """Return the latencies of the SLO's kind; of all kinds if it names none."""
     everything: dict[str, Times | Histogram | Points] = {
         **latencies.by_kind,
         **latencies.histograms,
@@ -158,9 +158,9 @@ def _chosen(slo: Slo, latencies: Latencies) -> Times | Histogram | Points:
     }
     if slo.kind:
         if slo.kind not in everything:
-            told = ", ".join(latencies.kinds) or "none"
+            known = ", ".join(latencies.kinds) or "none"
             raise LatencyError(
-                f"{latencies.source} has no {slo.kind!r} requests for {slo.text}: it has {told}."
+                f"{latencies.source} has no {slo.kind!r} requests for {slo.text}: it has {known}."
             )
         return everything[slo.kind]
     if latencies.outermost is not None:
@@ -169,7 +169,7 @@ def _chosen(slo: Slo, latencies: Latencies) -> Times | Histogram | Points:
         return next(iter(everything.values()))
     if latencies.points:
         raise LatencyError(
-            f"{latencies.source} has quantiles of several kinds, which cannot be put together: "
+            f"{latencies.source} has quantiles of several kinds, which cannot be merged: "
             f"write {slo.text}@KIND with one of {', '.join(latencies.kinds)}."
         )
     if latencies.histograms:

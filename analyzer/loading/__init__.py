@@ -1,1 +1,1 @@
-"""From a spool to a store: arrays, critical paths, verdicts, tables."""
+"""Loads a spool into a store: arrays, critical paths, verdicts, tables."""

@@ -1,12 +1,11 @@
-"""Loading: a spool becomes a store, with critical paths and inversions computed on the way.
+"""Loads a spool into a store and computes critical paths and inversions.
 
-A store appears under its name only when it is complete, and the spool is never touched, so a
-load that fails (a full disk, a signal) loses nothing and can be repeated.
+A store appears under its name only when it is complete, and the spool is never changed. So a load
+that fails (full disk, signal) loses nothing and can be repeated.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,10 +19,12 @@ from rcp.analyzer.arrays.roles import RoleError, RoleRule, cmdlines_at_exit, par
 from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
+from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
 from rcp.analyzer.paths.critical_path import critical_paths
 from rcp.analyzer.paths.segments import Paths
+from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.events import CMDLINE, RECORDS, SOCKET_REQUEST_NR
 from rcp.probes.contract.spool import Spool, open_spool
 
@@ -63,8 +64,8 @@ def _check(spool: Spool) -> None:
             raise StoreError(f"{spool.path / 'counters.json'} is damaged: {kind!r} has no counts.")
 
 
-def _known_of(spool: Spool) -> dict[str, Any]:
-    """Return ``meta.json`` with what was learnt of the recording later."""
+def _meta_at_end(spool: Spool) -> dict[str, Any]:
+    """Return ``meta.json`` with the facts that were known only at the end of the recording."""
     at_exit = cmdlines_at_exit(spool.records(CMDLINE))
     return {**spool.meta, "cmdlines_at_exit": at_exit, "end": spool.end}
 
@@ -72,13 +73,13 @@ def _known_of(spool: Spool) -> dict[str, Any]:
 def role_rules(spool: Spool) -> list[RoleRule]:
     """Return the role rules of a spool; raise StoreError when they are damaged."""
     try:
-        return parse_rules(_known_of(spool))
+        return parse_rules(_meta_at_end(spool))
     except RoleError as error:
         raise StoreError(f"{spool.path / 'meta.json'} is damaged: {error}.") from error
 
 
 def recorded_share(counters: Mapping[str, Any]) -> float:
-    """Return the part of sleeps and ios that was not lost, 0 to 1: what verdicts rest on."""
+    """Return the share of sleeps and ios that was not lost, 0 to 1: verdicts rest on these."""
     share = 1.0
     for probe in ("sleep", "io"):
         lost = sum(counters.get("lost", {}).get(probe, []))
@@ -96,7 +97,7 @@ def read_trace(spool: Spool) -> Trace:
 
 
 def _extent(trace: Trace) -> tuple[int, int]:
-    """Return the first and last time an event tells of, (0, 0) without events."""
+    """Return the first and last time in the events, (0, 0) without events; in ns."""
     seen = ~trace.sleeps.first_seen
     ends: list[npt.NDArray[np.int64]] = [
         trace.sleeps.ts[seen],
@@ -115,7 +116,7 @@ def _extent(trace: Trace) -> tuple[int, int]:
 def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
     first_ns, last_ns = _extent(trace)
     return {
-        **_known_of(spool),
+        **_meta_at_end(spool),
         "store_version": STORE_VERSION,
         "spool": spool.path.name,
         "torn_bytes": spool.torn_bytes,
@@ -126,7 +127,7 @@ def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
 
 
 def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
-    """Insert what was recorded, but for requests; return the number of rows."""
+    """Insert all records but requests; return the number of rows."""
     rules = role_rules(spool)
     devices = spool.meta.get("devices", {})
     return store.insert(
@@ -153,7 +154,7 @@ def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
 def insert_verdicts(
     store: Store, trace: Trace, paths: Paths, inversions: Inversions, names: Mapping[int, str]
 ) -> int:
-    """Insert requests and what was computed about them; return the number of rows."""
+    """Insert requests, their paths and inversions; return the number of rows."""
     return store.insert(
         {
             "segment": verdicts.segment(trace, paths),
@@ -170,11 +171,14 @@ def fill(store: Store, spool: Spool) -> None:
     trace = read_trace(spool)
     names = request_names(spool.meta)
     insert_records(store, spool, trace)
-    judge(store, trace, names, recorded_share(spool.counters))
+    analyze(store, trace, names, recorded_share(spool.counters))
 
 
-def judge(store: Store, trace: Trace, names: Mapping[int, str], share: float) -> None:
-    """Compute paths and inversions into a store; ``share`` of sleeps and ios was recorded."""
+def analyze(store: Store, trace: Trace, names: Mapping[int, str], share: float) -> None:
+    """Insert requests with their paths and inversions.
+
+    ``share`` (0 to 1) of sleeps and ios was recorded.
+    """
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
     inversions = find_inversions(trace, paths, names, share)
     insert_verdicts(store, trace, paths, inversions, names)
@@ -187,7 +191,7 @@ def _open_checked(path: Path) -> Spool:
 
 
 def load_in_memory(spool_path: Path) -> Store:
-    """Return a store in memory of a spool; raise SpoolError when the spool cannot be used."""
+    """Load a spool into a store in memory; raise SpoolError when the spool cannot be used."""
     store = Store.create(None)
     try:
         fill(store, _open_checked(spool_path))
@@ -201,7 +205,7 @@ def load_spool(spool_path: Path, target: Path) -> None:
     """Load a spool into a store at ``target``, replacing one.
 
     Raises SpoolError when the spool cannot be used and StoreError when the store cannot be
-    written; the spool and a store that was there are then as before.
+    written; the spool and an older store at ``target`` are unchanged then.
     """
     spool = _open_checked(spool_path)
     with new_store(target) as store:
@@ -210,17 +214,17 @@ def load_spool(spool_path: Path, target: Path) -> None:
 
 @contextmanager
 def new_store(target: Path) -> Iterator[Store]:
-    """Make a store that appears as ``target``, or replaces it, when the block ends well.
+    """Yield a new store, which becomes or replaces ``target`` when the block ends well.
 
-    Raises StoreError when it cannot be written; what was there is then as before.
+    Raises StoreError when it cannot be written; ``target`` is unchanged then.
     """
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
-        with Store.create(temporary, str(target)) as store:
-            yield store
-        temporary.replace(target)
+        with atomic_replace(target) as temporary:
+            try:
+                with Store.create(temporary, str(target)) as store:
+                    yield store
+                seal(temporary)
+            finally:  # DuckDB removes its log only when it closes well
+                temporary.with_name(f"{temporary.name}.wal").unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-        temporary.with_name(f"{temporary.name}.wal").unlink(missing_ok=True)

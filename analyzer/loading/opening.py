@@ -1,4 +1,4 @@
-"""Opens a recording of any kind: a store, a spool folder, or a packed spool."""
+"""Opens any kind of recording: a store, a spool folder, or a packed spool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rcp.probes.contract.spool import PACKED_SUFFIX, SpoolError, is_spool, unpac
 
 
 def open_recording(path: Path) -> Store:
-    """Return the open store, in memory for what is none yet; raise StoreError."""
+    """Open a recording as a store, a spool in memory; raise StoreError."""
     try:
         if path.is_dir() or is_spool(path):
             return load_in_memory(path)

@@ -1,7 +1,7 @@
-"""From a store back to the trace it was loaded from, so that it can be judged anew.
+"""Rebuilds from a store the trace it was loaded from, so that it can be analyzed again.
 
-Loading is idempotent: records rebuilt from the tables give the columns the first load gave. What
-a table does not keep (the tid a wake-up interrupted, say) the first load did not use either.
+Loading is idempotent: records rebuilt from the tables give the same columns as the first load. The
+first load did not use what the tables leave out (such as the tid that a wake-up interrupted).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import REASONS
+from rcp.analyzer.arrays.reasons import RECORDED
 from rcp.analyzer.arrays.roles import ROLES
 from rcp.analyzer.arrays.tasks import Tasks
-from rcp.analyzer.arrays.trace import Rows, Trace, trace_of
+from rcp.analyzer.arrays.trace import Records, Trace, trace_of
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import request_names
@@ -40,14 +40,16 @@ def _flag(column: str, bit: int) -> str:
 
 
 def _position(labels: tuple[str, ...], column: str) -> str:
-    """Return SQL for the place of a text among ``labels``, 0 for any other."""
+    """Return SQL for the position of a text in ``labels``, from 0; 0 for any other text."""
     listed = ", ".join(f"'{label}'" for label in labels)
     return f"coalesce(nullif(list_position([{listed}], {column}), 0), 1) - 1"
 
 
+# By what a probe records; reasons found from stacks are found again.
+_RECORDED = tuple(RECORDED[kind] for kind in sorted(WaitReason))
 _LOCK_TYPES = tuple(kind.name.lower() for kind in LockType)
 
-# What each field of a record is in the store; fields named tid hold utids until _rows.
+# Each field of a record in terms of the store. Fields named tid hold utids until _filled.
 _SLEEP = f"""
     SELECT coalesce(ts, 0) AS ts, woken_ns, run_ns, coalesce(waker_io, 0) AS waker_io,
         coalesce(object, 0) AS object, coalesce(ino, 0) AS ino, coalesce(dev, 0) AS dev,
@@ -59,7 +61,7 @@ _SLEEP = f"""
             + {_flag("waker_context = 'hardirq'", SleepFlag.WOKEN_BY_HARDIRQ)}
             + {_flag("waker_context = 'softirq'", SleepFlag.WOKEN_BY_SOFTIRQ)}
             + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)} AS flags,
-        {_position(REASONS[: max(WaitReason) + 1], "reason")} AS reason
+        {_position(_RECORDED, "reason")} AS reason
     FROM sleep ORDER BY sleep_id
 """
 
@@ -95,8 +97,8 @@ _SOURCES = {
 }
 
 
-def _filled(record: Record, columns: Arrays, tids: npt.NDArray[np.int64]) -> Rows:
-    """Return records of columns; those that name a task hold utids."""
+def _filled(record: Record, columns: Arrays, tids: npt.NDArray[np.int64]) -> Records:
+    """Return columns as records; columns that name a task hold utids, which become tids."""
     count = len(next(iter(columns.values())))
     rows = np.zeros(count, record.dtype)
     for name, values in columns.items():
@@ -104,7 +106,7 @@ def _filled(record: Record, columns: Arrays, tids: npt.NDArray[np.int64]) -> Row
     return rows
 
 
-def _requests(store: Store, names: Mapping[int, str], tids: npt.NDArray[np.int64]) -> Rows:
+def _requests(store: Store, names: Mapping[int, str], tids: npt.NDArray[np.int64]) -> Records:
     numbers = {name: number for number, name in names.items()}
     labels = [name for (name,) in store.query("SELECT DISTINCT name FROM request ORDER BY ALL")]
     nr = np.array(
@@ -122,7 +124,7 @@ def _requests(store: Store, names: Mapping[int, str], tids: npt.NDArray[np.int64
     return _filled(REQUEST, columns, tids)
 
 
-def _files(store: Store) -> Rows:
+def _files(store: Store) -> Records:
     found = store.query(
         "SELECT ts, ino, dev, is_directory::INT + 2 * is_block_device::INT,"
         " coalesce(name, ''), coalesce(parent, '') FROM file"
@@ -158,7 +160,7 @@ def tasks_of(store: Store) -> Tasks:
 
 def trace_from(store: Store, meta: Mapping[str, Any], tasks: Tasks) -> Trace:
     """Return the trace a store was loaded from, with ``tasks`` for its task table."""
-    rows: dict[str, Rows] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
+    rows: dict[str, Records] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
     for name, sql in _SOURCES.items():
         rows[name] = _filled(BY_NAME[name], store.arrays(sql), tasks.tid)
     rows[REQUEST.name] = _requests(store, request_names(meta), tasks.tid)

@@ -1,4 +1,4 @@
-"""Roles after the fact: the same recording, judged by other role rules."""
+"""Changes the role rules of a recording and analyzes it again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rcp.analyzer.arrays.tasks import with_roles
 from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.loading import who_and_where
-from rcp.analyzer.loading.load import judge, new_store, request_names
+from rcp.analyzer.loading.load import analyze, new_store, request_names
 from rcp.analyzer.loading.rebuild import tasks_of, trace_from
 from rcp.probes.contract.role_profiles import profiles
 
@@ -19,14 +19,14 @@ COPIED = (
     *("sleep", "io", "stack", "device", "loss", "lock_wait", "journal_commit"),
     *("journal_handle", "io_cause", "throttle", "policy_event", "file"),
 )
-"""Tables that no role changes."""
+"""Tables that do not depend on roles."""
 
 
 def rule_entry(role: str, text: str, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rule as ``meta["roles"]`` holds it; raise StoreError on one nobody can apply.
+    """Return a rule in the form of ``meta["roles"]``; raise StoreError when it cannot be applied.
 
-    A bare word is a thread name glob and a bare number a pid, as when recording. A cgroup is known
-    by its id, or by a path that a rule of the recording named.
+    As when recording, a bare word is a glob for thread names and a bare number a pid. A cgroup is
+    given by its id, or by a path that a rule of the recording names.
     """
     kind, separator, value = text.partition(":")
     if not separator:
@@ -46,7 +46,7 @@ def _cgroup_id(value: str, text: str, meta: Mapping[str, Any]) -> int:
     found = int(value) if value.isdigit() else known.get(text)
     if found is None:
         raise StoreError(
-            f"the recording knows cgroups by id only, not {value}: write cgroup:ID, with an id "
+            f"the recording has cgroups by id only, not {value}: write cgroup:ID, with an id "
             "of `rcp-trace sql FILE 'SELECT DISTINCT cgroup_id, comm FROM task'`."
         )
     return int(found)
@@ -55,9 +55,9 @@ def _cgroup_id(value: str, text: str, meta: Mapping[str, Any]) -> int:
 def role_entries(
     settings: Iterable[str], profile_names: Iterable[str], meta: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the rules of ``--set ROLE=RULE`` options and profiles, in the order they decide.
+    """Return the rules of ``--set ROLE=RULE`` options and profiles, in order of precedence.
 
-    As when recording: what is said to be foreground first, then background, then the profiles.
+    The order is that of recording: foreground rules, background rules, profiles.
     Raises StoreError.
     """
     own = []
@@ -81,16 +81,16 @@ def role_entries(
 
 
 def unmatched_cmdlines(entries: Sequence[Mapping[str, Any]], meta: Mapping[str, Any]) -> bool:
-    """Tell whether rules ask for command lines that the recording does not hold."""
-    asked = any(str(entry["rule"]).startswith("cmdline:") for entry in entries)
-    return asked and not cmdlines_of(meta)
+    """Tell whether rules need command lines, and the recording has none."""
+    has_cmdline_rule = any(str(entry["rule"]).startswith("cmdline:") for entry in entries)
+    return has_cmdline_rule and not cmdlines_of(meta)
 
 
 def reclassify(source: Path, store: Store, entries: list[dict[str, Any]], target: Path) -> None:
     """Write ``target``: the recording ``store``, read from ``source``, with these role rules.
 
-    ``target`` may be ``source`` itself: it is replaced when everything is written. Raises
-    StoreError when it cannot be.
+    ``target`` may be ``source`` itself, which is replaced once the new store is complete. Raises
+    StoreError when it cannot be written.
     """
     meta = {**facts(store), "roles": entries}
     cmdlines = cmdlines_of(meta)
@@ -106,4 +106,4 @@ def reclassify(source: Path, store: Store, entries: list[dict[str, Any]], target
                 "role_rule": who_and_where.role_rule(rules, trace.tasks),
             }
         )
-        judge(written, trace, request_names(meta), float(meta.get("recorded_share", 1.0)))
+        analyze(written, trace, request_names(meta), float(meta.get("recorded_share", 1.0)))

@@ -1,4 +1,4 @@
-"""What was recorded, as columns of the store's tables. Pure."""
+"""The records of a trace as columns of the store's tables. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rcp.probes.contract.events import (
 
 _OPS = {0: "read", 1: "write", 2: "flush", 3: "discard", 9: "write_zeroes"}  # enum req_op
 
-_PAUSE_MAX_MS = 1 << 40  # the kernel's is 200 ms; a damaged record must not overflow ns
+_PAUSE_MAX_MS = 1 << 40  # the kernel's maximum is 200 ms; a damaged record must not overflow ns
 
 
 def sleep(trace: Trace) -> Columns:
@@ -179,7 +179,7 @@ def throttle(trace: Trace) -> Columns:
 
 
 def _coded(codes: npt.NDArray[np.integer], kind: type[IntEnum]) -> Coded:
-    """Return what numbers stand for, NULL for those that stand for nothing."""
+    """Return the names of codes, NULL for a code without a name."""
     labels = {int(member): member.name.lower() for member in kind}
     known = np.isin(codes, list(labels))
     codes = np.where(known, codes.astype(np.int32), -1)
@@ -228,13 +228,13 @@ def _path(name: str | None, parent: str | None, ino: int, device: str | None) ->
 
 
 def file(trace: Trace, devices: Mapping[str, str]) -> Columns:
-    """Columns of ``file``: an inode has one row, with the name it had last.
+    """Columns of ``file``: one row per inode, with its last name.
 
-    The number of a device's own inode is that of the device: its name in *devices*, by number,
-    tells more.
+    A block device's own inode has the number of the device; it gets the name that *devices* has for
+    that number.
     """
     rows = trace.rows[FILE.name]
-    # Named records last, then by time: of one inode the last one counts.
+    # Named records last, then by time, because the last record of an inode counts.
     order = np.lexsort((rows["ts"], rows["name"] != b"", rows["ino"], rows["dev"]))
     rows = rows[order]
     differs = (rows["dev"][1:] != rows["dev"][:-1]) | (rows["ino"][1:] != rows["ino"][:-1])

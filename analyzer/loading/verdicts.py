@@ -1,4 +1,4 @@
-"""What was found out about requests, as columns of the store's tables. Pure."""
+"""Requests with their paths and inversions, as columns of the store's tables. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rcp.probes.contract.events import IO, REQUEST
 
 
 def request(trace: Trace, paths: Paths, names: Mapping[int, str]) -> Columns:
-    """Columns of ``request``, with what its own thread did (depth 0 of its path)."""
+    """Columns of ``request``, with the time of its own thread by state (depth 0 of its path)."""
     rows, requests = trace.rows[REQUEST.name], trace.requests
     unfinished = requests.dur < 0
     segments, edges = paths.segments, paths.edges

@@ -1,4 +1,4 @@
-"""Who and where a recording was made, as columns of the store's tables. Pure."""
+"""Tasks, roles, devices and facts of a recording, as columns of the store's tables. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rcp.probes.contract.events import TaskFlag
 # The kernel's names of partitions (block/partitions/core.c): a "p" follows a digit.
 _PARTITIONS = (re.compile(r"(.*\d)p\d+"), re.compile(r"(.*\D)\d+"))
 _STACKED = ("dm-", "md")
-"""Disks made of others: their ios are recorded on those."""
+"""Stacked devices: their ios are recorded on the disks below."""
 
 
 def meta(facts: Mapping[str, Any]) -> Columns:
@@ -62,7 +62,7 @@ def stack(stacks: Mapping[int, Sequence[str]]) -> Columns:
 
 
 def _disk(name: str, names: Mapping[str, int]) -> int | None:
-    """Return the number of the disk that ``name`` is, or is a partition of."""
+    """Return the number of the disk that ``name`` is or is a partition of; None when stacked."""
     if name.startswith(_STACKED):
         return None
     disk = next((match[1] for of in _PARTITIONS if (match := of.fullmatch(name))), "")
@@ -80,7 +80,7 @@ def device(names: Mapping[str, str]) -> Columns:
 
 
 def loss(counters: Mapping[str, Any]) -> Columns:
-    """Columns of ``loss``: counters are lists by CPU, per kind of count and probe."""
+    """Columns of ``loss``, from counters by kind and probe, each a list by CPU."""
     kinds = ("written", "lost", "excluded", "filtered")
     by_kind = {kind: counters.get(kind, {}) for kind in kinds}
     probes = list(dict.fromkeys(probe for counts in by_kind.values() for probe in counts))

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.chunked import trim
-from rcp.analyzer.arrays.reasons import CODE, EXTERNAL, REASONS
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_PLACE
 from rcp.analyzer.arrays.trace import Index, Ios, Requests, Sleeps, Times
 from rcp.analyzer.paths.off_cpu import Frames, OffCpu, Pieces
 from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments
@@ -43,14 +43,8 @@ CPU, RUNQUEUE, UNKNOWN = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
 ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
 ADMISSION_SLOT = CODE["admission_slot"]
 
-# Waits an interrupt may end without anybody having done anything: a timer's, a peer's.
-_ENDS_ITSELF = np.array(
-    [
-        code in EXTERNAL or name in ("dirty_throttle", "admission_slot", "admission_tag")
-        for code, name in enumerate(REASONS)
-    ]
-)
-_IS_EXTERNAL = np.array([code in EXTERNAL for code in range(len(REASONS))])
+# Waits that an interrupt may end although no task did anything: a timer's, a peer's, a place's.
+_ENDS_ITSELF = IS_EXTERNAL | IS_PLACE
 
 ADMISSION_SLEEP_MIN_NS = 10_000
 """Between queueing and getting a request: shorter than this nobody slept."""
@@ -113,7 +107,7 @@ class _Walk:
         by_io = io >= 0
         owner = self.sleeps.owner_utid[sleep]
         guessed = ~by_io & (waker < 0) & (owner >= 0)
-        guessed &= ~_IS_EXTERNAL[self.sleeps.reason[sleep]]
+        guessed &= ~IS_EXTERNAL[self.sleeps.reason[sleep]]
         waker = np.where(guessed, owner, waker)
         by_task = ~by_io & (waker >= 0) & (waker != asleep.utid)
         submitter = self.ios.submitter[io] if len(self.ios) else waker

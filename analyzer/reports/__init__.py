@@ -1,1 +1,1 @@
-"""What a store says, as rows and as text: report, path, roles, live."""
+"""Reports on a store, as rows and as text: report, path, roles, live."""

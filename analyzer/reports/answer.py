@@ -1,8 +1,8 @@
-"""The first line of a report: how many requests were held up, by whom, and how much of their time.
+"""The first line of a report: how many requests were held up, by what, and for how long.
 
-Of requests inside others (a sync in a transaction) only the outermost count: what held up the sync
-held up the transaction, which is the one somebody waited for. One inside another of its own kind is
-none of these: a thread that answers many sockets has the requests of several clients open at once.
+Only outermost requests count: what holds up a sync inside a transaction holds up the transaction,
+and that is what a client waits for. A request inside another of its own kind does count: a thread
+that serves many sockets has requests of several clients open at once.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.text import percent
 
 
 class Answer(NamedTuple):
-    """The verdict in numbers; ``sentence`` says it."""
+    """The verdict: in numbers, and as a sentence."""
 
     n_foreground: int
-    """Finished foreground requests inside none of another kind."""
+    """Finished foreground requests that are not inside a request of another kind."""
     n_held_up: int
     share: float
-    """Part of the held-up requests' time, 0 to 1."""
+    """Share of the held-up requests' time that inversions took, 0 to 1."""
     sentence: str
 
 
@@ -34,10 +35,14 @@ class _Counts(NamedTuple):
 
 
 def answer(store: Store, mostly: str, is_background: bool) -> Answer:
-    """Return the answer; ``mostly`` names the first pattern and whether it is background work's."""
+    """Return the answer.
+
+    ``mostly`` names the costliest pattern; ``is_background`` tells whether its culprit is
+    background work.
+    """
     (counts,) = store.rows(_Counts, query("answer/counts"))
     if not counts.n:
-        return Answer(0, 0, 0.0, "No foreground request was finished: there is nothing to judge.")
+        return Answer(0, 0, 0.0, "No foreground request finished: there is nothing to judge.")
     name = f"{counts.name} " if counts.n_names == 1 else ""
     what = f"foreground {name}requests"
     if not counts.n_held_up:
@@ -52,5 +57,5 @@ def answer(store: Store, mostly: str, is_background: bool) -> Answer:
         held_up,
         share,
         f"{held_up} of {counts.n} {what} {were} held up by {whose}, "
-        f"for {share * 100:.0f} % of the time {these} took; mostly {mostly}.",
+        f"for {percent(share, 0)} of the time {these} took; mostly {mostly}.",
     )

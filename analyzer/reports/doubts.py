@@ -1,4 +1,4 @@
-"""How far a verdict can be trusted, and what keeps it from being certain. Pure."""
+"""The confidence of a verdict, and what lowers it. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from rcp.analyzer.arrays.roles import UNKNOWN
 from rcp.analyzer.blame.inversions import UNKNOWN_ROLE_CONFIDENCE
-from rcp.probes.contract.meta_text import left_out
+from rcp.analyzer.text import plural
+from rcp.probes.contract.meta_text import omission_notes
 
 HIGH, MEDIUM = 0.8, 0.5
-"""Least confidence called so: below ``MEDIUM`` another explanation is as likely."""
+"""Lower bounds of the two words: below ``MEDIUM`` another explanation is as likely."""
 
 _SURE = 0.995  # rounds to 1.00
 
@@ -23,7 +24,7 @@ def confidence_word(confidence: float) -> str:
 
 
 def why_lowered(confidence: float, role: str, recorded_share: float) -> list[str]:
-    """Say what keeps a pattern's confidence below 1, the plainest first."""
+    """Return what lowers a pattern's confidence below 1, the most certain cause first."""
     reasons, explained = [], 1.0
     if recorded_share < 1:
         reasons.append(f"{(1 - recorded_share) * 100:.2g} % of events lost")
@@ -32,29 +33,29 @@ def why_lowered(confidence: float, role: str, recorded_share: float) -> list[str
         reasons.append("no role rule names the culprit")
         explained *= UNKNOWN_ROLE_CONFIDENCE
     if confidence < explained * _SURE:
-        reasons.append("others had a part in it, or it rests on a guess")
+        reasons.append("others contributed, or it rests on a guess")
     return reasons
 
 
 def notes(meta: Mapping[str, Any], n_unfinished: int) -> list[str]:
-    """Say what makes a recording incomplete."""
+    """Return what makes a recording incomplete, one note each."""
     found = []
     if meta.get("end") is None:
-        found.append("the recorder was killed: this is what it had written by then")
+        found.append("the recorder was killed: the recording ends with what it had written")
     if meta.get("torn_bytes"):
         found.append(f"{meta['torn_bytes']} bytes of torn last records were left out")
-    found += left_out(meta)
+    found += omission_notes(meta)
     for name in meta.get("missing_probes", []):
-        found.append(f"the probe {name} could not run: `rcp-trace doctor` says what that costs")
+        found.append(f"the probe {name} could not run: `rcp-trace doctor` lists what that costs")
     for name in meta.get("missing_functions", []):
-        found.append(f"the kernel has no {name} to probe: waits in it are named from the stack")
+        found.append(f"the kernel has no {name} to probe: the kernel stack classifies its waits")
     for name in meta.get("missing_modules", []):
         found.append(
-            f"the types of {name} could not be read: `rcp-trace doctor` says what it costs"
+            f"the types of {name} could not be read: `rcp-trace doctor` lists what that costs"
         )
     if n_unfinished:
-        found.append(f"{n_unfinished} foreground requests were unfinished: not judged")
+        found.append(f"{plural(n_unfinished, 'foreground request')} did not finish: not judged")
     share = meta.get("recorded_share", 1.0)
     if share < 1:
-        found.append(f"lost sleeps and ios lower every confidence to {share:.3f} of what it was")
+        found.append(f"lost sleeps and ios multiply every confidence by {share:.3f}")
     return found

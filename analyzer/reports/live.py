@@ -1,4 +1,4 @@
-"""One interval of ``rcp-trace live``: analysed in memory, told as a table or as one JSON object."""
+"""One interval of ``rcp-trace live``: analysed in memory, shown as tables or as one JSON object."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import fill
 from rcp.analyzer.reports.report import latencies, patterns, waits
-from rcp.analyzer.text import duration, percent, table
+from rcp.analyzer.text import duration, percent, plural, table
 from rcp.probes.contract.spool import Spool
 
 _ROWS_MAX = 8  # of each table: what fits on a terminal
 
 
 def analyse(spool: Spool) -> dict[str, Any]:
-    """Return the requests of an interval, what foreground ones waited for, and who held them up.
+    """Return an interval's requests, the waits of foreground requests, and the inversions.
 
     Durations are in ns.
     """
@@ -28,23 +28,26 @@ def analyse(spool: Spool) -> dict[str, Any]:
         }
 
 
-def as_text(told: dict[str, Any]) -> str:
-    """Lay out an interval: what ``analyse`` returned, with the recorder's own figures."""
-    lost = f"{told['n_lost']} lost" if told["n_lost"] else "none lost"
+def as_text(interval: dict[str, Any]) -> str:
+    """Return an interval as text: the result of ``analyse`` with the recorder's figures."""
+    events = plural(interval["n_events"], "event")
+    lost = f"{interval['n_lost']} lost" if interval["n_lost"] else "none lost"
     lines = [
-        f"{told['time']}  last {duration(told['dur_ns'])}: {told['n_events']} events, {lost}; "
-        f"analysis took {told['analysis_s']:.2f} s"
+        f"{interval['time']}  last {duration(interval['dur_ns'])}: {events}, "
+        f"{lost}; analysis took {interval['analysis_s']:.2f} s"
     ]
-    if told["note"]:
-        lines.append(told["note"])
-    if told["n_left_out"]:
-        lines.append(f"{told['n_left_out']} requests began before what is kept: left out")
-    for rows in (_requests(told), _waits(told), _inversions(told)):
+    if interval["note"]:
+        lines.append(interval["note"])
+    if interval["n_left_out"]:
+        lines.append(
+            f"{plural(interval['n_left_out'], 'request')} left out: begun before the interval"
+        )
+    for rows in (_requests(interval), _waits(interval), _inversions(interval)):
         lines += ["", *rows]
     return "\n".join(lines) + "\n"
 
 
-def _requests(told: dict[str, Any]) -> list[str]:
+def _requests(interval: dict[str, Any]) -> list[str]:
     rows = [
         (
             row["name"],
@@ -52,23 +55,23 @@ def _requests(told: dict[str, Any]) -> list[str]:
             str(row["n"]),
             *(duration(row[name]) for name in ("p50_ns", "p99_ns", "max_ns")),
         )
-        for row in told["requests"][:_ROWS_MAX]
+        for row in interval["requests"][:_ROWS_MAX]
     ]
     names = ("request", "role", "count", "p50", "p99", "max")
     return table(names, rows, left=2) if rows else ["no request finished"]
 
 
-def _waits(told: dict[str, Any]) -> list[str]:
+def _waits(interval: dict[str, Any]) -> list[str]:
     rows = [
         (row["reason"], str(row["n"]), duration(row["total_ns"]), percent(row["share"]))
-        for row in told["waits"][:_ROWS_MAX]
+        for row in interval["waits"][:_ROWS_MAX]
     ]
     return table(("waited for", "count", "total", "share"), rows) if rows else []
 
 
-def _inversions(told: dict[str, Any]) -> Iterator[str]:
-    if not told["inversions"]:
-        yield "nobody held a foreground request up"
+def _inversions(interval: dict[str, Any]) -> Iterator[str]:
+    if not interval["inversions"]:
+        yield "no foreground request was held up"
         return
     rows = [
         (
@@ -79,6 +82,6 @@ def _inversions(told: dict[str, Any]) -> Iterator[str]:
             duration(row["total_ns"]),
             duration(row["max_ns"]),
         )
-        for row in told["inversions"][:_ROWS_MAX]
+        for row in interval["inversions"][:_ROWS_MAX]
     ]
     yield from table(("culprit", "by", "role", "requests", "total", "worst"), rows, left=3)

@@ -1,4 +1,4 @@
-"""One request's critical path with everything named: queries only."""
+"""One request's critical path with names instead of keys: queries only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rcp.analyzer.db.store import Store
 
 
 class PathSegment(NamedTuple):
-    """One segment of a critical path with everything named."""
+    """One segment of a critical path with names instead of keys."""
 
     offset_ns: int
     dur_ns: int
@@ -27,15 +27,15 @@ class PathSegment(NamedTuple):
     path: str | None
     """File the io reads or writes."""
     ran: str | None
-    """runqueue: who ran instead."""
+    """runqueue: the thread that ran instead."""
     is_throttled: bool | None
-    """blk-throttle held the io back."""
+    """blk-throttle delayed the io."""
     decision: str | None
-    """What a policy of the patched kernel decided about it."""
+    """Decision of a policy of the patched kernel about it."""
 
 
 class PathEdge(NamedTuple):
-    """One edge of a critical path with everything named."""
+    """One edge of a critical path with names instead of keys."""
 
     edge_id: int
     parent_edge_id: int | None
@@ -50,16 +50,16 @@ class PathEdge(NamedTuple):
     path: str | None
     """File whose page was waited for, or that the io reads or writes."""
     blame: str | None
-    """Whose data the io carries most of, when that is not its submitter."""
+    """Thread whose data is most of the io, if that is not its submitter."""
     blame_share: float | None
     policy: str | None
     """Kernel policy that made it wait."""
     dirty_pages: int | None
     limit_pages: int | None
     pause_ns: int | None
-    """dirty_throttle: what was decided."""
+    """dirty_throttle: the decision that paused the writer."""
     decision: str | None
-    """What a policy of the patched kernel decided."""
+    """Decision of a policy of the patched kernel."""
 
 
 def segments(store: Store, request_id: int) -> list[PathSegment]:

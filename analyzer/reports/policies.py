@@ -1,4 +1,4 @@
-"""What the patched kernel's policies decided, for reports: queries only."""
+"""Decisions of the patched kernel's policies, for reports: queries only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rcp.analyzer.db.store import Store
 
 
 class Policy(NamedTuple):
-    """Decisions of one kind about one role's work."""
+    """Decisions of one kind about the work of one role and class."""
 
     kind: str
     role: str
@@ -18,9 +18,9 @@ class Policy(NamedTuple):
     total_ns: int
     max_ns: int | None
     n_requests: int
-    """Foreground requests with one on their critical path."""
+    """Foreground requests with such a decision on their critical path."""
     foreground_ns: int
-    """What they waited for it."""
+    """Time they waited because of it."""
 
 
 def policies(store: Store) -> list[Policy]:

@@ -9,9 +9,20 @@ from typing import Any, NamedTuple
 from rcp.analyzer.reports.doubts import confidence_word
 from rcp.analyzer.reports.report import HeldUp, Pattern, Report, Request
 from rcp.analyzer.reports.story import StoryLine
-from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, size_text, table, wrapped
+from rcp.analyzer.text import (
+    WIDTH,
+    as_csv,
+    as_json,
+    duration,
+    percent,
+    plural,
+    size_text,
+    table,
+    truncated,
+    wrapped,
+)
 
-_SECTION_WIDTH = WIDTH - 3  # a section is indented by 2, and a line stays below WIDTH
+_SECTION_WIDTH = WIDTH - 3  # sections are indented by 2; lines are shorter than WIDTH
 
 
 def _plain(value: Any) -> Any:
@@ -41,27 +52,26 @@ def story_text(lines: Iterable[StoryLine]) -> list[str]:
 
 
 def request_text(request: Request) -> list[str]:
-    """Return one sentence on a request."""
-    held = ""
+    """Return one sentence about a request, as lines."""
+    held_up = ""
     if request.inverted_ns and request.dur_ns:
-        held = (
+        held_up = (
             f", {duration(request.inverted_ns)} "
             f"({percent(request.inverted_ns / request.dur_ns)}) of it held up"
         )
     took = f"took {duration(request.dur_ns)}" if request.dur_ns is not None else "did not finish"
     return _wrapped(
         f"request {request.request_id}: {request.name} by {request.comm} "
-        f"(tid {request.tid}, {request.role}) {took}{held}",
+        f"(tid {request.tid}, {request.role}) {took}{held_up}",
         rest="  ",
     )
 
 
 def held_up_text(inversions: Iterable[HeldUp]) -> Iterator[str]:
-    """Yield what held up a request: how long, whose fault, and how that is."""
+    """Yield what held up a request: how long, by which culprit, through which chain."""
     for one in inversions:
-        ios = "io" if one.n_ios_ahead == 1 else "ios"
         size = size_text(one.bytes_ahead)
-        behind = f", {one.n_ios_ahead} {ios} of {size} ahead" if one.n_ios_ahead else ""
+        behind = f", {plural(one.n_ios_ahead, 'io')} of {size} ahead" if one.n_ios_ahead else ""
         yield f"{duration(one.dur_ns):>11} {one.kind} by {one.culprit}{behind}"
         yield from _wrapped(one.chain, " " * 12, " " * 14)
 
@@ -70,9 +80,8 @@ def _header(report: Report) -> Iterator[str]:
     header = report.header
     yield f"host      {header.host}, kernel {header.kernel}, {header.clock}"
     unfinished = f", {header.n_unfinished} unfinished" if header.n_unfinished else ""
-    yield (
-        f"recorded  {duration(header.dur_ns)}, {header.n_requests} foreground requests{unfinished}"
-    )
+    requests = plural(header.n_requests, "foreground request")
+    yield f"recorded  {duration(header.dur_ns)}, {requests}{unfinished}"
     yield "ended by  " + textwrap.shorten(header.ended, WIDTH - 11, placeholder=" …")
     if header.cost:
         yield from _wrapped(header.cost, "cost      ", " " * 10)
@@ -113,13 +122,11 @@ def _waits(report: Report) -> Iterator[str]:
     yield from table(names, rows, left=2) if rows else ["nothing recorded"]
 
 
-_RULE_MAX = 40  # characters; the head of the report has the rules whole
+_RULE_MAX = 40  # characters; the head of the report has the full rules
 
 
 def _pattern(pattern: Pattern) -> Iterator[str]:
-    rule = pattern.role_rule
-    if len(rule) > _RULE_MAX:
-        rule = f"{rule[: _RULE_MAX - 1]}…"
+    rule = truncated(pattern.role_rule, _RULE_MAX)
     yield from _wrapped(
         f"#{pattern.rank} {pattern.kind} by {pattern.culprit} ({pattern.role}: {rule})",
         rest="   ",
@@ -127,9 +134,8 @@ def _pattern(pattern: Pattern) -> Iterator[str]:
     why = f": {'; '.join(pattern.why_lowered)}" if pattern.why_lowered else ""
     trust = f"confidence {confidence_word(pattern.confidence)} ({pattern.confidence:.2f}){why}"
     yield from _wrapped(trust, "   ", "   ")
-    were = "request" if pattern.n_requests == 1 else "requests"
     yield from _wrapped(
-        f"{pattern.n_requests} {were}, {duration(pattern.total_ns)} in all, "
+        f"{plural(pattern.n_requests, 'request')}, {duration(pattern.total_ns)} in all, "
         f"{percent(pattern.slow_share)} of the slowest 1 %'s time; "
         f"worst {duration(pattern.max_ns)} (request {pattern.worst_request_id})",
         "   ",
@@ -138,7 +144,7 @@ def _pattern(pattern: Pattern) -> Iterator[str]:
     yield from _wrapped(pattern.chain, "   ", "     ")
 
 
-_PATTERNS_MAX = 12  # patterns in the text report; the rest cost little and are in the store
+_PATTERNS_MAX = 12  # in the text report; the others cost little and are in the store
 
 
 def _patterns(report: Report) -> Iterator[str]:
@@ -184,7 +190,7 @@ def _losses(report: Report) -> Iterator[str]:
         yield "none"
     excluded = sum(loss.excluded for loss in report.losses)
     if excluded:
-        yield f"{excluded} events of the recorder itself were left out"
+        yield f"{plural(excluded, 'event')} of the recorder itself left out"
     yield from report.notes
 
 
@@ -199,11 +205,11 @@ _SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
 
 
 def report_text(report: Report) -> str:
-    """Return a report as text, under 100 columns; its first line is the answer."""
+    """Return a report as text of less than 100 columns; its first line is the answer."""
     lines = [*wrapped(report.answer.sentence, WIDTH - 1), "", *_header(report)]
     for title, section in _SECTIONS.items():
         if section is _policies and not report.policies:
-            continue  # any kernel but the patched one
+            continue  # not the patched kernel
         lines += ["", title, *(f"  {line}" for line in section(report))]
     return "\n".join(lines) + "\n"
 
@@ -213,7 +219,7 @@ def _named(rows: Sequence[NamedTuple]) -> tuple[tuple[str, ...], Sequence[NamedT
 
 
 def report_csv(report: Report) -> str:
-    """Return a report's tables as CSV blocks, each after a line ``# name``."""
+    """Return a report's tables as CSV blocks, each below a line ``# name``."""
     blocks: dict[str, Sequence[NamedTuple]] = {
         "answer": [report.answer],
         "requests": report.latencies,

@@ -1,4 +1,4 @@
-"""What a report says, as plain tuples: queries only, no drawing (see ``render``)."""
+"""The content of a report as plain tuples: queries only, no layout (see ``render``)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.answer import Answer, answer
 from rcp.analyzer.reports.doubts import notes, why_lowered
 from rcp.analyzer.reports.policies import Policy, policies
-from rcp.analyzer.reports.story import StoryLine, tell
+from rcp.analyzer.reports.story import StoryLine, request_story
 from rcp.probes.contract.meta_text import cost_text
 
 
 class Header(NamedTuple):
-    """Where, when and of whom the recording was made."""
+    """Where, when and how the recording was made."""
 
     host: str
     kernel: str
@@ -27,7 +27,7 @@ class Header(NamedTuple):
     n_requests: int
     n_unfinished: int
     cost: str
-    """What recording took, "" when that is not known."""
+    """Cost of recording, "" when it is not known."""
     rules: list[str]
 
 
@@ -43,7 +43,7 @@ class Latency(NamedTuple):
     p999_ns: int
     max_ns: int
     n_children: int
-    """Requests directly inside these, as fsyncs in a transaction."""
+    """Requests directly inside these, such as the fsyncs of a transaction."""
 
 
 class Wait(NamedTuple):
@@ -75,7 +75,7 @@ class Pattern(NamedTuple):
     worst_request_id: int
     chain: str
     why_lowered: list[str]
-    """What keeps the confidence below 1."""
+    """What lowers the confidence below 1."""
 
 
 class Request(NamedTuple):
@@ -92,7 +92,7 @@ class Request(NamedTuple):
 
 
 class HeldUp(NamedTuple):
-    """One inversion of one request: what held it up, and for how long."""
+    """One inversion of one request: what held it up, for how long."""
 
     dur_ns: int
     kind: str
@@ -103,7 +103,7 @@ class HeldUp(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What one probe counted, all CPUs together."""
+    """Events counted by one probe on all CPUs."""
 
     probe: str
     written: int
@@ -126,11 +126,11 @@ class Report(NamedTuple):
     policies: list[Policy]
     losses: list[Loss]
     notes: list[str]
-    """What else makes the recording incomplete."""
+    """What else makes the recording incomplete, one note each."""
 
 
 def header(store: Store, meta: dict[str, Any]) -> Header:
-    """Return where, when and of whom a recording with these facts was made."""
+    """Return where, when and how a recording with these facts was made."""
     host, clock, end = meta.get("host", {}), meta.get("clock", {}), meta.get("end")
     shift = clock.get("icount_shift")
     clock_text = "hardware clock"
@@ -152,7 +152,7 @@ def header(store: Store, meta: dict[str, Any]) -> Header:
 
 
 def _recorded_ns(meta: dict[str, Any]) -> int:
-    """Return how long was recorded: the recorder's clock, the events' where it was killed."""
+    """Return how long was recorded: by the recorder's clock, or by the events if it was killed."""
     started = meta.get("clock", {}).get("started_monotonic_ns")
     ended = (meta.get("end") or {}).get("ended_monotonic_ns")
     if started and ended:
@@ -160,8 +160,8 @@ def _recorded_ns(meta: dict[str, Any]) -> int:
     return int(meta.get("last_event_ns", 0) - meta.get("first_event_ns", 0))
 
 
-def _mostly(pattern: Pattern) -> str:
-    """Name a pattern's culprit, its kind, and the helper it reaches the request through if any."""
+def _culprit_text(pattern: Pattern) -> str:
+    """Return a pattern's culprit, its kind and the first helper on its chain, if there is one."""
     helpers = [
         name for name in re.findall(r"\(([^)]+)\)", pattern.chain) if name != pattern.culprit
     ]
@@ -178,15 +178,15 @@ def waits(store: Store) -> list[Wait]:
 def patterns(store: Store) -> list[Pattern]:
     """Return the inversions by pattern, the costliest first."""
     share = float(facts(store).get("recorded_share", 1.0))
-    told = []
+    found = []
     for row in store.query(query("report/patterns")):
         role, confidence = row[3], row[9]
-        told.append(Pattern._make((*row, why_lowered(confidence, role, share))))
-    return told
+        found.append(Pattern._make((*row, why_lowered(confidence, role, share))))
+    return found
 
 
 def request(store: Store, request_id: int) -> Request | None:
-    """Return one request, None when there is no such."""
+    """Return one request, None if there is none with this id."""
     found = store.rows(Request, query("report/request"), [request_id])
     return found[0] if found else None
 
@@ -203,7 +203,7 @@ def request_range(store: Store) -> tuple[int, int]:
 
 
 def _worst(store: Store) -> Request | None:
-    """Return the request held up longest, else the slowest foreground one."""
+    """Return the request that was held up longest, or else the slowest foreground request."""
     for name in ("worst_held_up", "slowest"):
         found = store.query(query(f"report/{name}"))
         if found:
@@ -225,7 +225,7 @@ def report(store: Store) -> Report:
     return Report(
         answer=answer(
             store,
-            mostly=_mostly(found[0]) if found else "",
+            mostly=_culprit_text(found[0]) if found else "",
             is_background=bool(found) and found[0].role == "background",
         ),
         header=head,
@@ -234,7 +234,7 @@ def report(store: Store) -> Report:
         patterns=found,
         worst=worst,
         held_up=held_up(store, worst.request_id) if worst else [],
-        story=tell(store, worst.request_id) if worst else [],
+        story=request_story(store, worst.request_id) if worst else [],
         policies=policies(store),
         losses=store.rows(Loss, query("report/losses")),
         notes=notes(meta, head.n_unfinished),

@@ -1,4 +1,4 @@
-"""Whose work the tasks of a recording do, as ``rcp-trace roles`` prints it."""
+"""The roles of a recording's threads, as ``rcp-trace roles`` prints them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rcp.analyzer.blame.chains import generic_name
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.text import duration, size_text, table
+from rcp.analyzer.text import duration, size_text, table, truncated
 
 
 class TaskRole(NamedTuple):
@@ -35,10 +35,10 @@ def task_roles(store: Store) -> list[TaskRole]:
     return store.rows(TaskRole, query("roles/tasks"))
 
 
-def roles_text(found: list[TaskRole]) -> str:
-    """Return threads as text; those alike in role, rule and name share a line."""
+def roles_text(threads: list[TaskRole]) -> str:
+    """Return threads as text; those with the same role, rule and name share a line."""
     groups: dict[tuple[str, str, str], list[TaskRole]] = {}
-    for task in found:
+    for task in threads:
         key = (task.role, task.role_rule, generic_name(task.comm))
         groups.setdefault(key, []).append(task)
     names = ("role", "rule", "name", "threads", "on cpu", "runnable", "asleep", "ios", "bytes")
@@ -47,7 +47,6 @@ def roles_text(found: list[TaskRole]) -> str:
 
 def _lines(groups: dict[tuple[str, str, str], list[TaskRole]]) -> Iterator[tuple[str, ...]]:
     for (role, rule, name), tasks in groups.items():
-        short = rule if len(rule) <= _RULE_MAX else rule[: _RULE_MAX - 1] + "…"
         totals = [
             sum(values)
             for values in zip(
@@ -56,7 +55,12 @@ def _lines(groups: dict[tuple[str, str, str], list[TaskRole]]) -> Iterator[tuple
             )
         ]
         yield (
-            *(role, short, tasks[0].comm if len(tasks) == 1 else name, str(len(tasks))),
+            *(
+                role,
+                truncated(rule, _RULE_MAX),
+                tasks[0].comm if len(tasks) == 1 else name,
+                str(len(tasks)),
+            ),
             *map(duration, totals[:3]),
             *(str(totals[3]), size_text(totals[4])),
         )

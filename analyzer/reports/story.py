@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rcp.analyzer.arrays.reason_table import REASON_TABLE
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
-from rcp.analyzer.text import brief_duration, size_text
+from rcp.analyzer.text import brief_duration, percent, size_text
 
 WIDE, NARROW = 6, 4
-"""Siblings told one by one, at the top of the tree and below depth 2: more fill a screen."""
+"""Siblings with a line of their own, at the top of the tree and below depth 2. More of them would
+fill a screen."""
 
 
 class StoryLine(NamedTuple):
@@ -35,16 +37,11 @@ class _Node:
     dur_ns: int
     text: str
     short: str
-    """What a fold calls it."""
+    """Its name in a folded line."""
     children: list[_Node] = field(default_factory=list)
 
 
-_IO_STAGES = {
-    "admission_slot": "waits to be let in (admission_slot)",
-    "admission_tag": "waits for a tag (admission_tag)",
-    "queue": "waits in the scheduler (queue)",
-    "device": "is at the device",
-}
+_IO_STAGES = {row.name: row.io_stage for row in REASON_TABLE if row.io_stage}
 
 
 def _segment_node(segment: PathSegment) -> _Node:
@@ -62,23 +59,23 @@ def _segment_node(segment: PathSegment) -> _Node:
         if segment.is_throttled and segment.kind == "admission_slot":
             stage = "is held back by blk-throttle (admission_slot)"
         text = f"its {io}{file} on {segment.device} {stage}"
-        if segment.decision and segment.kind == "queue":  # any other is told with its edge
+        if segment.decision and segment.kind == "queue":  # any other is in its edge's text
             text += f": {segment.decision}"
         short = f"ios, {segment.kind}"
     elif segment.kind == "unknown":
-        text = short = "unknown: the recording does not tell"
+        text = short = "unknown: not in the recording"
     else:
         text = short = f"{segment.kind}"
     return _Node(segment.offset_ns, segment.dur_ns, text, short)
 
 
 def _what(edge: PathEdge) -> str:
-    """Say what was waited for: the reason, its file and whose that is, what was decided."""
+    """Return what was waited for: the reason, the file and whose data it is, the decision."""
     text = edge.reason
     if edge.path:
         text += f" of {edge.path}"
     if edge.blame and edge.blame != edge.waker:
-        part = "" if (edge.blame_share or 0) > 0.99 else f", {(edge.blame_share or 0) * 100:.0f} %"
+        part = "" if (edge.blame_share or 0) > 0.99 else f", {percent(edge.blame_share or 0, 0)}"
         text += f" ({edge.blame}'s{part})"
     if edge.policy:
         text += f" by {edge.policy}"
@@ -125,15 +122,15 @@ def _tree(path: Sequence[PathSegment], links: Sequence[PathEdge]) -> list[_Node]
 
 
 def _fold(run: Sequence[_Node], depth: int) -> StoryLine:
-    """Sum up siblings that are not told one by one, the costliest kind first."""
+    """Return one line for several siblings, the costliest kind first."""
     dur_ns = sum(node.dur_ns for node in run)
     counts, cost = Counter(n.short for n in run), Counter[str]()
     for node in run:
         cost[node.short] += node.dur_ns
-    told = [f"{counts[short]} × {short}" for short, _ in cost.most_common(2)]
+    listed = [f"{counts[short]} × {short}" for short, _ in cost.most_common(2)]
     others = len(run) - sum(counts[short] for short, _ in cost.most_common(2))
     more = f" and {others} more" if others else ""
-    return StoryLine(run[0].offset_ns, dur_ns, depth, f"… {', '.join(told)}{more}")
+    return StoryLine(run[0].offset_ns, dur_ns, depth, f"… {', '.join(listed)}{more}")
 
 
 def _lines(nodes: Sequence[_Node], depth: int, limit: int | None) -> Iterator[StoryLine]:
@@ -163,6 +160,6 @@ def _folded(run: Sequence[_Node], depth: int) -> Iterator[StoryLine]:
         yield from _lines(node.children, depth + 1, NARROW)
 
 
-def tell(store: Store, request_id: int, limit: int | None = WIDE) -> list[StoryLine]:
-    """Return the story of a request; ``limit`` siblings are told one by one (None: all)."""
+def request_story(store: Store, request_id: int, limit: int | None = WIDE) -> list[StoryLine]:
+    """Return the story of a request; at most ``limit`` siblings have a line each (None: all)."""
     return list(_lines(_tree(segments(store, request_id), edges(store, request_id)), 0, limit))

@@ -1,10 +1,10 @@
-"""Sentences of reports as lines."""
+"""Values, tables and wrapped sentences as text."""
 
 from __future__ import annotations
 
 import pytest
 
-from rcp.analyzer.text import wrapped
+from rcp.analyzer.text import aligned, percent, table, truncated, wrapped
 
 
 def test_a_number_stays_with_its_unit() -> None:
@@ -19,3 +19,32 @@ def test_words_come_back_as_they_were(text: str) -> None:
 
 def test_what_is_indented_is_so_from_the_first_line() -> None:
     assert wrapped("io-bound writers", 12, "- ", "  ") == ["- io-bound", "  writers"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (percent(0.652), "65.2 %"),
+        (percent(1.35, 0), "135 %"),
+        (percent(0.05, None), "5 %"),
+        (percent(0.021, sign=True), "+2.1 %"),
+        (percent(None), "-"),
+    ],
+)
+def test_percent_has_one_form(text: str, shown: str) -> None:
+    assert text == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [("abcd", "abcd"), ("abcde", "abc…")])
+def test_a_long_text_is_cut_to_the_length(text: str, shown: str) -> None:
+    assert truncated(text, 4) == shown
+
+
+def test_columns_are_as_wide_as_their_widest_cell() -> None:
+    assert aligned([("a", "bb"), ("ccc", "d")]) == ["a    bb", "ccc  d"]
+    assert aligned([("a", "bb"), ("ccc", "d")], [False, True]) == ["a    bb", "ccc   d"]
+    assert aligned([]) == []
+
+
+def test_a_table_has_a_heading_and_numbers_flush_right() -> None:
+    assert table(("name", "count"), [("io", "12")]) == ["name  count", "io       12"]

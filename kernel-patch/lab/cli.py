@@ -17,14 +17,14 @@ from rcp.lab.progress import Progress
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
-@click.group(context_settings=_CONTEXT, short_help="Run things on a real kernel.")
+@click.group(context_settings=_CONTEXT, short_help="Run commands on a real kernel in virtual time.")
 @click.version_option(package_name="rcp", prog_name="rcp-lab")
 def main() -> None:
     """Run commands and scenarios on a real Linux kernel in an emulated machine.
 
-    With --timing the machine's clock counts instructions, so latencies come out the same on a
-    noisy laptop as on a quiet server. No KVM, no root and, unless you ask for the patched
-    kernel, no kernel build is needed.
+    With --timing the machine's clock counts instructions, so latencies are the same on a busy
+    laptop and on a quiet server. It needs neither KVM nor root, and builds a kernel only if you
+    choose the patched one.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def main() -> None:
 _checkout_option = click.option(
     "--checkout",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Source tree of rcp to test.  [default: the one around the working folder]",
+    help="Source tree of rcp to test.  [default: the one that contains the working directory]",
 )
 _memory_option = click.option(
     "--memory", "memory_mb", type=click.IntRange(min=512), help="Guest memory in MiB."
@@ -58,7 +58,7 @@ _scenarios_option = click.option(
 @_checkout_option
 @_quiet_option
 def setup(checkout: Path | None, quiet: bool) -> None:
-    """Build the guest now, so that later runs start at once.
+    """Build the guest now, so that later runs start without delay.
 
     The result is cached below $RCP_CACHE, $XDG_CACHE_HOME/rcp or ~/.cache/rcp and rebuilt only
     when its inputs change. Works as root and as an ordinary user.
@@ -82,17 +82,17 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     type=click.Choice(["rcp", "plain"]),
     default="rcp",
     show_default=True,
-    help="With the patches of kernel-patch/patches, or without them for comparison.",
+    help="rcp: with the patches of kernel-patch/patches; plain: without, for comparison.",
 )
-@click.option("--debug", is_flag=True, help="With lockdep, KASAN and DEBUG_ATOMIC_SLEEP.")
+@click.option("--debug", is_flag=True, help="Enable lockdep, KASAN and DEBUG_ATOMIC_SLEEP.")
 @_checkout_option
 @_quiet_option
 def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     """Build Debian's kernel source with rcp's patches, for rcp-lab run --kernel.
 
-    Needs neither root nor a compiler on this host: it builds in a Debian of its own, which is
-    cached with its source and objects (about 5 GB) beside the result. The first build takes
-    about 15 minutes on two cores, one after a small change a minute or two.
+    It needs neither root nor a compiler on this host: it builds in a separate Debian tree, which
+    is cached with source and objects (about 5 GB). The first build takes about 15 minutes on two
+    cores, a rebuild after a small change a minute or two.
 
     \b
     Examples:
@@ -110,21 +110,28 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
 @main.command("run", cls=Command, short_help="Run a scenario or a command.")
 @click.argument("name", required=False, metavar="[SCENARIO] [-- CMD ARGS...]")
 @click.option("--timing", "mode", flag_value="timing", help="One CPU in virtual time.")
-@click.option("--functional", "mode", flag_value="functional", help="Two CPUs, the host's time.")
+@click.option("--functional", "mode", flag_value="functional", help="Two CPUs in host time.")
 @click.option(
     "--kernel",
     type=click.Choice(kernel.NAMES),
     default="stock",
     show_default=True,
-    help="Debian's own, or one of rcp-lab build.",
+    help="stock: Debian's kernel; others are built by rcp-lab build.",
 )
-@click.option("-e", "--env", "env", multiple=True, metavar="KEY=VALUE", help="Set in the guest.")
+@click.option(
+    "-e",
+    "--env",
+    "env",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Environment variable to set in the guest.",
+)
 @click.option(
     "--input",
     "inputs",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="File or folder to put into $RCP_LAB_IN/inputs.",
+    help="File or folder to copy to $RCP_LAB_IN/inputs.",
 )
 @click.option("--module", "modules", multiple=True, help="Kernel module to load first.")
 @click.option(
@@ -144,14 +151,14 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     "--output-mb",
     default=512,
     show_default=True,
-    help="Room for artefacts in MiB, rounded up to 128.",
+    help="Size of the output disk in MiB, rounded up to a multiple of 128.",
 )
 @click.option(
     "--accel",
     type=click.Choice(["tcg", "kvm"]),
     default="tcg",
     show_default=True,
-    help="kvm is faster where it works, has no virtual time, and is not covered by rcp's tests.",
+    help="kvm is faster if available, but has no virtual time and is not covered by rcp's tests.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command and stop.")
 @_checkout_option
@@ -161,9 +168,10 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
 def run_command(ctx: click.Context, /, **options: Any) -> None:
     """Run a scenario, or the shell command after --, in a fresh guest.
 
-    The exit status is the command's own; 124 means that the wall-clock limit was reached, 125
-    that the machine was lost (never a pass). What the command writes to $RCP_LAB_OUT comes back
-    to the output folder, beside stdout.txt, stderr.txt, console.log and result.json.
+    The exit status is the command's; 124 means that the wall-clock limit was reached, 125 that
+    the machine ended without a report (never a pass). Files that the command writes to
+    $RCP_LAB_OUT are copied to the output folder, beside stdout.txt, stderr.txt, console.log and
+    result.json.
 
     \b
     Examples:
@@ -189,11 +197,17 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
 @main.command(cls=Command, short_help="Open a root shell in a guest.")
 @_checkout_option
 @_memory_option
-@click.option("--timeout", "timeout_s", default=14400.0, show_default=True, help="Wall seconds.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=14400.0,
+    show_default=True,
+    help="Wall-clock limit in seconds.",
+)
 def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> None:
     """Open a root shell in a fresh guest, with rcp installed (functional mode).
 
-    Leave it with exit or Ctrl-D. Its files go with it: use rcp-lab run to bring some back.
+    Leave it with exit or Ctrl-D. Its files are then lost: use rcp-lab run to copy files back.
 
     \b
     Examples:
@@ -248,7 +262,7 @@ def scenarios(form: str, checkout: Path | None, scenarios_dir: Path | None) -> N
 
 
 @main.command(cls=Command, short_help="Delete cached guests and kernels.")
-@click.option("--all", "everything", is_flag=True, help="Also what the next run would use.")
+@click.option("--all", "everything", is_flag=True, help="Also delete what the next run would use.")
 @_checkout_option
 def clean(everything: bool, checkout: Path | None) -> None:
     """Delete cached guests, kernels and wheels that no longer match this checkout.

@@ -1,1 +1,1 @@
-"""Telling the kernel which programs users wait for: from Python, from C, from a shell."""
+"""Mark tasks as critical or non-critical to the kernel: from Python, C or a shell."""

@@ -1,4 +1,4 @@
-"""The command line that marks programs nobody changes: rcp-run."""
+"""rcp-run: mark programs as critical or non-critical without changing them."""
 
 import os
 import sys
@@ -12,29 +12,38 @@ from rcp.mark.levels import Level, MarkError
 _CONTEXT = {"help_option_names": ["-h", "--help"], "ignore_unknown_options": True}
 
 
-@click.command(context_settings=_CONTEXT, short_help="Run a program as critical or background.")
+@click.command(
+    context_settings=_CONTEXT, short_help="Run a program with critical or non-critical I/O."
+)
 @click.version_option(package_name="rcp", prog_name="rcp-run")
-@click.option("--critical", "level", flag_value="critical", help="Users wait for its I/O.")
-@click.option("--noncritical", "level", flag_value="noncritical", help="Nobody waits for its I/O.")
-@click.option("--unmark", "level", flag_value="none", help="Take a mark back.")
+@click.option(
+    "--critical", "level", flag_value="critical", help="Its I/O is critical: users wait for it."
+)
+@click.option(
+    "--noncritical",
+    "level",
+    flag_value="noncritical",
+    help="Its I/O is non-critical: background work.",
+)
+@click.option("--unmark", "level", flag_value="none", help="Remove the mark.")
 @click.option(
     "--children/--no-children",
     default=True,
     show_default=True,
-    help="Whether threads and children it makes inherit the mark (patched kernel).",
+    help="Whether its threads and child processes inherit the mark (patched kernel).",
 )
 @click.option(
     "--pid",
     type=click.IntRange(min=1),
-    help="Mark all threads of a running process instead, by I/O priority.",
+    help="Instead of running COMMAND, mark all threads of this process by I/O priority.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def main(level: str | None, children: bool, pid: int | None, command: tuple[str, ...]) -> None:
-    """Run COMMAND so that the kernel knows whether users wait for its I/O.
+    """Run COMMAND with its I/O marked as critical or non-critical.
 
-    On a kernel with rcp's patch the mark is PR_RCP, on any other the I/O priority class that
-    comes closest: realtime for --critical, idle for --noncritical. Only the schedulers
-    mq-deadline, bfq and rcp heed those.
+    On a kernel with rcp's patch the mark is set by prctl (PR_RCP). On other kernels it is the
+    closest I/O priority class: realtime for --critical, idle for --noncritical. Only the
+    schedulers mq-deadline, bfq and rcp honour I/O priorities.
 
     \b
     Examples:
@@ -45,9 +54,9 @@ def main(level: str | None, children: bool, pid: int | None, command: tuple[str,
     """
     try:
         if level is None:
-            raise click.UsageError("say what it is: --critical, --noncritical or --unmark")
+            raise click.UsageError("give one of --critical, --noncritical and --unmark")
         if (pid is None) == (not command):
-            raise click.UsageError("give a command to run, or --pid of one that runs")
+            raise click.UsageError("give either a command to run or --pid of a running process")
         if pid is not None:
             _mark_process(pid, Level[level.upper()])
         else:
@@ -61,7 +70,7 @@ def _mark_process(pid: int, level: Level) -> None:
     try:
         threads = sorted(int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir())
     except FileNotFoundError:
-        raise MarkError(f"no process {pid}: ps -e lists those that run") from None
+        raise MarkError(f"no process {pid}: ps -e lists the running ones") from None
     for tid in threads:
         levels.set_io_priority(tid, level)
 
@@ -73,7 +82,7 @@ def _run(command: tuple[str, ...], level: Level, children: bool) -> None:
         levels.set_io_priority(0, level)
         click.echo(
             f"rcp-run: kernel {os.uname().release} lacks rcp's patch; "
-            "marked by I/O priority, which children inherit",
+            "marked by I/O priority instead, which children inherit",
             err=True,
         )
     try:

@@ -20,7 +20,7 @@ _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 
 
 class Level(IntEnum):
-    """What a thread's I/O is."""
+    """Criticality of a thread's I/O."""
 
     NONE = 0
     CRITICAL = 1
@@ -70,7 +70,7 @@ def get() -> tuple[Level, bool]:
 
 
 def mark(level: Level, *, keep: bool = False) -> None:
-    """Mark the calling thread; with ``keep`` also the threads and children it makes.
+    """Mark the calling thread; with ``keep`` also the threads and processes it creates later.
 
     Raises MarkError for a thread that may not call itself critical, OSError (EINVAL) on a kernel
     without the patch.
@@ -79,14 +79,14 @@ def mark(level: Level, *, keep: bool = False) -> None:
         _prctl(_PR_RCP_SET, level, _PR_RCP_KEEP if keep else 0)
     except PermissionError as error:
         raise MarkError(
-            "not permitted to be critical: run it as root, give it CAP_SYS_NICE, or write critical "
-            "to io.rcp.class of its cgroup"
+            "no permission for critical I/O: run it as root, give it CAP_SYS_NICE, or write "
+            "critical to io.rcp.class of its cgroup"
         ) from error
 
 
 @contextmanager
 def critical() -> Iterator[None]:
-    """The calling thread is critical within the block, and as it was before afterwards."""
+    """Mark the calling thread critical within the block; restore its mark afterwards."""
     before, keep = get()
     mark(Level.CRITICAL, keep=keep)
     try:
@@ -96,10 +96,11 @@ def critical() -> Iterator[None]:
 
 
 def set_io_priority(tid: int, level: Level) -> None:
-    """Give a thread (0: the calling one) the I/O priority class that stands for a mark.
+    """Give a thread (0: the calling one) the I/O priority class that corresponds to a mark.
 
-    Works on every kernel. Class RT is what a patched kernel calls critical, and what mq-deadline
-    and drives with priorities put first on any other; children inherit it there. Raises MarkError.
+    Works on every kernel. A patched kernel treats class RT as critical. On other kernels
+    mq-deadline and drives with priorities serve it first, and children inherit it. Raises
+    MarkError.
     """
     number = _IOPRIO_SET.get(os.uname().machine)
     if number is None:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tell the kernel for which part of its work a user waits, from C.
+ * Mark parts of a thread's work as critical, from C.
  *
  *	rcp_set(RCP_CRITICAL, 0);
  *	append_to_the_log_and_fsync();
@@ -27,7 +27,7 @@ enum rcp_level {
 	RCP_NONCRITICAL = 2 /* background work */
 };
 
-/* Mark the calling thread; with PR_RCP_KEEP also the threads and children it makes. */
+/* Mark the calling thread; with PR_RCP_KEEP also the threads and children it creates later. */
 static inline int rcp_set(enum rcp_level level, unsigned long flags)
 {
 	return prctl(PR_RCP, PR_RCP_SET, (unsigned long)level, flags, 0UL);

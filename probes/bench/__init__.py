@@ -1,1 +1,1 @@
-"""What recording costs: draining the ring, and each BPF program."""
+"""Benchmarks of recording: the ring drain, and each BPF program."""

@@ -1,4 +1,4 @@
-"""What each BPF program costs per event: ``python3 -m rcp.probes.bench.cost_table CMD…``, as root.
+"""The cost of each BPF program: ``python3 -m rcp.probes.bench.cost_table CMD…``, as root.
 
 Attaches all probes as ``rcp-trace record`` does, has the kernel count the time of its BPF
 programs while the command runs, and prints one line per program that ran. Records are not read:
@@ -27,7 +27,7 @@ from rcp.probes.program import Options
 
 @dataclass(frozen=True)
 class ProgramCost:
-    """One BPF program: how often it ran and how long in all."""
+    """One BPF program: number of runs and total run time."""
 
     name: str
     runs: int
@@ -35,7 +35,7 @@ class ProgramCost:
 
 
 def as_table(costs: list[ProgramCost], duration_ns: int) -> str:
-    """Lay the costs out as Markdown, the most expensive first."""
+    """Return the costs as a Markdown table, the most expensive program first."""
     lines = ["| program | runs | ns a run | share of the time |", "|---|---|---|---|"]
     for cost in sorted(costs, key=lambda cost: -cost.run_ns):
         if cost.runs:
@@ -49,7 +49,7 @@ def as_table(costs: list[ProgramCost], duration_ns: int) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What all programs cost while one command ran."""
+    """The cost of all programs while one command ran."""
 
     title: str
     duration_ns: int
@@ -75,7 +75,7 @@ def measure(title: str, command: list[str]) -> Measurement:
     require(features)
     with Probes(Options(), features, os.getpid()) as probes:
         if enable_run_stats() is None:  # until this process ends
-            raise RecordError("this kernel does not count the time of BPF programs (v5.8 does).")
+            raise RecordError("this kernel does not measure BPF run times: use Linux 5.8 or newer.")
         started_ns = time.monotonic_ns()
         done = subprocess.run(command, check=False)
         duration_ns = time.monotonic_ns() - started_ns
@@ -99,8 +99,13 @@ def add_to(prefix: Path, measurement: Measurement) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command given and print the table; return the command's status."""
     parser = argparse.ArgumentParser(prog="cost_table", description=__doc__.splitlines()[0])
-    parser.add_argument("--title", default="", help="what the command is, for --add-to")
-    parser.add_argument("--add-to", type=Path, metavar="PREFIX", help="PREFIX.json and PREFIX.md")
+    parser.add_argument("--title", default="", help="heading in the files of --add-to")
+    parser.add_argument(
+        "--add-to",
+        type=Path,
+        metavar="PREFIX",
+        help="append to PREFIX.json, .md",
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
     measurement = measure(options.title, options.command)

@@ -1,8 +1,8 @@
 """Ring drain benchmark: our bulk drain against bcc's own callback, in the same run.
 
-Run in the lab (``rcp-lab run ring-drain``), as root. Both readers empty the same ring of
-sleep records, in turn, filled the same way each time; the clock runs only while they read.
-Prints JSON: rates in events a second, medians over the rounds, and the ratio.
+Run in the lab (``rcp-lab run ring-drain``), as root. Both readers empty the same ring of sleep
+records in turn, filled in the same way; only the reading is timed. Prints JSON: rates in events a
+second, medians over the rounds, and their ratio.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ BURST = 1000
 ROUNDS = 5
 # Callbacks are timed on fewer events: at 1 us or more each, a full ring would take a while.
 CALLBACK_BURSTS = 50
-# As many as the ring holds; a record has a header of 8 bytes there.
+# Fills the ring; each record has a header of 8 bytes there.
 BULK_BURSTS = RING_BYTES // (SLEEP.size_bytes + 8) // BURST
 
 
 class _SleepRecord(ctypes.Structure):
-    """What a bcc user would declare to read the record in a callback."""
+    """The declaration a bcc user would write to read the record in a callback."""
 
     _pack_ = 1
     _fields_ = tuple(
@@ -53,7 +53,7 @@ class _SleepRecord(ctypes.Structure):
 
 
 def _rate(fill: Callable[[int], None], bursts: int, read: Callable[[], int]) -> float:
-    """Median events a second of ``read``, which must return every event that was filled in."""
+    """Return the median events a second of ``read``, which must return every event written."""
     rates = []
     for _ in range(ROUNDS):
         fill(bursts)

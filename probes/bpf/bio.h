@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bios from when they are submitted to when a request that has them is issued: who submitted
- * them and when, and whose pages they carry.
+ * Bios from their submission until their request is issued: submitter, time, and the page cache
+ * of their pages.
  */
 
 struct bio_state {
 	u64 queued_ns;
 	u64 got_ns;
-	u64 mapping; /* page cache its first page belongs to, or nothing of sense (inode.h) */
+	u64 mapping; /* page cache of its first page, or garbage (checked in inode.h) */
 	u64 blkg;
 	u32 tid;
 	u32 bytes;
@@ -15,13 +15,13 @@ struct bio_state {
 	u32 unused;
 };
 
-/* In bio_state.flags: submitted, but not queued yet, so its submitter and time are known. */
-#define BIO_IS_HELD (1U << 31)
+/* In bio_state.flags: blk-throttle may delay it; submitter and time are those of submission. */
+#define BIO_IN_THROTTLE (1U << 31)
 
 /* LRU: bios of drivers without requests (dm, md) never finish here. */
 BPF_TABLE("lru_hash", u64, struct bio_state, bios, 65536);
-/* Not 0 once blk-throttle was asked about a bio (io_hold.bpf.c): without limits it never is. */
-BPF_ARRAY(holds_bios, int, 1);
+/* Not 0 once blk-throttle checked a bio (io_hold.bpf.c), which needs a limit to be set. */
+BPF_ARRAY(throttle_used, int, 1);
 
 static inline u64 mapping_of(struct bio *bio)
 {

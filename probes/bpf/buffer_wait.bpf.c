@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which block of which device a task waits for, as a buffer that is read, written or locked;
- * and whose journal copies the buffer it wants to change (BH_Shadow).
+ * Which block of which device a task waits for: a buffer that is read, written or locked, or one
+ * that the journal is writing and the task wants to change (BH_Shadow).
  */
 
 static inline int begin_buffer_wait(struct buffer_head *bh)
@@ -9,7 +9,7 @@ static inline int begin_buffer_wait(struct buffer_head *bh)
 	struct task_state *state = known_state();
 	struct block_device *bdev = NULL;
 
-	/* who makes space in the journal waits for buffers to be written, but wants the space */
+	/* a task that frees journal space waits for buffers, but its reason is the space */
 	if (!state || state->note.reason == RCP_WAIT_JOURNAL_SPACE)
 		return 0;
 	state->note = (struct wait_note){ .reason = RCP_WAIT_BUFFER_LOCK };
@@ -44,7 +44,7 @@ KRETFUNC_PROBE(__lock_buffer)
 #endif
 
 #if defined(RCP_HAVE_out_of_line_wait_on_bit) && defined(BH_Shadow)
-/* Waits for any bit of any word; do_get_write_access() is told by the bit and an open handle. */
+/* Called for any bit of any word; BH_Shadow with an open handle is do_get_write_access(). */
 static inline int begin_shadow_wait(struct buffer_head *bh)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -69,7 +69,7 @@ static inline int begin_shadow_wait(struct buffer_head *bh)
 	return 0;
 }
 
-/* The state's flags are the first word of a buffer. */
+/* b_state, the word with the bits, is the first member of struct buffer_head. */
 KFUNC_PROBE(out_of_line_wait_on_bit, void *word, int bit)
 {
 	return bit == BH_Shadow ? begin_shadow_wait(word) : 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who dirtied the pages that an io writes. Known per inode, not per page: an io takes its
- * pages from the dirtiers in proportion to what each has not yet seen written. So every page is
- * blamed once, and no later io is blamed on a dirtier whose pages are
- * all written. Wrong are: pages dirtied before the recording (nobody's), pages cut off before
- * they were written (blamed on a later io of the same inode), and a fifth dirtier at one time
- * (takes the place of the first).
+ * Who dirtied the pages that an io writes. Known per inode, not per page: the pages of an io are
+ * attributed to the inode's dirtiers in proportion to their pages not yet written. So each page
+ * is attributed once, and never to a task whose pages are all written.
+ *
+ * Errors: pages dirtied before the recording have no dirtier; truncated pages are attributed to a
+ * later io of the same inode; a fifth concurrent dirtier replaces the first.
  */
 
 static inline void add_dirtier(struct inode_state *inode, u32 tid, u32 n_pages)
@@ -50,10 +50,10 @@ static inline void take_causes(u64 io, struct inode_state *inode, u32 n_pages)
 	for (int i = 0; i < MAX_DIRTIERS; i++) {
 		s32 mine = inode->dirtiers[i].n_pages;
 
-		/* above: another CPU takes from the same inode */
+		/* larger than the rest: another CPU changes the same inode */
 		if (mine <= 0 || mine > n_dirtied)
 			continue;
-		/* what is rounded off goes to the next one, and the last takes the rest */
+		/* the next dirtier gets the rounding error, the last one the rest */
 		event.n_pages = ((u64)mine * n_pages + n_dirtied / 2) / n_dirtied;
 		event.tid = inode->dirtiers[i].tid;
 		n_dirtied -= mine;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a process called itself when it ended. The recorder reads /proc when a recording begins and
- * when it ends; a child that lives in between, as Redis' snapshots do, is seen only here.
+ * The command line of a process when it ends. The recorder reads /proc at the start and at the end
+ * of a recording; a child that lives in between, such as a Redis snapshot, is seen only here.
  */
 
-/* At sched_process_exit the task has let go of its memory already. */
+/* At sched_process_exit the task has released its memory already. */
 KFUNC_PROBE(do_exit, long code)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -16,7 +16,7 @@ KFUNC_PROBE(do_exit, long code)
 	event.pid = pid_tgid >> 32;
 	if (event.pid != (u32)pid_tgid || event.pid == RCP_SELF_PID)
 		return 0;
-	/* bcc rewrites no pointer that it did not get from the probe's arguments */
+	/* bcc rewrites only pointers from the probe's arguments */
 	bpf_probe_read_kernel(&mm, sizeof(mm), &task->mm);
 	if (!mm) /* a kernel thread */
 		return 0;
@@ -24,11 +24,11 @@ KFUNC_PROBE(do_exit, long code)
 	bpf_probe_read_kernel(&end_of_args, sizeof(end_of_args), &mm->arg_end);
 	bpf_probe_read_kernel(&end, sizeof(end), &mm->env_end);
 	event.arg_bytes = end_of_args - start;
-	/* A title longer than the arguments goes on where the environment was. */
+	/* A title longer than the arguments continues where the environment was. */
 	size = end - start;
 	if (size > sizeof(event.text))
 		size = sizeof(event.text);
-	/* A page that was swapped out cannot be waited for here: then it stays unknown. */
+	/* A BPF program cannot wait for a swapped-out page: no record then. */
 	if (bpf_probe_read_user(event.text, size, (void *)start))
 		return 0;
 	event.ts = bpf_ktime_get_ns();

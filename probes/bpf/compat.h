@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Differences between kernels, one small accessor each. Probes never mention versions.
+ * Differences between kernel versions, one accessor each. The probes mention no versions.
  */
 
 /*
- * preempt_count of this CPU, which tells task context from interrupt. It is a per-CPU
+ * preempt_count of this CPU, which distinguishes task context from interrupts. It is a per-CPU
  * variable that BPF has no helper for, so the recorder passes the addresses it found in
  * /proc/kallsyms (features.py): member of pcpu_hot since commit 64701838bf05 ("x86/percpu:
  * Move preempt_count next to current_task") (in v6.2), a variable of its own before that and
  * again since commit 46e8fff6d45f ("x86/preempt: Move preempt count to percpu hot section")
- * (in v6.15). 0 when the kernel hides its addresses: every wake-up then counts as a task's.
+ * (in v6.15). 0 when the kernel hides its addresses: every wake-up then counts as by a task.
  */
 static inline u64 preempt_count_addr(void)
 {
@@ -26,8 +26,8 @@ static inline u64 preempt_count_addr(void)
 }
 
 /*
- * Pages of a folio. The order of a large one moved into _flags_1 with "mm: free up a word
- * in the first tail page" (in v6.6).
+ * Number of pages of a folio. The order of a large folio moved into _flags_1 with "mm: free up a
+ * word in the first tail page" (in v6.6).
  */
 static inline u32 pages_in_folio(struct folio *folio)
 {
@@ -72,7 +72,7 @@ static inline u64 cgroup_of_blkg(u64 blkg)
 }
 
 /*
- * State a task left the CPU in. An argument of sched_switch since commit fa2c3254d7cf
+ * The task state at switch-out. An argument of sched_switch since commit fa2c3254d7cf
  * ("sched/tracing: Don't re-read p->state when emitting sched_switch event") (in v5.18).
  */
 static inline u32 switched_out_state(struct bpf_raw_tracepoint_args *ctx, struct task_struct *prev)

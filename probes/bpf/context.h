@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which context this CPU is in, and which io completes in it.
+ * The context of this CPU (task or interrupt), and the io that completes in it.
  */
 
 #define CONTEXT_TASK 0
@@ -9,7 +9,7 @@
 
 struct completing_io {
 	u64 io; /* 0: none */
-	u64 preempt_count_addr; /* of this CPU, 0 until asked for */
+	u64 preempt_count_addr; /* of this CPU, 0 until read */
 	u32 context;
 	u32 unused;
 };
@@ -27,7 +27,7 @@ static inline u32 context_on(struct completing_io *cpu)
 
 	if (count & (HARDIRQ_MASK | NMI_MASK))
 		return CONTEXT_HARDIRQ;
-	/* a softirq is served: with bottom halves merely off, the count is two offsets */
+	/* serving a softirq; with bottom halves disabled only, the count is two offsets */
 	if (count & SOFTIRQ_OFFSET)
 		return CONTEXT_SOFTIRQ;
 	return CONTEXT_TASK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Who dirtied pages of which inode. The tracepoint fires when a clean folio becomes dirty, so
- * each write of a page to disk is preceded by exactly one.
+ * exactly once before each write of a page to disk.
  */
 
 RAW_TRACEPOINT_PROBE(writeback_dirty_folio)

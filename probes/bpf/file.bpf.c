@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the inodes are called (inode.h), and when one is gone: another may then get its address
- * or its number.
+ * Names of inodes (inode.h). An evicted inode is forgotten, because another one may get its
+ * address or its number.
  */
 
 #ifdef RCP_HAVE_clear_inode

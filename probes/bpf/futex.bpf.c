@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which futex a task waits for, and who holds it. The word of a PI futex names its owner by
- * agreement with the kernel. A plain futex has no owner; but when it is a glibc mutex the
- * owner's tid is the third word of the mutex. Where all else looks like a mutex that is waited
- * for, a word there that is the tid of another live thread of the same process is taken for it,
- * as a guess. Processes that share a mutex have said so when they made it: then a thread of any
- * process will do.
+ * Which futex a task waits for, and who holds it. The word of a PI futex has its owner's tid, by
+ * the kernel's ABI. A plain futex has no owner. But if it belongs to a glibc mutex, the third word
+ * of the mutex is the owner's tid. That is taken as a guess if all other words look like a
+ * contended mutex, and the tid is that of another live thread of the same process; for a
+ * process-shared mutex, of any process.
  *
- * All else is looked at because small numbers are tids in a pid namespace: behind the futex of a
- * condition variable often lies a mutex, whose first word is 1 or 2.
+ * The other words are checked because small numbers are tids in a pid namespace: the futex of a
+ * condition variable is often followed by a mutex, whose first word is 1 or 2.
  */
 
 /* struct __pthread_mutex_s on x86-64 (glibc, sysdeps/x86/nptl/bits/struct_mutex.h) */
@@ -22,11 +21,11 @@ struct glibc_mutex {
 
 #define GLIBC_LOCK_CONTENDED 2
 #define GLIBC_KIND_SHARED 128 /* PTHREAD_MUTEX_PSHARED_BIT */
-#define GLIBC_KIND_BITS 1023 /* all there are, those of lock elision included */
+#define GLIBC_KIND_BITS 1023 /* all bits in use, including lock elision */
 
 static inline int is_mutex_waited_for(struct glibc_mutex *mutex)
 {
-	/* the word of a robust mutex names its owner itself */
+	/* the lock word of a robust mutex has the owner's tid */
 	u32 robust_word = mutex->owner | FUTEX_WAITERS;
 
 	return !(mutex->kind & ~GLIBC_KIND_BITS) && mutex->n_users &&
@@ -39,7 +38,7 @@ static inline u32 thread_called(struct task_state *state, u32 tid)
 	u32 *global;
 
 	if (!state->inner_tid)
-		return tid; /* not in a pid namespace of its own */
+		return tid; /* in the outermost pid namespace */
 	global = inner_tids.lookup(&key);
 	return global ? *global : 0;
 }
@@ -53,7 +52,7 @@ static inline int begin_futex_wait(u64 address, int is_pi)
 	if (!state)
 		return 0;
 	state->note = (struct wait_note){ .object = address, .reason = RCP_WAIT_FUTEX };
-	/* the word of a PI futex, and what is no mutex, may be the last on its page */
+	/* other futexes than mutexes may be the last word of a page */
 	if (bpf_probe_read_user(&mutex, is_pi ? sizeof(mutex.lock) : sizeof(mutex),
 				(void *)address))
 		return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who held jbd2 handles open in which transaction, and for how long, added up per task and
- * told when the transaction has been committed. A commit waits for every open handle.
+ * Who held jbd2 handles open in which transaction, and for how long: summed per task and written
+ * when the transaction is committed. A commit waits for every open handle.
  */
 
-/* The first seven tasks are told apart; an eighth, and all after it, are added up as tid 0. */
+/* Seven tasks have an entry of their own. Others share the last, whose tid is 0 if several do. */
 #define MAX_HOLDERS 8
 
 struct handle_holder {
@@ -13,7 +13,7 @@ struct handle_holder {
 	u64 held_ns;
 	u64 longest_ns;
 	u32 tid;
-	u32 n_handles; /* 0: the place is free */
+	u32 n_handles; /* 0: unused entry */
 };
 
 struct transaction_holders {
@@ -26,7 +26,7 @@ struct transaction_key {
 };
 
 BPF_HASH(transactions, struct transaction_key, struct transaction_holders, 1024);
-BPF_ARRAY(no_holders, struct transaction_holders, 1); /* 320 zeroes; they burden the stack */
+BPF_ARRAY(no_holders, struct transaction_holders, 1); /* 320 zero bytes, too many for the stack */
 
 static inline struct transaction_holders *holders_in(struct transaction_key *key)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inodes that pages were dirtied of, waited for or written, by the address of their page
- * cache: their number and name, and who dirtied them. A block device's own pages (metadata
- * and journal of its file system) count as an inode of that device.
+ * Inodes whose pages were dirtied, written or waited for, by the address of their page cache:
+ * number, name and dirtiers. A block device's own pages (metadata and journal of its file system)
+ * count as an inode of that device.
  */
 
 #define MAX_DIRTIERS 4
 
 struct dirtier {
 	u32 tid;
-	s32 n_pages; /* dirtied and not yet written; the place is free when not above 0 */
+	s32 n_pages; /* dirtied and not yet written; entry unused if <= 0 */
 };
 
 struct inode_state {
@@ -19,7 +19,7 @@ struct inode_state {
 	struct dirtier dirtiers[MAX_DIRTIERS];
 };
 
-/* LRU: an inode that nobody dirtied or waited for lately is announced again when it is met. */
+/* LRU: an evicted inode gets a new file record when it is next used. */
 BPF_TABLE("lru_hash", u64, struct inode_state, inodes, 16384);
 
 static inline void name_of(char *name, struct dentry *dentry)
@@ -56,9 +56,9 @@ static inline void announce_file(struct inode *inode, struct inode_state *known,
 }
 
 /*
- * The inode of a page cache, announced when it is new; NULL when the address is none. What a
- * page has in place of its page cache may be anything (slab, anonymous memory): only an inode
- * whose own page cache is at that address is believed.
+ * The inode of a page cache, recorded when it is new; NULL when there is none at this address.
+ * The mapping of a page may be anything (slab, anonymous memory), so the inode must point back:
+ * its own page cache (i_data) must be at that address.
  */
 static inline struct inode_state *inode_of(u64 mapping)
 {

@@ -2,15 +2,15 @@
 /*
  * One record per finished block request, with btt's stages: Q queued, G got a request,
  * I inserted in the scheduler, D issued to the driver, C completed. While a completion runs,
- * its io's id stands in completing_io, so that the wake-ups it causes can name it.
+ * completing_io has its io's id, so that the wake-ups it causes can refer to it.
  */
 
 BPF_HASH(ios, u64, struct io_record, 65536);
 BPF_PERCPU_ARRAY(io_count, u64, 1);
 
-/* More merged bios than this are not looked at: 64 * 4 KiB is a common request limit. */
+/* Further merged bios are ignored: 64 * 4 KiB is a common request limit. */
 #define MAX_BIOS 64
-/* Nor more inodes in one io: writeback merges across files only where they touch on disk. */
+/* Further inodes too: writeback merges files only where they are adjacent on disk. */
 #define MAX_INODES 4
 
 struct io_inodes {
@@ -18,22 +18,22 @@ struct io_inodes {
 	u64 bytes[MAX_INODES];
 };
 
-/* In a map, not on the stack: the verifier would follow every way to fill it, bio by bio. */
+/* Not on the stack: the verifier would explore every way to fill it, bio by bio. */
 BPF_PERCPU_ARRAY(inodes_of_io, struct io_inodes, 1);
 
 RAW_TRACEPOINT_PROBE(block_bio_queue)
 {
 	u64 bio = ctx->args[0];
 	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct bio_state state = {}, *held;
+	struct bio_state state = {}, *throttled;
 	int zero = 0, *is_used;
 	struct bio copy = {};
 
 	if (is_paused()) {
-		bios.delete(&bio); /* of an earlier bio at this address */
+		bios.delete(&bio); /* an earlier bio at this address */
 		return 0;
 	}
-	/* one copy of the whole costs less than a read of each member */
+	/* one copy costs less than a read of each member */
 	bpf_probe_read_kernel(&copy, sizeof(copy), (void *)bio);
 	state.blkg = blkg_of(&copy);
 	state.bytes = copy.bi_iter.bi_size;
@@ -43,20 +43,20 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	state.tid = (u32)pid_tgid;
 	if (pid_tgid >> 32 == RCP_SELF_PID)
 		state.flags = RCP_IO_RECORDER;
-	is_used = holds_bios.lookup(&zero);
-	held = is_used && *is_used ? bios.lookup(&bio) : NULL;
-	if (held && held->flags & BIO_IS_HELD) {
-		state.queued_ns = held->queued_ns;
-		state.tid = held->tid;
-		state.flags = RCP_IO_THROTTLED | (held->flags & RCP_IO_RECORDER);
+	is_used = throttle_used.lookup(&zero);
+	throttled = is_used && *is_used ? bios.lookup(&bio) : NULL;
+	if (throttled && throttled->flags & BIO_IN_THROTTLE) {
+		state.queued_ns = throttled->queued_ns;
+		state.tid = throttled->tid;
+		state.flags = RCP_IO_THROTTLED | (throttled->flags & RCP_IO_RECORDER);
 	}
 	bios.update(&bio, &state);
 	return 0;
 }
 
 /*
- * A bio larger than the device takes is cut: the front part is a new bio, chained to the rest
- * by bi_private (block/bio.c:bio_chain), and was queued when the whole was.
+ * A bio that is too large for the device is split: the front part is a new bio, chained to the
+ * rest by bi_private (block/bio.c:bio_chain). It was queued when the whole bio was.
  */
 RAW_TRACEPOINT_PROBE(block_split)
 {
@@ -135,7 +135,7 @@ static inline void describe_inodes(struct io_record *io, struct io_inodes *of_io
 	}
 }
 
-/* Times and submitter from the oldest of the request's bios, which is not always the first. */
+/* Times and submitter are those of the request's oldest bio, which need not be the first. */
 static inline void describe_bios(struct io_record *io, struct request *rq)
 {
 	struct bio *bio = rq->bio;
@@ -181,7 +181,7 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 }
 
 #ifdef RCP_PROBE_policy_event
-static inline void look_at_insertion(struct request *rq);
+static inline void check_tokens_at_insert(struct request *rq);
 #endif
 
 RAW_TRACEPOINT_PROBE(block_rq_insert)
@@ -192,7 +192,7 @@ RAW_TRACEPOINT_PROBE(block_rq_insert)
 	if (io && !io->inserted_ns)
 		io->inserted_ns = bpf_ktime_get_ns();
 #ifdef RCP_PROBE_policy_event
-	look_at_insertion(rq);
+	check_tokens_at_insert(rq);
 #endif
 	return 0;
 }
@@ -269,9 +269,9 @@ static inline int completion_ends(void)
 }
 
 /*
- * After the bios have ended the tag is freed, which may wake a task that waits for one.
- * Drivers that end requests by other ways (SCSI) leave the slot set; the next switch or the
- * change of context voids it.
+ * After the bios have ended the tag is freed, which may wake a task that waits for one. Drivers
+ * that end requests otherwise (SCSI) leave completing_io set; the next context switch clears it,
+ * and another interrupt context ignores it.
  */
 KRETFUNC_PROBE(blk_mq_end_request)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbd2: one record per commit with its phases, and notes on the waits whose helper is the
- * journal thread (fs/jbd2/{journal,transaction,checkpoint}.c).
+ * jbd2: one record per commit with its phases, and notes on waits for the journal
+ * (fs/jbd2/{journal,transaction,checkpoint}.c).
  */
 
-BPF_HASH(commits, u32, struct journal_commit_record, 256); /* by device: one commits at a time */
+BPF_HASH(commits, u32, struct journal_commit_record, 256); /* by device: one commit at a time */
 
 TRACEPOINT_PROBE(jbd2, jbd2_start_commit)
 {
@@ -116,7 +116,7 @@ KRETFUNC_PROBE(wait_transaction_locked)
 }
 #endif
 
-/* The journal thread waits here for open handles; whose they are is not recorded. */
+/* The journal thread waits here for open handles; journal_handle has their tasks. */
 #ifdef RCP_HAVE_jbd2_journal_wait_updates
 KFUNC_PROBE(jbd2_journal_wait_updates, journal_t *journal)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the probes need of the kernel's headers beside structs, which are made from the kernel's
- * type information (kernel_types.py) and follow this file: bcc parses every header three times, and
- * those that declare the structs take longer than all the rest of compiling. The values below are
- * macros, which type information does not have; each is the same since before v5.15.
+ * Kernel headers and macros that the probes need. Structs are not included from headers: they are
+ * made from BTF (kernel_types.py) and follow this file. bcc parses each header three times, and the
+ * headers with those structs take longer than the rest of compiling. BTF has no macros, so those
+ * are below; their values are the same since before v5.15.
  */
 #include <uapi/asm-generic/errno-base.h>
 #include <uapi/linux/futex.h>

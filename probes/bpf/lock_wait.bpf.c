@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who waited for which kernel lock, and who held it when the wait began. Spinning locks are
- * left out: nobody sleeps on them.
+ * Who waited for which kernel lock, and who held it when the wait began. Spinlocks are left out:
+ * no task sleeps on them.
  */
 
 /* include/trace/events/lock.h */
@@ -31,7 +31,7 @@ static inline u32 lock_type_of(u32 flags)
 	return RCP_LOCK_OTHER;
 }
 
-/* The kernel does not note who holds one of these for writing. */
+/* Writers of per-CPU rwsems, which the kernel does not store. */
 BPF_HASH(percpu_writers, u64, u32, 1024);
 
 #if defined(RCP_HAVE_percpu_down_write) && defined(RCP_HAVE_percpu_up_write)
@@ -61,8 +61,8 @@ static inline u32 percpu_writer(u64 lock)
 }
 
 /*
- * Of a semaphore nothing is known, of a rwsem that is held by readers the last that came: it
- * may have gone since, and its task with it.
+ * A semaphore has no owner. A reader-owned rwsem has the last reader, which may have released it
+ * since, or even have exited.
  */
 static inline u32 lock_owner(u64 lock, u32 type, u32 *flags)
 {
@@ -96,7 +96,7 @@ RAW_TRACEPOINT_PROBE(contention_begin)
 	struct task_state *state;
 	u32 type = lock_type_of(flags), owner_flags = 0;
 
-	/* spinlock_t and rwlock_t; a mutex says SPIN too while its waiter spins first */
+	/* spinlock_t and rwlock_t; a mutex has SPIN too, while its waiter spins */
 	if (flags & LCB_F_SPIN && !(flags & LCB_F_MUTEX))
 		return 0;
 	if (!(u32)bpf_get_current_pid_tgid())

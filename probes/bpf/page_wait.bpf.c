@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which page of which inode a task waits for. These functions are called only when the page
- * is locked or under writeback. A read that waits for its page is not among them: it sleeps
- * in filemap_get_pages(), which every read passes, and is named from the stack. Nor is a page
- * fault: what it waits for is told by the stack, and of which file by what is noted here.
+ * Which page of which inode a task waits for. These functions are called only when the page is
+ * locked or under writeback. A read that waits for its page is not hooked: it sleeps in
+ * filemap_get_pages(), which every read calls, and gets its reason from the stack. A page fault
+ * gets its reason from the stack too; only its file is noted here.
  */
 
 static inline int begin_page_wait(struct folio *folio, u16 reason)

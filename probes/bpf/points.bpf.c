@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Requests that begin and end where a program passes chosen points: USDT probes, or functions.
- * attach.py hangs point_begin_N, point_end_N and point_other_end_N on the points of request N.
+ * Requests that begin and end at probe points of a program: USDT probes, or functions. attach.py
+ * attaches point_begin_N, point_end_N and point_other_end_N to the points of request N.
  *
- * A begin after a begin, with no end between, takes the place of the earlier one: that request
- * ended where nobody looked.
+ * A second begin without an end replaces the first: that request ended at no probe point.
  */
 
 static inline int begin_at_point(struct pt_regs *ctx, u32 index)
@@ -19,8 +18,8 @@ static inline int begin_at_point(struct pt_regs *ctx, u32 index)
 #if RCP_CALL_POINTS
 	/*
 	 * A request that is one call of a function ends when the outermost call returns. The
-	 * stack grows down: a frame below that of the open request is a call within it; one at
-	 * or above it tells that the open request's frame was left without return, by longjmp.
+	 * stack grows down: a frame below that of the open request is a nested call; one at or
+	 * above it means that the open request's frame was left by longjmp, without a return.
 	 */
 	if (RCP_CALL_POINTS >> index & 1) {
 		open = open_requests.lookup(&key);
@@ -42,14 +41,14 @@ static inline int end_at_point(struct pt_regs *ctx, u32 index, s64 which)
 
 	if (!open)
 		return 0;
-	/* the frame of a call holds its return address, which is off the stack by now */
+	/* at the return the return address is popped, so SP is above the frame at entry */
 	if (open->frame && PT_REGS_SP(ctx) <= open->frame)
 		return 0;
 	end_open_request(&key, open, which);
 	return 0;
 }
 
-/* bcc loads those that attach.py asks for. */
+/* attach.py loads those it needs. */
 #define POINT_BEGIN(n)                           \
 	int point_begin_##n(struct pt_regs *ctx) \
 	{                                        \
@@ -82,7 +81,7 @@ POINT_END(3)
 POINT_OTHER_END(3)
 /* clang-format on */
 
-/* A thread id comes again: what its last owner had begun is not its own. */
+/* Thread ids recur: drop the open requests of a thread that exits. */
 TRACEPOINT_PROBE(sched, sched_process_exit)
 {
 	struct open_key key = { .tid = (u32)bpf_get_current_pid_tgid(),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the policies of the patched kernel decided, and by which numbers.
+ * Decisions of the patched kernel's policies, and their inputs.
  *
- * Only decisions that changed something are written: an io that had to wait for a token or was
- * let pass by the starvation timer, a task that waited for a slot or for fewer dirty pages, a
- * mark. The scheduler traces every io it gives to the device, and most of those go as they would
- * have gone anyway: a record for each would double what recording an io costs.
+ * Only decisions that changed something are recorded: an io that waited for a token or was
+ * dispatched by the starvation timer, a task that waited for a slot or for fewer dirty pages, a
+ * mark. The scheduler traces every dispatch, and most are as without the policy: a record for
+ * each would double the cost of recording an io.
  *
- * That an io had to wait for a token is seen, not traced: somebody looked, between its insertion
- * and its dispatch, and all tokens were in use. Looks are taken whenever an io is inserted or
- * dispatched, so one of each io's own is among them; both take place under the scheduler's lock.
+ * A wait for a token has no tracepoint. It is inferred: all tokens were in use at a check between
+ * the io's insertion and its dispatch. The tokens are checked whenever an io is inserted or
+ * dispatched, so at least once per io; both happen under the scheduler's lock.
  */
 
 /* include/linux/rcp.h: enum rcp_throttle */
@@ -19,17 +19,17 @@
 /* The rcp scheduler of a disk, known from its first dispatch on. */
 struct scheduler_state {
 	u64 data; /* struct rcp_queue */
-	/* when all tokens were last seen in use, and by which numbers */
+	/* when all tokens were last seen in use, and the figures then */
 	u64 full_ns;
 	u64 used;
 	u64 limit;
-	u64 critical_ns; /* since critical I/O had last come */
+	u64 critical_ns; /* since the last critical I/O arrived */
 };
 
 /* By queue. LRU: disks come and go, and schedulers change. */
 BPF_TABLE("lru_hash", u64, struct scheduler_state, schedulers, 256);
 
-/* Waits of tasks under way; tasks that wait beyond these are counted as lost. */
+/* Waits in progress; further ones count as lost. */
 BPF_HASH(policy_waits, u32, struct policy_event_record, 4096);
 
 static inline void write_policy_event(struct policy_event_record *event)
@@ -51,11 +51,10 @@ static inline u64 queue_of(struct request *rq)
 }
 
 /*
- * Note whether all tokens are in use: block/rcp-clock.h in the patch says what that means. Of a
- * scheduler that has gone the data may be anything; nothing is dispatched by it any more, so
- * nothing comes of what is noted.
+ * Note whether all tokens are in use (defined in block/rcp-clock.h of the patch). The data of a
+ * scheduler that is gone may be anything; it dispatches no more ios, so the note has no effect.
  */
-static inline void look_at_tokens(u64 queue, struct scheduler_state *scheduler)
+static inline void check_tokens(u64 queue, struct scheduler_state *scheduler)
 {
 #ifdef RCP_HAS_rcp_queue_q
 	struct rcp_queue copy = {};
@@ -71,7 +70,7 @@ static inline void look_at_tokens(u64 queue, struct scheduler_state *scheduler)
 	    (!copy.last_critical_ns || critical_ns >= copy.knobs.hold_ms * 1000000ULL))
 		return;
 	__builtin_memcpy(inflight, &copy.inflight, sizeof(inflight));
-	used = inflight[1]; /* enum rcp_class: the others, after the critical */
+	used = inflight[1]; /* enum rcp_class: non-critical, after critical */
 	if (copy.knobs.token_total)
 		used += inflight[0];
 	if (used < copy.knobs.tokens)
@@ -84,10 +83,10 @@ static inline void look_at_tokens(u64 queue, struct scheduler_state *scheduler)
 }
 
 /*
- * Called where an io is inserted in any scheduler (io.bpf.c), after that time was noted. All
- * tokens can only be in use where some ios were dispatched.
+ * Called when an io is inserted in any scheduler (io.bpf.c), after its insertion time is set.
+ * Without a dispatch so far no token is in use.
  */
-static inline void look_at_insertion(struct request *rq)
+static inline void check_tokens_at_insert(struct request *rq)
 {
 	u64 queue = queue_of(rq);
 	struct scheduler_state *scheduler = schedulers.lookup(&queue);
@@ -98,12 +97,12 @@ static inline void look_at_insertion(struct request *rq)
 #ifdef __REQ_CRIT
 	bpf_probe_read_kernel(&flags, sizeof(flags), &rq->cmd_flags);
 	if (flags & 1U << __REQ_CRIT)
-		return; /* these wait for no token */
+		return; /* critical ios wait for no token */
 #endif
-	look_at_tokens(queue, scheduler);
+	check_tokens(queue, scheduler);
 }
 
-/* The scheduler that dispatches now is the queue's, whichever was before. */
+/* The queue's scheduler is the one that dispatches now; an earlier one is replaced. */
 static inline struct scheduler_state *scheduler_of(u64 queue)
 {
 	struct scheduler_state *known = schedulers.lookup(&queue), fresh = {};
@@ -143,7 +142,7 @@ RAW_TRACEPOINT_PROBE(rcp_dispatch)
 		event.level = RCP_LEVEL_NONCRITICAL;
 		write_policy_event(&event);
 	}
-	look_at_tokens(queue, scheduler); /* this one may have taken the last */
+	check_tokens(queue, scheduler); /* this io may have taken the last token */
 	return 0;
 }
 
@@ -193,7 +192,7 @@ static inline int end_policy_wait(u64 waited_ns)
 	struct policy_event_record *wait = policy_waits.lookup(&tid), event;
 
 	if (!wait)
-		return 0; /* it began before the recording */
+		return 0; /* began before the recording */
 	event = *wait;
 	event.dur_ns = waited_ns;
 	policy_waits.delete(&tid);
@@ -218,13 +217,13 @@ RAW_TRACEPOINT_PROBE(rcp_throttle)
 	event.kind = RCP_POLICY_SLOT_WAIT;
 	if (kind == THROTTLED_AT_DIRTY_PAGES) {
 		event.kind = RCP_POLICY_DIRTY_PAUSE;
-		event.level = RCP_LEVEL_NONCRITICAL; /* there is no such limit for others */
+		event.level = RCP_LEVEL_NONCRITICAL; /* the limit is for non-critical tasks only */
 	}
 	return begin_policy_wait(&event);
 }
 
 #if defined(RCP_HAVE_rq_qos_wait) && defined(RCP_HAS_rcp_slot_request_class)
-/* Which class a slot is waited for in; only who must wait comes here. */
+/* The class of a waiter for a slot; called only when it must wait. */
 KFUNC_PROBE(rq_qos_wait, void *used, void *private_data)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid(), class = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One record per chosen syscall of a target task. program.py adds a line REQUEST_SYSCALL for each
- * chosen one. The tracepoints syscalls:sys_enter_NAME are not used: while one of them is on, every
- * syscall of every task takes the slow way in and out.
+ * One record per chosen syscall of a target task. program.py adds a line REQUEST_SYSCALL for each.
+ * The tracepoints syscalls:sys_enter_NAME are not used: while one is enabled, every syscall of
+ * every task takes the slow path.
  *
- * A thread is in one syscall at a time, kept in its task_state. Requests of the other kinds
- * (points.bpf.c, socket.bpf.c) hold syscalls and each other, and are kept in open_requests.
+ * A thread is in one syscall at a time, which is in its task_state. Requests of the other kinds
+ * (points.bpf.c, socket.bpf.c) may contain syscalls and each other; they are in open_requests.
  */
 
 struct open_key {
@@ -19,7 +19,7 @@ struct open_request {
 	u64 frame; /* stack pointer at the entry of a function, else 0 */
 };
 
-/* LRU: who receives without ever answering would fill it for good. */
+/* LRU: a task that receives and never answers would fill it. */
 BPF_TABLE("lru_hash", struct open_key, struct open_request, open_requests, 16384);
 
 static inline void end_open_request(struct open_key *key, struct open_request *open, s64 ret)
@@ -53,7 +53,7 @@ static inline int begin_request(u32 nr, u64 arg0)
 	return 0;
 }
 
-/* The function of a syscall is given the user's registers; of one without arguments too. */
+/* The argument of a syscall's function is the user's registers. */
 static inline int begin_syscall(u32 nr, const struct pt_regs *regs, int has_arguments)
 {
 	u64 arg0 = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fills a ring with sleep records as fast as it can, for `python -m rcp.probes.bench.ring_drain`: each
- * getppid() of the bench emits RCP_BENCH_BURST of them.
+ * Fills a ring with sleep records for `python -m rcp.probes.bench.ring_drain`: RCP_BENCH_BURST at
+ * each getppid() of the bench.
  */
 #include <linux/types.h>
+#define RCP_WITHOUT_RINGS /* the bench has a ring of its own */
 #include "events.h"
 
 BPF_RINGBUF_OUTPUT(bench_ring, RCP_BENCH_PAGES);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder may change while it records: what is left out, by wish or to save CPU.
- * Everything that is left out is counted, as filtered (asked for) or as lost (to save CPU).
+ * What is not recorded, by option or to save CPU. It is counted: as filtered (by option) or as
+ * lost (to save CPU). The recorder changes struct rcp_settings while it records.
  *
- *   RCP_MIN_WAIT_NS   shorter sleeps were not asked for; a macro, so that it holds from the first
+ *   RCP_MIN_WAIT_NS   --min-wait; a macro, so that it holds from the first event
  */
 
 struct rcp_settings {
-	u64 shed_wait_ns; /* shorter sleeps cost too much */
+	u64 shed_wait_ns; /* shorter sleeps are not recorded, to save CPU */
 	u32 is_without_stacks;
 	u32 is_paused;
 };
@@ -31,7 +31,7 @@ static inline int is_without_stacks(void)
 	return now && now->is_without_stacks;
 }
 
-/* Tell whether an interval off the CPU is too short to be written, and count it. */
+/* Whether an off-CPU interval is too short to be recorded; if so, it is counted. */
 static inline int is_too_short(u64 dur)
 {
 	int zero = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who slept, on what, and who or which io woke it: one record per finished off-CPU interval.
+ * Who slept, on what, and which task or io woke it: one record per finished off-CPU interval.
  *
  *      switch out          waking            switch in
  *   ------|------------------|-------------------|------
@@ -10,21 +10,20 @@
  */
 
 /*
- * On SMP a wake-up may be traced after the task left its run queue but before sched_switch
- * is: a wake-up this shortly before the sleep is taken as the one that ended it.
+ * On SMP a wake-up may be traced after the task left its run queue but before its sched_switch.
+ * So a wake-up this shortly before the sleep counts as the one that ended it.
  */
 #define WAKE_RACE_NS 20000
 
-/* No WaitReasons: a kernel thread that idles, a task in a syscall that says what it waits for. */
+/* Beside WaitReasons: an idle kernel thread, and a task in a syscall that gives the reason. */
 #define IDLES 0xffff
 #define POLLS 0xfffe
 
 /*
- * What tells a task's stack from its others, without a look at it; 0 where that takes a look. A
- * kernel thread of which nothing is noted and that sleeps interruptibly idles, at the head of its
- * loop and nowhere else at that depth to the byte. Syscalls may begin at a random depth each time
- * (RANDOMIZE_KSTACK_OFFSET, since v5.13), so of a user task depth tells nothing, but its syscall
- * does, together with what is noted.
+ * Identifies a stack among those of its task without reading it; 0 where it must be read. A kernel
+ * thread without a note that sleeps interruptibly is idle, at the head of its loop, and nowhere
+ * else at exactly that depth. For a user task the depth means nothing, as syscalls may begin at a
+ * random depth (RANDOMIZE_KSTACK_OFFSET, since v5.13); its syscall and its note identify the stack.
  */
 static inline u64 place_of_sleep(u64 at, struct task_state *state, u32 task_state)
 {
@@ -54,7 +53,7 @@ static inline s32 stack_of_sleep(struct bpf_raw_tracepoint_args *ctx, struct tas
 
 	if (state->lock)
 		return state->lock_stack_id; /* taken when the wait for the lock began */
-	/* where the context lies, not a local: programs may have a stack of their own */
+	/* the context's address, not a local's: programs may have a stack of their own */
 	place = place_of_sleep(stack_at(ctx), state, task_state);
 	if (!place)
 		return stack_by_look(ctx);
@@ -126,7 +125,7 @@ static inline void describe_sleep(struct sleep_record *event, struct task_state 
 	event->stack_id = state->stack_id;
 	describe_wait(event, state);
 	if (state->woken_ns + WAKE_RACE_NS < event->ts) {
-		event->woken_ns = event->run_ns; /* not seen: the waker stays unknown */
+		event->woken_ns = event->run_ns; /* wake-up not seen: waker unknown */
 		return;
 	}
 	event->woken_ns = state->woken_ns < event->ts ? event->ts : state->woken_ns;
@@ -162,8 +161,8 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 }
 
 /*
- * While paused, sleeps are counted and forgotten: one that is under way when recording goes on
- * is told of as FIRST_SEEN.
+ * While paused, sleeps are only counted. One in progress when recording resumes is recorded as
+ * FIRST_SEEN.
  */
 static inline void forget_switch(struct bpf_raw_tracepoint_args *ctx, struct task_struct *prev,
 				 u32 prev_tid, u32 next_tid)
@@ -185,7 +184,7 @@ RAW_TRACEPOINT_PROBE(sched_switch)
 	u32 prev_tid = (u32)bpf_get_current_pid_tgid(), next_tid = next->pid;
 	u64 now = bpf_ktime_get_ns();
 
-	set_completing_io(0); /* no completion spans a switch */
+	set_completing_io(0); /* no completion spans a context switch */
 	if (is_paused()) {
 		forget_switch(ctx, prev, prev_tid, next_tid);
 		return 0;
@@ -213,7 +212,7 @@ RAW_TRACEPOINT_PROBE(sched_waking)
 	context = context_on(completion);
 	state->woken_ns = bpf_ktime_get_ns();
 	state->waker_tid = (u32)bpf_get_current_pid_tgid();
-	/* not the io of a completion that this context interrupted */
+	/* not an io whose completion this context interrupted */
 	state->waker_io = completion->context == context ? completion->io : 0;
 	state->wake_flags = context == CONTEXT_HARDIRQ ? RCP_SLEEP_WOKEN_BY_HARDIRQ :
 			    context == CONTEXT_SOFTIRQ ? RCP_SLEEP_WOKEN_BY_SOFTIRQ :

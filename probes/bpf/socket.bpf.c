@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Requests that come in on a stream socket: one begins when a thread has received bytes, and
- * ends when it has sent on the same connection. A thread may have several open at once.
+ * Requests received on a stream socket: one begins when a thread receives bytes, and ends when it
+ * sends on the same connection. A thread may have several open requests.
  */
 #if RCP_SOCKET_REQUESTS
 
@@ -17,9 +17,9 @@ RAW_TRACEPOINT_PROBE(sock_recv_length)
 
 	if (!state || !(state->flags & RCP_TASK_IS_TARGET) || (u32)ctx->args[2] & MSG_PEEK)
 		return 0;
-	if (received == 0) /* the other side closed: it no longer waits for an answer */
+	if (received == 0) /* the peer closed: it does not wait for an answer */
 		open_requests.delete(&key);
-	/* more bytes of a request that is open are the rest of it */
+	/* further bytes belong to the open request */
 	if (received <= 0 || sk->sk_type != SOCK_STREAM || open_requests.lookup(&key))
 		return 0;
 	fresh.ts = bpf_ktime_get_ns();

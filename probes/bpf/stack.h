@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel stacks by id. To walk a stack costs more than all the rest of a sleep's record, and
- * tasks sleep in few places over and over: a stack that looks like one that was walked is not
- * walked again. It does when it is as deep to the byte, in the same syscall, and the same return
- * addresses lie in its innermost part, which is where the wait is told.
+ * Kernel stacks by id. Walking a stack costs more than the rest of a sleep record, and tasks sleep
+ * in the same few places. So a stack that looks like a known one is not walked again: it has the
+ * same depth in bytes, the same syscall, and the same return addresses in its innermost part,
+ * where the wait is.
  */
 
 BPF_STACK_TRACE(stacks, RCP_STACKS);
@@ -14,9 +14,8 @@ static inline s32 stack_of(void *ctx)
 	int id = is_without_stacks() ? -1 : stacks.get_stackid(ctx, 0);
 
 	/*
-	 * Another stack may have the same place in the map: with 300 stacks in 16384 places two
-	 * or three do. Without its innermost frame, which says no more than that it sleeps, this
-	 * one goes elsewhere.
+	 * Hash collision: with 300 stacks in 16384 buckets there are two or three. Without the
+	 * innermost frame, which only says that it sleeps, the hash is another one.
 	 */
 	if (id == -EEXIST)
 		id = stacks.get_stackid(ctx, 1);
@@ -25,7 +24,7 @@ static inline s32 stack_of(void *ctx)
 	return id;
 }
 
-/* 512 bytes hold the frames from the tracepoint's to that of whoever called the scheduler. */
+/* 512 bytes hold the frames from the tracepoint to the caller of the scheduler. */
 #define LOOK_WORDS 64
 
 struct stack_look {
@@ -34,12 +33,12 @@ struct stack_look {
 };
 
 BPF_PERCPU_ARRAY(stack_looks, struct stack_look, 1);
-/* LRU: what else lies on a stack may look like an address and makes looks that never return. */
+/* LRU: other words on a stack may look like addresses, and make looks that never recur. */
 BPF_TABLE("lru_hash", u64, s32, stacks_by_look, 8192);
 
 /*
- * Where the context of a raw tracepoint lies, which is on the stack of the current task. It takes
- * the way through a map since the verifier lets nobody compute with a context's address.
+ * Address of a raw tracepoint's context, which is on the stack of the current task. It goes through
+ * a map because the verifier forbids arithmetic on a context's address.
  */
 static inline u64 stack_at(void *ctx)
 {
@@ -54,13 +53,13 @@ static inline u64 stack_at(void *ctx)
 	return *at;
 }
 
-/* The kernel's stack of a task begins here, and holds its registers in user mode. */
+/* Top of the task's kernel stack; the user-mode registers are right below it. */
 static inline u64 stack_top(u64 at)
 {
 	return (at | (THREAD_SIZE - 1)) + 1 - TOP_OF_KERNEL_STACK_PADDING;
 }
 
-/* orig_ax: the syscall of a user task; of a kernel thread whatever lies there, which stays. */
+/* orig_ax: the syscall of a user task; for a kernel thread some constant value. */
 static inline u32 syscall_above(u64 at)
 {
 	u32 nr = 0;
@@ -70,8 +69,8 @@ static inline u32 syscall_above(u64 at)
 }
 
 /*
- * Syscalls in which a task sleeps interruptibly in one function only, so that the syscall tells
- * what it waits for (arch/x86/entry/syscalls/syscall_64.tbl). None of other machines is known.
+ * Syscalls in which a task sleeps interruptibly in one function only, so that the syscall gives the
+ * reason (arch/x86/entry/syscalls/syscall_64.tbl). Only x86-64 is listed.
  */
 static inline int sleeps_in_one_place(u32 nr)
 {
@@ -92,8 +91,8 @@ static inline int sleeps_in_one_place(u32 nr)
 }
 
 /*
- * How the stack looks from there; 0 when it is too short or cannot be read. Words that are no
- * addresses of kernel text are left out: they are locals, and differ each time.
+ * Hash of depth, syscall and return addresses of the stack at this address; 0 when it is too short
+ * or unreadable. Words that are no kernel text addresses are locals, which differ each time.
  */
 static inline u64 look_of_stack(u64 at)
 {
@@ -114,7 +113,7 @@ static inline u64 look_of_stack(u64 at)
 	return look;
 }
 
-/* As stack_of(), for raw tracepoints that fire in the context of a task. */
+/* Like stack_of(), for raw tracepoints that fire in task context. */
 static inline s32 stack_by_look(void *ctx)
 {
 	u64 look = is_without_stacks() ? 0 : look_of_stack(stack_at(ctx));

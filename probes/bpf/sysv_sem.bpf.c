@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which SysV semaphore a task waits for, and who took it last. A semaphore has no owner: the
- * last task that took it without giving it back is a guess, right for one that is used as a
- * mutex. Of an operation on several semaphores only the first is looked at.
+ * Which SysV semaphore a task waits for, and who took it last. A semaphore has no owner. The last
+ * task that took it and did not release it is a guess, correct if it is used as a mutex. Only the
+ * first semaphore of an operation is recorded.
  */
 
 struct sem_key {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who is who: one record per thread when first seen, renamed and gone.
+ * The tasks: one record per thread when it is first seen, when renamed and at exit.
  */
 
 /* Bit-parallel glob: bit i of the state means "i literal characters matched". */
@@ -35,7 +35,7 @@ static inline int in_target_cgroup(struct cgroup *cgrp)
 
 	if (cgrp->level < RCP_TARGET_LEVEL)
 		return 0;
-	/* bcc does not follow pointers that it did not read itself */
+	/* bcc rewrites only pointers that it read itself */
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgrp->ancestors[RCP_TARGET_LEVEL]);
 	bpf_probe_read_kernel(&node, sizeof(node), &ancestor->kn);
 	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
@@ -61,7 +61,7 @@ static inline u32 identity_of(struct task_struct *task, struct task_record *even
 	return flags;
 }
 
-/* Threads of processes in a pid namespace, by pid << 32 | the tid the process itself sees. */
+/* Threads in a pid namespace, by pid << 32 | tid in that namespace. */
 BPF_TABLE("lru_hash", u64, u32, inner_tids, 16384);
 
 static inline u32 inner_tid_of(struct task_struct *task)
@@ -111,7 +111,7 @@ static inline struct task_state *new_state(struct task_struct *task, u32 tid)
 	return state;
 }
 
-/* State of a task, made and announced when it is new; NULL when the table is full. */
+/* State of a task, created and recorded when it is new; NULL when the table is full. */
 static inline struct task_state *state_of(struct task_struct *task, u32 tid)
 {
 	struct task_state *state = tasks.lookup(&tid);

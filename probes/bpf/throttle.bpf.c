@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which writers the kernel paused because too much memory was dirty, and by which numbers.
- * It tells so right before the pause, so the sleep that follows is the pause.
+ * Which writers the kernel paused for too many dirty pages, and its figures. The tracepoint fires
+ * right before the pause, so the next sleep is the pause.
  */
 
 TRACEPOINT_PROBE(writeback, balance_dirty_pages)
@@ -29,7 +29,7 @@ TRACEPOINT_PROBE(writeback, balance_dirty_pages)
 	event.dirty_pages = args->dirty;
 	event.bdi_setpoint_pages = args->bdi_setpoint;
 	event.bdi_dirty_pages = args->bdi_dirty;
-	/* the tracepoint has turned rates into KiB/s and the pause from jiffies into ms */
+	/* the tracepoint's rates are in KiB/s, its pause in ms */
 	event.dirty_ratelimit_kibps = args->dirty_ratelimit;
 	event.task_ratelimit_kibps = args->task_ratelimit;
 	event.pause_ms = args->pause;

@@ -1,12 +1,16 @@
-"""How the commands that record talk to whoever typed them: in lines on stderr."""
+"""What the commands that record share: messages on stderr, and groups of options."""
 
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
+from typing import Any, NoReturn
 
 import click
 
+from rcp.probes.contract.cli_error import EXIT_ERROR, OneLineError
 from rcp.probes.contract.durations import DurationError
 from rcp.probes.contract.spool import SpoolError
 from rcp.probes.flight.triggers import TriggerError
@@ -15,15 +19,44 @@ from rcp.probes.program import GlobError
 from rcp.probes.who.roles import RuleError
 
 USER_ERRORS = (RecordError, RuleError, GlobError, SpoolError, TriggerError, DurationError)
-"""What users can cause; each message names the thing, the fault and the remedy."""
+"""Errors the user can act on; each message names the thing, the fault and the remedy."""
+
+Command = Callable[..., None]
 
 
 def say(text: str) -> None:
-    """Print a line."""
+    """Print a line on stderr."""
     click.echo(f"rcp-trace: {text}", err=True)
 
 
-def fail(message: str, code: int = 2) -> NoReturn:
-    """Print an error and exit."""
-    say(f"error: {message}")
+class RecorderError(OneLineError):
+    """An error of a command that records, printed in one line."""
+
+    program = "rcp-trace"
+
+
+def fail(message: str, code: int = EXIT_ERROR) -> NoReturn:
+    """End the command with an error line and exit status ``code``."""
+    RecorderError(message).show()
     sys.exit(code)
+
+
+class OptionGroup:
+    """A decorator: gives a command several options, which it gets as one typed argument."""
+
+    def __init__(self, name: str, kind: type, *options: Callable[[Command], Command]) -> None:
+        """``name`` is the argument's; ``kind`` a dataclass whose fields are the options'."""
+        self._name, self._kind, self._options = name, kind, options
+
+    def __call__(self, command: Command) -> Command:
+        """Return ``command`` with the options, in their order in ``--help``."""
+
+        @wraps(command)
+        def grouped(**values: Any) -> None:
+            own = {field.name: values.pop(field.name) for field in fields(self._kind)}
+            command(**values, **{self._name: self._kind(**own)})
+
+        decorated: Command = grouped
+        for option in reversed(self._options):
+            decorated = option(decorated)
+        return decorated

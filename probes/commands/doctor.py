@@ -7,23 +7,17 @@ import sys
 
 import click
 
+from rcp.probes.contract.options import format_option
 from rcp.probes.diagnosis import as_text, diagnose
 
 
-@click.command("doctor", short_help="Tell whether this machine can record.")
-@click.option("--no-load", is_flag=True, help="Only look; do not compile and attach the probes.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="For people or for programs.",
-)
-def doctor(no_load: bool, form: str) -> None:
-    """Tell whether this machine can record, and what each probe lacks here.
+@click.command("doctor", short_help="Check whether this machine can record.")
+@click.option("--no-load", is_flag=True, help="Do not compile and attach the probes.")
+@format_option("text", "json")
+def doctor(no_load: bool, kind: str) -> None:
+    """Check whether this machine can record, and list what each probe lacks here.
 
-    Exit status 0 when recording is possible, 1 when it is not.
+    The exit status is 0 if recording is possible and 1 if it is not.
 
     \b
     Examples:
@@ -31,5 +25,5 @@ def doctor(no_load: bool, form: str) -> None:
       rcp-trace doctor --no-load --format json
     """
     diagnosis = diagnose(load=not no_load)
-    click.echo(json.dumps(diagnosis.as_dict(), indent=1) if form == "json" else as_text(diagnosis))
+    click.echo(json.dumps(diagnosis.as_dict(), indent=1) if kind == "json" else as_text(diagnosis))
     sys.exit(1 if diagnosis.obstacle else 0)

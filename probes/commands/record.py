@@ -1,11 +1,11 @@
-"""``rcp-trace record`` and ``rcp-trace doctor``."""
+"""``rcp-trace record``."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ import click
 
 from rcp.probes.commands.common import USER_ERRORS, fail, say
 from rcp.probes.commands.flight import (
+    FlightOptions,
     clear_dumps,
     flight_options,
     flight_plan,
     numbered,
     spool_of,
 )
-from rcp.probes.commands.targets import look, look_options
+from rcp.probes.commands.targets import TargetOptions, select, target_options
 from rcp.probes.contract.meta_text import cost_text
 from rcp.probes.contract.spool import SpoolError
 from rcp.probes.record import Ended, Plan, record
@@ -28,15 +29,17 @@ from rcp.probes.who.cmdlines import cmdline_option
 Loader = Callable[[Path, Path], None]
 """Loads a spool folder into a new store file."""
 
-_RECORD_HELP = """Record what holds up the requests of chosen tasks.
+_RECORD_HELP = """Record what delays the requests of chosen tasks.
 
-Without -p, --comm, --cgroup or --container the command is the target, without that too every
-process is. A command is started once the probes are on; its exit status becomes rcp-trace's.
-Recording ends after -d seconds, when the command ends, or at Ctrl-C; then the spool is loaded
-into FILE. A FILE named NAME.spool is left as a spool, for `rcp-trace recover` elsewhere.
+Choose targets with -p, --comm, --cgroup or --container. Without them the target is CMD with its
+children; without CMD too, every process. CMD starts once the probes are attached, and its exit
+status becomes rcp-trace's.
 
-With --keep it is a flight recorder: it holds the last seconds only, and writes them to
-FILE-1, FILE-2, … when --when says so or SIGUSR1 comes.
+Recording ends after -d seconds, when CMD ends, or at Ctrl-C. It is then loaded into FILE. If FILE
+is named NAME.spool it is not loaded; `rcp-trace recover` does that later, on any machine.
+
+--keep makes it a flight recorder: it keeps only the last seconds, and writes them to FILE-1,
+FILE-2, … when a --when condition is met or on SIGUSR1.
 
 \b
 Examples:
@@ -50,29 +53,47 @@ Examples:
 
 
 def _show_progress(n_records: int, n_bytes: int) -> None:
-    """Keep one line up to date for somebody who watches; a log would fill with it."""
+    """Rewrite one line on a terminal; a log would fill with such lines."""
     if sys.stderr.isatty():
         text = f"rcp-trace: {n_records:,} events, {n_bytes / (1 << 20):.1f} MiB"
         click.echo(f"\r{text}  ", nl=False, err=True)
 
 
-def _plan(options: dict[str, Any], output: Path) -> Plan:
-    plan = look(output, options, at_command=bool(options["command"]))
-    return replace(
-        plan,
-        duration_s=options["duration"],
-        command=list(options["command"]),
-        max_bytes=options["max_spool"] << 20,
+@dataclass(frozen=True)
+class _Limits:
+    """What ends or bounds a recording: ``-d``, ``--max-spool``, ``--max-cpu``."""
+
+    duration: float | None
+    max_spool: int
+    max_cpu: float | None
+
+
+def _plan(
+    targets: TargetOptions,
+    flight: FlightOptions,
+    limits: _Limits,
+    output: Path,
+    command: Sequence[str],
+    cmdline: str,
+) -> Plan:
+    selection = select(targets, has_command=bool(command))
+    return Plan(
+        spool=spool_of(output),
+        options=selection.options,
+        features=selection.features,
+        roles=selection.roles,
+        duration_s=limits.duration,
+        command=tuple(command),
+        max_bytes=limits.max_spool << 20,
         progress=_show_progress,
-        max_cpu=options["max_cpu"] / 100 if options["max_cpu"] else None,
-        flight=flight_plan(options, output, plan.options.requests.names.values()),
-        cmdline=options["cmdline"],
+        max_cpu=limits.max_cpu / 100 if limits.max_cpu else None,
+        flight=flight_plan(flight, output, selection.options.requests.names.values()),
+        cmdline=cmdline,
     )
 
 
-def _spool_path(output: Path, force: bool) -> Path:
-    """Where the spool goes; refuses to touch what is there already unless ``force``."""
-    spool = spool_of(output)
+def _make_room(output: Path, spool: Path, force: bool) -> None:
+    """Remove what is at ``output`` and ``spool`` with ``force``, else raise SpoolError."""
     for path in {output, spool}:
         if not path.exists():
             continue
@@ -85,7 +106,6 @@ def _spool_path(output: Path, force: bool) -> Path:
             path.unlink()
     if not output.parent.is_dir():
         raise SpoolError(f"{output.parent} is not a folder: make it first.")
-    return spool
 
 
 def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
@@ -119,7 +139,7 @@ def _load(spool: Path, output: Path, load: Loader) -> None:
 
 def _finish_dumps(ended: Ended, output: Path, load: Loader) -> None:
     if not ended.dumps:
-        say("nothing fired, so nothing was written; SIGUSR1 writes the window at any time.")
+        say("no trigger fired, so nothing was written; SIGUSR1 writes the window at any time.")
     for number, spool in enumerate(ended.dumps, 1):
         _load(spool, numbered(output, number), load)
     if ended.dumps:
@@ -129,8 +149,8 @@ def _finish_dumps(ended: Ended, output: Path, load: Loader) -> None:
 def record_command(load: Loader) -> click.Command:
     """Return ``rcp-trace record``; ``load`` turns the finished spool into the store."""
 
-    @click.command("record", help=_RECORD_HELP, short_help="Record what holds up requests.")
-    @look_options
+    @click.command("record", help=_RECORD_HELP, short_help="Record what delays requests.")
+    @target_options
     @click.option(
         "-d",
         "--duration",
@@ -145,7 +165,7 @@ def record_command(load: Loader) -> click.Command:
         default="rcp.duckdb",
         metavar="FILE",
         show_default=True,
-        help="Where the recording goes; ends in .spool: is left as a spool.",
+        help="File to write: a store, or a spool if its name ends in .spool.",
     )
     @click.option(
         "--max-spool",
@@ -153,28 +173,36 @@ def record_command(load: Loader) -> click.Command:
         default=2048,
         metavar="MIB",
         show_default=True,
-        help="Stop once the spool has grown to this; with --keep, keep less.",
+        help="Stop when the spool reaches this size; with --keep, shorten the window instead.",
     )
     @click.option(
         "--max-cpu",
         type=click.FloatRange(min=0.0, min_open=True),
         metavar="PCT",
-        help="Record less when recording takes more than this of one CPU.",
+        help="Record less when recording uses more than this share of one CPU.",
     )
     @flight_options
     @cmdline_option
-    @click.option("-f", "--force", is_flag=True, help="Replace FILE when it exists.")
+    @click.option("-f", "--force", is_flag=True, help="Replace FILE if it exists.")
     @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD [ARG]…]")
-    def command(output: Path, force: bool, **options: Any) -> None:
+    def record_tasks(
+        targets: TargetOptions,
+        flight: FlightOptions,
+        output: Path,
+        force: bool,
+        command: tuple[str, ...],
+        cmdline: str,
+        **limits: Any,
+    ) -> None:
         try:
-            plan = _plan(options, output)
+            plan = _plan(targets, flight, _Limits(**limits), output, command, cmdline)
             if plan.flight:
                 clear_dumps(output, force)
-            plan.spool = _spool_path(output, force)
+            _make_room(output, plan.spool, force)
             ended = record(plan, say)
         except USER_ERRORS as error:
             fail(str(error))
         else:
             _finish(ended, output, plan, load)
 
-    return command
+    return record_tasks

@@ -1,1 +1,1 @@
-"""What other folders may import of the recorder: records, the spool, names and units."""
+"""The part of the recorder that other folders may import: records, the spool, names, units."""

@@ -1,4 +1,4 @@
-"""What the numbers in records mean; ``events.py`` declares the records, and hands these out."""
+"""Codes and flags in the records of ``events.py``, which exports them too."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import enum
 class WaitReason(enum.IntEnum):
     """What a sleep waited for, as far as an annotating probe knew.
 
-    Only waits whose object or owner the kernel stack cannot tell have an annotator; the
-    analyzer names the others from the stack.
+    Only waits whose object or owner the kernel stack does not show have an annotator; the
+    analyzer derives the others from the stack.
     """
 
     NONE = 0
@@ -32,10 +32,10 @@ class SleepFlag(enum.IntFlag):
 
     UNINTERRUPTIBLE = 1  # TASK_UNINTERRUPTIBLE: the D state
     PREEMPTED = 2  # did not sleep: left the CPU runnable (ts == woken_ns)
-    FIRST_SEEN = 4  # the task's first record: what it did before run_ns is not known
+    FIRST_SEEN = 4  # the task's first record: nothing is known of it before run_ns
     WOKEN_BY_HARDIRQ = 8  # the waker was a hard interrupt, not the task it interrupted
     WOKEN_BY_SOFTIRQ = 16
-    OWNER_GUESSED = 32  # owner_tid may be wrong: glibc's word, the last reader, the last taker
+    OWNER_GUESSED = 32  # owner_tid may be wrong: from glibc's mutex, the last reader or taker
 
 
 class IoFlag(enum.IntFlag):
@@ -43,8 +43,8 @@ class IoFlag(enum.IntFlag):
 
     RECORDER = 1  # submitted by the recorder itself
     REQUEUED = 2  # the driver gave it back at least once
-    FROM_RQ = 4  # its bio was not seen queued: queued_ns is the request's allocation time
-    THROTTLED = 8  # blk-throttle (io.max) held it back: that is what it did from Q to G
+    FROM_RQ = 4  # no block_bio_queue seen: queued_ns is when the request was allocated
+    THROTTLED = 8  # blk-throttle (io.max) delayed it: its time from Q to G
 
 
 class TaskFlag(enum.IntFlag):
@@ -66,7 +66,7 @@ class FileFlag(enum.IntFlag):
 class LockType(enum.IntEnum):
     """Kind of lock of a ``lock_wait`` (include/trace/events/lock.h, LCB_F_*)."""
 
-    OTHER = 0  # semaphore, or a kind the flags do not tell
+    OTHER = 0  # semaphore, or a kind without a flag
     MUTEX = 1
     RWSEM_READ = 2
     RWSEM_WRITE = 3
@@ -77,15 +77,15 @@ class LockType(enum.IntEnum):
 class PolicyKind(enum.IntEnum):
     """What a policy of the patched kernel decided (include/trace/events/rcp.h)."""
 
-    IO_HELD = 1  # the rcp scheduler kept an io back because all tokens were in use
-    IO_STARVED = 2  # the starvation timer let an io go before critical ones
+    IO_HELD = 1  # the rcp scheduler delayed an io because all tokens were in use
+    IO_STARVED = 2  # the starvation timer dispatched an io before critical ones
     SLOT_WAIT = 3  # a task waited for an admission slot
     DIRTY_PAUSE = 4  # a task waited for fewer dirty pages
-    MARK = 5  # a task was marked, or its mark was taken away
+    MARK = 5  # a task's mark was set or removed
 
 
 class PolicyLevel(enum.IntEnum):
-    """Whether somebody waits for a task's work (include/uapi/linux/prctl.h, PR_RCP_*)."""
+    """Criticality of a task's I/O (include/uapi/linux/prctl.h, PR_RCP_*)."""
 
     NONE = 0
     CRITICAL = 1

@@ -1,11 +1,11 @@
-"""Durations as people write them: a number and its unit, ``50ms``, ``1h``."""
+"""Durations as a number and its unit: ``50ms``, ``1h``."""
 
 from __future__ import annotations
 
 import re
 
 UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-"""Both letters mu: the micro sign (U+00B5) and the Greek one."""
+"""Micro as u, as the micro sign (U+00B5) and as the Greek mu (U+03BC)."""
 
 UNIT_NAMES = "ns, us, ms, s"
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµμ]*)")
 
 
 class DurationError(ValueError):
-    """A duration is malformed; the message says what to give."""
+    """A duration is malformed; the message gives the expected form."""
 
 
 def parse_duration_ns(text: str) -> int:
@@ -33,7 +33,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def duration_text(value_ns: int) -> str:
-    """Return a duration as one would write it on a command line: ``50ms``."""
+    """Return a duration as ``parse_duration_ns`` reads it: ``50ms``."""
     for unit in ("s", "ms", "us"):
         if value_ns >= UNITS_NS[unit]:
             return f"{value_ns / UNITS_NS[unit]:g}{unit}"

@@ -1,12 +1,13 @@
 """The recording contract: one fixed-size record type per event.
 
-Each record type is declared once, here. From it come the numpy dtype that reads the ring
-buffer and the spool (``Record.dtype``) and the C struct the probes fill
-(``c_header.py`` writes ``bpf/events.h``; a test checks that the file is current).
+Each record type is declared once, here. Two things are derived from it: the numpy dtype that
+reads the ring buffer and the spool (``Record.dtype``), and the C struct that the probes fill.
+``make events`` writes the C structs to ``bpf/events.h``; a test checks that the file is current.
+docs/howto/add-a-record-type.md shows how to add one.
 
 Times are nanoseconds of CLOCK_MONOTONIC (``bpf_ktime_get_ns``), 0 where unknown.
-Thread and process ids are the user's words: ``tid`` is a thread (kernel: pid), ``pid`` a
-process (kernel: tgid).
+Ids are named as in user space: ``tid`` is a thread (kernel: pid), ``pid`` a process (kernel:
+tgid).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-# Handed out again: records and what their numbers mean are one contract.
+# Re-exported: records and their codes are one contract.
 from rcp.probes.contract.codes import FileFlag as FileFlag
 from rcp.probes.contract.codes import IoFlag as IoFlag
 from rcp.probes.contract.codes import LockType as LockType
@@ -34,7 +35,7 @@ TASK_COMM_LEN = 16  # include/linux/sched.h
 
 @dataclass(frozen=True)
 class Field:
-    """One member of a record: numpy type code, and what it means."""
+    """One member of a record: its name, numpy type code and meaning."""
 
     name: str
     type: str
@@ -43,7 +44,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """One kind of fixed-size record; ``name`` is also its spool file and BPF ring."""
+    """One type of fixed-size record; its spool file and BPF ring have its ``name`` too."""
 
     name: str
     doc: str
@@ -56,7 +57,7 @@ class Record:
 
     @cached_property
     def has_stack(self) -> bool:
-        """Tell whether its records name a kernel stack."""
+        """Whether its records refer to a kernel stack."""
         return any(f.name == "stack_id" for f in self.fields)
 
     @cached_property
@@ -91,7 +92,7 @@ SLEEP = Record(
         Field("object", "<u8", "address waited on: lock, journal, page, buffer or futex, else 0"),
         Field("ino", "<u8", "inode whose page was waited for, else 0"),
         Field("dev", "<u4", "file system of that inode or of the journal, else 0"),
-        Field("ran_tid", "<u4", "task that left the CPU when this one got it: it ran instead"),
+        Field("ran_tid", "<u4", "task that ran on the CPU just before this one got it"),
         Field("tid", "<u4", "the sleeper"),
         Field("waker_tid", "<u4", "task on the waking CPU; the waker unless woken by interrupt"),
         Field("owner_tid", "<u4", "lock owner or journal thread when the wait began, else 0"),
@@ -121,23 +122,25 @@ IO = Record(
         Field("cmd_flags", "<u4", "request flags, REQ_OP_* in the low 8 bits"),
         Field("n_bios", "<u2", "bios served, more than one after merges; 64 means 64 or more"),
         Field("flags", "<u2", "IoFlag bits"),
-        Field("error", "<i4", "blk_status_t of the completion (blk_types.h), 0 when well"),
+        Field("error", "<i4", "blk_status_t of the completion (blk_types.h), 0 on success"),
     ),
 )
 
 UPROBE_REQUEST_NR = 1 << 16
-"""``request.nr`` from here on counts the entries of ``meta["request_points"]``."""
+"""First ``request.nr`` of requests at probe points; ``meta["request_points"]`` names them."""
 SOCKET_REQUEST_NR = 1 << 17
-"""``request.nr`` of a request that came in, and was answered, on a socket."""
+"""``request.nr`` of a request received and answered on a socket."""
 
 REQUEST = Record(
     "request",
-    "one unit of work of a chosen task: a syscall, or what begins and ends at chosen points",
+    "one unit of work of a target task: a syscall, or the time between two probe points",
     (
-        Field("ts", "<u8", "syscall entered, or the point passed where it begins"),
+        Field("ts", "<u8", "syscall entered, or the begin point passed"),
         Field("end_ns", "<u8", "its end; 0 when unfinished at the end of the recording"),
         Field("ret", "<i8", "return value"),
-        Field("arg0", "<u8", "first argument: the file descriptor of a syscall, the socket"),
+        Field(
+            "arg0", "<u8", "first argument of a syscall (file descriptor), or the socket's address"
+        ),
         Field("tid", "<u4", "caller"),
         Field("nr", "<u4", "syscall number, or one of the *_REQUEST_NR"),
     ),
@@ -145,7 +148,7 @@ REQUEST = Record(
 
 LOCK_WAIT = Record(
     "lock_wait",
-    "one contended lock acquisition (it may have spun without sleeping)",
+    "one contended lock acquisition; the waiter may have spun without sleeping",
     (
         Field("ts", "<u8", "contention began"),
         Field("end_ns", "<u8", "lock acquired, or given up"),
@@ -177,29 +180,29 @@ JOURNAL_COMMIT = Record(
 
 JOURNAL_HANDLE = Record(
     "journal_handle",
-    "one task's handles in one jbd2 transaction, added up",
+    "one task's handles in one jbd2 transaction, summed",
     (
         Field("ts", "<u8", "first handle started"),
         Field("end_ns", "<u8", "last handle stopped"),
-        Field("held_ns", "<u8", "sum of the times they were open"),
+        Field("held_ns", "<u8", "total time they were open"),
         Field("longest_ns", "<u8", "longest time one was open"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
         Field("transaction", "<u4", "jbd2 transaction id"),
-        Field("tid", "<u4", "who held them"),
+        Field("tid", "<u4", "task that opened them; 0: several tasks, beyond the first seven"),
         Field("n_handles", "<u4", "how many"),
     ),
 )
 
 FILE = Record(
     "file",
-    "an inode, when an io, a wait or a dirtied page was first about it",
+    "an inode, written when an io, a wait or a dirtied page first refers to it",
     (
-        Field("ts", "<u8", "when first met"),
+        Field("ts", "<u8", "when first seen"),
         Field("ino", "<u8", "inode number"),
         Field("dev", "<u4", "file system, major << 20 | minor"),
         Field("flags", "<u4", "FileFlag bits"),
         Field("name", "S32", "last part of its path, cut at 31 bytes; empty when it has none"),
-        Field("parent", "S32", "name of its folder"),
+        Field("parent", "S32", "name of its directory"),
     ),
 )
 
@@ -210,8 +213,8 @@ IO_CAUSE = Record(
         Field("io", "<u8", "id of the io"),
         Field("ino", "<u8", "inode"),
         Field("dev", "<u4", "file system of the inode"),
-        Field("tid", "<u4", "who dirtied pages of the inode since the last io that wrote it"),
-        Field("n_pages", "<u4", "how many that task dirtied"),
+        Field("tid", "<u4", "task that dirtied pages of the inode since the last io that wrote it"),
+        Field("n_pages", "<u4", "pages of the io attributed to that task"),
         Field("n_causes", "<u4", "tasks known for this inode, this one included"),
     ),
 )
@@ -223,7 +226,7 @@ THROTTLE = Record(
         Field("ts", "<u8", "when it was decided"),
         Field("cgroup_id", "<u8", "cgroup v2 id of the writeback"),
         Field("limit_pages", "<u8", "dirty limit of the machine or memory cgroup"),
-        Field("setpoint_pages", "<u8", "where the controller wants the dirty pages to be"),
+        Field("setpoint_pages", "<u8", "number of dirty pages the controller aims at"),
         Field("dirty_pages", "<u8", "dirty pages counted against the limit"),
         Field("bdi_setpoint_pages", "<u8", "the same for the device"),
         Field("bdi_dirty_pages", "<u8", "dirty pages of the device"),
@@ -237,12 +240,12 @@ THROTTLE = Record(
 
 CMDLINE = Record(
     "cmdline",
-    "what a process had for a command line when it ended; servers write over it what one does",
+    "the command line of a process when it ended; servers overwrite theirs with a title",
     (
         Field("ts", "<u8", "when its main thread ended"),
         Field("pid", "<u4", "process id"),
-        Field("arg_bytes", "<u4", "size of the memory its arguments came in"),
-        Field("text", "S128", "the beginning of that memory; in a spool, what may be told of it"),
+        Field("arg_bytes", "<u4", "size of the memory of its arguments"),
+        Field("text", "S128", "the first bytes of that memory; in a spool, without secrets"),
     ),
 )
 
@@ -250,19 +253,19 @@ POLICY_EVENT = Record(
     "policy_event",
     "one decision of the patched kernel's policies that changed something",
     (
-        Field("ts", "<u8", "began to wait; of a mark when it changed"),
-        Field("dur_ns", "<u8", "waited, 0 of a mark; of IO_STARVED since the last io of its class"),
-        Field("io", "<u8", "id of the io decided on, else 0"),
-        Field("used", "<u8", "tokens or slots in use, or dirty pages, when there was none left"),
-        Field("limit", "<u8", "the most there may be; 0 when not known"),
-        Field("critical_ns", "<u8", "IO_HELD: time since critical I/O had last come"),
-        Field("tid", "<u4", "who waited or was marked, 0 of an io"),
-        Field("dev", "<u4", "disk, 0 when it is not about one"),
-        Field("n_critical", "<u4", "IO_STARVED: critical ios it went before"),
-        Field("n_noncritical", "<u4", "IO_STARVED: other ios that waited, this one included"),
+        Field("ts", "<u8", "start of the wait; MARK: when the mark changed"),
+        Field("dur_ns", "<u8", "time waited; MARK: 0; IO_STARVED: since the last io of its class"),
+        Field("io", "<u8", "id of the delayed or dispatched io, else 0"),
+        Field("used", "<u8", "tokens, slots or dirty pages in use when the limit was reached"),
+        Field("limit", "<u8", "that limit, 0 when unknown"),
+        Field("critical_ns", "<u8", "IO_HELD: time since the last critical I/O arrived"),
+        Field("tid", "<u4", "task that waited or was marked, 0 for an io"),
+        Field("dev", "<u4", "disk, 0 when no disk is involved"),
+        Field("n_critical", "<u4", "IO_STARVED: waiting critical ios it was dispatched before"),
+        Field("n_noncritical", "<u4", "IO_STARVED: waiting non-critical ios, including this one"),
         Field("kind", "<u2", "PolicyKind"),
-        Field("level", "<u2", "PolicyLevel decided on, or of the new mark"),
-        Field("source", "<u2", "MarkSource of a mark"),
+        Field("level", "<u2", "PolicyLevel of the io or task; MARK: the new one"),
+        Field("source", "<u2", "MARK: MarkSource"),
         Field("ioprio", "<u2", "MARK by IOPRIO: the priority, class << 13 | level"),
     ),
 )

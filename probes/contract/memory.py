@@ -1,4 +1,4 @@
-"""A spool in memory: what the analyzer reads, without a file."""
+"""A spool in memory, for an analysis without files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says in words what ``meta.json`` and ``end.json`` hold in numbers. Pure."""
+"""One-line texts of the figures in ``meta.json`` and ``end.json``. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rcp.probes.contract.durations import duration_text
 
 
 def cost_text(cost: Mapping[str, Any]) -> str:
-    """Say a recording's cost (``Cost.as_dict``) in one line."""
+    """Return a recording's cost (``Cost.as_dict``) as one line."""
     duration_s = max(cost["duration_s"], 1e-9)
     probes = "probes not measured"
     if cost["probe_cpu_s"] is not None:
@@ -25,8 +25,12 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     )
 
 
-def left_out(meta: Mapping[str, Any]) -> list[str]:
-    """Say what a recording leaves out by its options, or to save CPU; empty when nothing."""
+def _times(count: int) -> str:
+    return "1 time" if count == 1 else f"{count} times"
+
+
+def omission_notes(meta: Mapping[str, Any]) -> list[str]:
+    """Return a line for each thing not recorded, by option or to save CPU."""
     notes = []
     min_wait_ns = meta.get("filters", {}).get("min_wait_ns")
     if min_wait_ns:
@@ -42,7 +46,7 @@ def left_out(meta: Mapping[str, Any]) -> list[str]:
         )
     if shedding.get("n_pauses"):
         notes.append(
-            f"recording paused {shedding['n_pauses']} times, {shedding['paused_ns'] / 1e9:.1f} s "
-            "in all, to save CPU: what happened then counts as cpu"
+            f"recording paused {_times(shedding['n_pauses'])}, {shedding['paused_ns'] / 1e9:.1f} s "
+            "in all, to save CPU: waits in that time count as cpu"
         )
     return notes

@@ -1,4 +1,4 @@
-"""Built-in role profiles: which threads of a database serve its clients, and which do not. Pure.
+"""Built-in role profiles: which threads of a database are foreground, which background. Pure.
 
 A profile is ``profiles/NAME.toml``: a title, a source, and rules in order, each with its role,
 its rule (``comm:GLOB`` or ``cmdline:REGEX``, as on the command line) and why.
@@ -25,7 +25,7 @@ class ProfileRule:
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known about one database."""
+    """The rules of one database, and where they come from."""
 
     name: str
     title: str
@@ -36,12 +36,12 @@ class Profile:
 @cache
 def profiles() -> dict[str, Profile]:
     """Return the built-in profiles by name."""
-    found = {}
+    by_name = {}
     for entry in (files("rcp.probes") / "profiles").iterdir():
         if not entry.name.endswith(_SUFFIX):
             continue
         name = entry.name.removesuffix(_SUFFIX)
         text = tomllib.loads(entry.read_text(encoding="utf-8"))
         rules = tuple(ProfileRule(rule["role"], rule["rule"], rule["why"]) for rule in text["rule"])
-        found[name] = Profile(name, text["title"], text["source"], rules)
-    return dict(sorted(found.items()))
+        by_name[name] = Profile(name, text["title"], text["source"], rules)
+    return dict(sorted(by_name.items()))

@@ -1,12 +1,12 @@
-"""The spool: what a recording is on disk until it is loaded into DuckDB.
+"""The spool: the format of a recording on disk until it is loaded into DuckDB.
 
 A spool is a folder::
 
     meta.json        host, clock, roles, probes; written and fsync'd before the first record
     <record>.bin     64-byte header, then fixed-size records, appended (see events.RECORDS)
-    <record>.<n>.bin the same, of a flight recorder: the n-th piece of its window (see rolling)
+    <record>.<n>.bin the same for a flight recorder: the n-th piece of its window (see rolling)
     stack.jsonl      one {"id": …, "frames": […]} a line, innermost frame first
-    counters.json    events lost and excluded, replaced whole once a second
+    counters.json    events lost and excluded, replaced once a second
     end.json         how the recording ended; absent when the recorder was killed
 
 Because records are fixed-size and appended, a recorder that dies leaves a readable spool: at
@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.events import RECORDS, SCHEMA_VERSION, Record
 
 MAGIC = b"RCPSPOOL"
@@ -36,7 +37,7 @@ PACKED_SUFFIX = ".spool.tar.xz"
 
 
 class SpoolError(Exception):
-    """A spool cannot be read or written; the message names the file, the fault, the remedy."""
+    """A spool cannot be read or written; the message names the file, the fault and the remedy."""
 
 
 def _header(record: Record) -> bytes:
@@ -44,26 +45,21 @@ def _header(record: Record) -> bytes:
 
 
 def _replace(path: Path, text: str, sync: bool = True) -> None:
-    """Replace ``path`` so that a reader sees the old text or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        if sync:
-            os.fsync(file.fileno())
-    temporary.rename(path)
+    """Replace the text of ``path``; ``sync`` makes it outlive a power loss."""
+    with atomic_replace(path, sync=sync) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def create_record_file(path: Path, record: Record) -> BinaryIO:
-    """Make one record file with its header, to be appended to."""
-    # Unbuffered: what a write returned for is in the page cache and survives SIGKILL.
+    """Create a record file with its header; records are then appended."""
+    # Unbuffered: completed writes are in the page cache and survive SIGKILL.
     file = path.open("wb", buffering=0)
     file.write(_header(record))
     return file
 
 
 def write_whole(file: BinaryIO, data: bytes | memoryview) -> int:
-    """Write all of ``data``; return its length. A nearly full disk may take it in pieces."""
+    """Write all of ``data``; return its length. On a nearly full disk a write may be short."""
     view = memoryview(data).cast("B")
     size = len(view)
     while view:
@@ -101,7 +97,7 @@ class SpoolWriter:
         self.write_meta(meta)
 
     def write_meta(self, meta: dict[str, Any]) -> None:
-        """Replace ``meta.json``: what is known of the recording can grow while it is made."""
+        """Replace ``meta.json``; the recorder adds to it while it records."""
         _replace(self.path / "meta.json", json.dumps(meta, indent=1))
 
     def append(self, record: Record, rows: npt.NDArray[np.void]) -> None:
@@ -154,20 +150,20 @@ class Spool:
 
     def stacks(self) -> dict[int, list[str]]:
         """Return kernel stacks by id; a torn last line is left out."""
-        found: dict[int, list[str]] = {}
+        frames_by_id: dict[int, list[str]] = {}
         path = self.path / "stack.jsonl"
         if path.exists():
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
                 try:
                     entry = json.loads(line)
-                    found[int(entry["id"])] = [str(frame) for frame in entry["frames"]]
+                    frames_by_id[int(entry["id"])] = [str(frame) for frame in entry["frames"]]
                 except (ValueError, TypeError, KeyError):
                     continue
-        return found
+        return frames_by_id
 
 
 def _paths(folder: Path, record: Record) -> list[Path]:
-    """The files that hold records of one type, in the order of time."""
+    """The files with records of one type, oldest first."""
     whole = folder / f"{record.name}.bin"
     pieces = sorted(folder.glob(f"{record.name}.*.bin"))  # the numbers have leading zeros
     return [*([whole] if whole.exists() else []), *pieces]
@@ -182,7 +178,7 @@ def _map(path: Path, record: Record) -> tuple[npt.NDArray[np.void], int]:
         return empty, size
     magic, version, record_bytes, name = _HEADER.unpack(head)
     if magic != MAGIC or name.rstrip(b"\0") != record.name.encode():
-        raise SpoolError(f"{path} is not an rcp spool file: its header is foreign.")
+        raise SpoolError(f"{path} is not an rcp spool file: its header is of another format.")
     if version > SCHEMA_VERSION:
         raise SpoolError(
             f"{path} has spool version {version}, newer than this rcp's {SCHEMA_VERSION}: "
@@ -226,7 +222,7 @@ def open_spool(path: Path) -> Spool:
         raise SpoolError(f"{path} is not an rcp spool: it holds no record files.")
     meta = _read_json(path / "meta.json")
     if meta is None:
-        raise SpoolError(f"{path / 'meta.json'} is missing or damaged: nothing was recorded yet.")
+        raise SpoolError(f"{path / 'meta.json'} is missing or damaged: the spool has no records.")
     if meta.get("schema_version", 0) > SCHEMA_VERSION:
         raise SpoolError(
             f"{path} has spool version {meta['schema_version']}, newer than this rcp's "
@@ -253,14 +249,16 @@ def pack(spool: Path, archive: Path) -> None:
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack a ``.spool.tar.xz`` into ``folder`` and return it; raise SpoolError if foreign."""
+    """Unpack a ``.spool.tar.xz`` into ``folder``, return ``folder``; raise SpoolError otherwise."""
     try:
         with tarfile.open(archive, "r:xz") as tar:
             for member in tar:
-                # A spool is flat; anything else in an archive from elsewhere is not followed.
+                # A spool is flat: refuse other members, which might write outside the folder.
                 content = tar.extractfile(member) if member.isreg() else None
                 if content is None or "/" in member.name:
-                    raise SpoolError(f"{archive} is not a packed rcp spool: {member.name} in it.")
+                    raise SpoolError(
+                        f"{archive} is not a packed rcp spool: it contains {member.name}."
+                    )
                 (folder / member.name).write_bytes(content.read())
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
         raise SpoolError(f"{archive} is not a packed rcp spool: {error}.") from error

@@ -1,1 +1,1 @@
-"""What a recording costs its machine, and how it is bounded."""
+"""The CPU cost of recording: measured, and kept below a bound."""

@@ -1,10 +1,9 @@
-"""What a recording costs: CPU of the recorder and of the probes, memory, disk.
+"""Measures what a recording costs: CPU of the recorder and of the probes, memory, disk.
 
-The kernel measures the run time of BPF programs while somebody holds a file descriptor for it
-(BPF_ENABLE_STATS, since v5.8), and stops when that is closed: a recorder that is killed leaves
-nothing switched on. Measuring costs two readings of the clock per run of a probe, so it is
-done for one second in four unless a bound on CPU needs it all the time; the figures are then
-scaled up and called estimated.
+The kernel measures the run time of BPF programs while a file descriptor for it is open
+(BPF_ENABLE_STATS, since v5.8), so it stops when the recorder is killed. Measuring reads the clock
+twice per run of a probe. So it is on for one second in four, and the figures are scaled up and
+marked as estimates; with a bound on CPU it is always on.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from typing import Any
 
 _BPF_ENABLE_STATS = 32  # enum bpf_cmd, include/uapi/linux/bpf.h
 _BPF_SYSCALL = {"x86_64": 321, "aarch64": 280}
-_ON_SHARE = 4  # measured for one tick in so many
+_ON_SHARE = 4  # measured in one tick of this many
 
 
 def enable_run_stats() -> int | None:
-    """Have the kernel measure BPF run times; return what to close, None when it cannot."""
+    """Switch on BPF run times; return the file descriptor to close, None when not supported."""
     number = _BPF_SYSCALL.get(platform.machine())
     if number is None:
         return None
@@ -36,7 +35,7 @@ def enable_run_stats() -> int | None:
 
 
 def read_run_stats(fds: Iterable[int]) -> tuple[int, int]:
-    """Return run time in ns and number of runs of BPF programs while they were measured."""
+    """Return the measured run time in ns, and the number of runs, of BPF programs."""
     total_ns = runs = 0
     for fd in fds:
         for line in Path(f"/proc/self/fdinfo/{fd}").read_text().splitlines():
@@ -50,25 +49,25 @@ def read_run_stats(fds: Iterable[int]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a recording cost so far."""
+    """The cost of a recording so far."""
 
     duration_s: float
     recorder_cpu_s: float
-    """Of the recorder's process, while it recorded."""
+    """CPU time of the recorder's process while recording."""
     startup_cpu_s: float
-    """Before that, mostly compiling the probes."""
+    """CPU time before that, mostly to compile the probes."""
     probe_cpu_s: float | None
-    """In the kernel, on whatever CPU an event happened; None when it cannot be measured."""
+    """CPU time of the BPF programs, on all CPUs; None when the kernel cannot measure it."""
     probe_ns_per_run: float | None
     probe_runs: int | None
     measured_share: float
-    """Part of the time the probes were measured for; the figures are scaled by it."""
+    """Part of the time in which the probes were measured; their figures are scaled by it."""
     n_events: int
     spool_bytes: int
     peak_rss_bytes: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for ``end.json``, rounded to what they are worth."""
+        """Return plain values for ``end.json``, rounded."""
         values = asdict(self)
         for name, value in values.items():
             if isinstance(value, float):
@@ -78,7 +77,7 @@ class Cost:
 
 
 class CostMeter:
-    """Measures from its making on; ``tick`` about once a second."""
+    """Measures from its creation on; call ``tick`` about once a second."""
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class CostMeter:
         always: bool = False,
         enable: Callable[[], int | None] = enable_run_stats,
     ) -> None:
-        """``always`` measures the probes all the time, not for a part of it."""
+        """``always``: measure the probes all the time."""
         self._fds, self._always, self._enable = program_fds, always, enable
         self._stats_fd: int | None = None
         self._startup_cpu_s = time.process_time()
@@ -110,7 +109,7 @@ class CostMeter:
             self._on_s += now_s - self._on_since_s
 
     def close(self) -> None:
-        """Have the kernel measure no more."""
+        """Stop measuring the probes."""
         self._switch(False)
 
     def _probe_run(self) -> tuple[int, int]:
@@ -118,13 +117,13 @@ class CostMeter:
         return now_ns - self._first[0], runs - self._first[1]
 
     def tick(self) -> None:
-        """Switch measuring on or off, as it is time to."""
+        """Switch the measuring of probes on or off, in turn."""
         self._n_ticks += 1
         if not self._always:
             self._switch(self._n_ticks % _ON_SHARE == 0)
 
-    def share(self) -> float:
-        """Return the CPUs used since this was asked last (1.0 is one CPU); needs ``always``."""
+    def cpus_used(self) -> float:
+        """Return the CPUs used since the last call (1.0 is one CPU); needs ``always``."""
         now_s, cpu_s = time.monotonic(), time.process_time()
         probes_ns = self._probe_run()[0]
         last_s, last_cpu_s, last_ns = self._last

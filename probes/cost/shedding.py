@@ -1,4 +1,4 @@
-"""What the probes leave out to save CPU: from nothing to nearly everything, in fixed steps."""
+"""Steps in which the probes record less to save CPU."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class Shedding:
     """One setting of the probes (bpf/settings.h)."""
 
     wait_ns: int = 0
-    """Shorter times off the CPU are not written."""
+    """Shorter times off the CPU are not recorded."""
     stacks: bool = True
     """Kernel stacks are taken."""
     paused: bool = False
-    """Sleeps, ios, lock waits and policy decisions are only counted."""
+    """Sleeps, ios, lock waits and policy decisions are counted, not recorded."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One more thing to give up."""
+    """One step: what is recorded from there on."""
 
     text: str
     shedding: Shedding
@@ -38,4 +38,4 @@ STEPS: tuple[Step, ...] = (
         pauses=True,
     ),
 )
-"""Cheapest to lose first. A stack tells the reason of a wait; a pause hides whole requests."""
+"""The least valuable first: stacks give waits their reason, and a pause hides whole requests."""

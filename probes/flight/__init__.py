@@ -1,1 +1,1 @@
-"""The flight recorder: keep the last seconds, write them out when a request is slow."""
+"""The flight recorder: keep the last seconds, write them when a request is slow."""

@@ -1,9 +1,9 @@
-"""The flight recorder: keeps a window, and writes it out when a request took too long.
+"""The flight recorder: keeps a window of records, and writes it when a request was slow.
 
     armed ── a trigger fires, or SIGUSR1 ──▶ fired ── ``after`` has passed ──▶ dump ──▶ armed
 
-A dump is a spool like any other. It is loaded into a store when the recording ends: loading
-takes seconds of CPU, which the requests that are watched would feel.
+A dump is an ordinary spool. It is loaded into a store when the recording ends: loading takes
+seconds of CPU, which would slow the recorded requests.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rcp.probes.drain import Recorder, Source
 from rcp.probes.flight.rolling import RollingSpool
 from rcp.probes.flight.triggers import Fired, Trigger, Watch
 
-_FIRED_MAX = 100  # requests told of in one dump's meta
+_FIRED_MAX = 100  # requests listed in the meta of one dump
 
 
 @dataclass(frozen=True)
 class FlightPlan:
-    """How long to keep, what to watch for, where dumps go."""
+    """Length of the window, triggers, and paths of the dumps."""
 
     keep_ns: int
     triggers: tuple[Trigger, ...]
@@ -40,13 +40,13 @@ class FlightPlan:
 
 
 def describe_request(fired: Fired) -> str:
-    """Say which request fired what, in one clause."""
+    """Return which request fired which trigger, in one clause."""
     took = f"{fired.dur_ns / 1e6:.1f} ms"
     return f"{fired.request} of thread {fired.tid} took {took} ({fired.trigger})"
 
 
 class Flight:
-    """Watches requests and dumps the window of a rolling spool."""
+    """Checks requests against triggers and dumps the window of a rolling spool."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Flight:
         say: Callable[[str], None],
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        """``meta`` is the rolling spool's; ``say`` tells the user of each dump."""
+        """``meta`` is the rolling spool's; ``say`` prints a line for each dump."""
         self._plan, self._watch, self._spool, self._meta = plan, watch, spool, meta
         self._say, self._clock_ns = say, clock_ns
         self._fired: list[Fired] = []
@@ -67,16 +67,16 @@ class Flight:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether as many dumps were written as were asked for."""
+        """Whether all ``--max-dumps`` dumps were written."""
         return len(self.dumps) >= self._plan.max_dumps
 
     @property
     def is_pending(self) -> bool:
-        """Tell whether something fired that is not written out yet."""
+        """Whether a trigger fired whose dump is not written yet."""
         return bool(self._why)
 
-    def see(self, rows: npt.NDArray[np.void]) -> None:
-        """Hold the requests of one drain against the triggers."""
+    def check(self, rows: npt.NDArray[np.void]) -> None:
+        """Check the requests of one drain against the triggers."""
         fired = self._watch.fired(rows)
         if fired is None:
             return
@@ -84,8 +84,8 @@ class Flight:
             self._fired.append(fired)
         self._arm(describe_request(fired))
 
-    def ask(self) -> None:
-        """Have the window written out at once (SIGUSR1)."""
+    def trigger_now(self) -> None:
+        """Have the next step write the window (SIGUSR1)."""
         self._arm("SIGUSR1")
         self._due_ns = self._clock_ns()
 
@@ -95,14 +95,14 @@ class Flight:
             self._due_ns = self._clock_ns() + self._plan.after_ns
 
     def step(self, recorder: Recorder, source: Source) -> None:
-        """Dump the window when it is time to; roll it on."""
+        """Dump the window if that is due; delete what is older than the window."""
         if self._why and self._clock_ns() >= self._due_ns:
             self.dump(recorder, source)
         self._spool.roll()
 
     def dump(self, recorder: Recorder, source: Source) -> None:
-        """Write the window out now. A dump that fails (OSError) is removed: the window stays."""
-        recorder.keep_house()
+        """Write the window now. A dump that fails (OSError) is removed; the window stays."""
+        recorder.housekeep()
         path = self._plan.dump_path(len(self.dumps) + 1)
         started_ns, now_ns = self._spool.window_ns
         end = {"why": "trigger", "detail": self._why, "ended_monotonic_ns": now_ns}
@@ -135,7 +135,7 @@ class Flight:
 
 
 def describe_flight(plan: FlightPlan) -> dict[str, Any]:
-    """Return what ``meta`` says of a flight recorder's settings."""
+    """Return a flight recorder's settings, for ``meta``."""
     return {
         "keep_ns": plan.keep_ns,
         "after_ns": plan.after_ns,
@@ -144,7 +144,7 @@ def describe_flight(plan: FlightPlan) -> dict[str, Any]:
 
 
 def announce(plan: FlightPlan) -> str:
-    """Say what is watched for."""
+    """Return the line that says what is kept, and until when."""
     what = " or ".join(str(trigger) for trigger in plan.triggers)
     until = f"until {what}, or SIGUSR1" if what else "until SIGUSR1"
     return f"keeping the last {duration_text(plan.keep_ns)} {until}; Ctrl-C ends it…"

@@ -1,8 +1,8 @@
-"""A spool that holds the last seconds only, in pieces of which the oldest are deleted.
+"""A spool of the last seconds only, in pieces of which the oldest are deleted.
 
-Records that name things (tasks, files, stacks) stay: a thread that was announced an hour ago
-still needs its name. They are bounded by leaving out threads that ended before the window, and
-then the oldest. What is on disk at any moment is a spool that ``rcp-trace recover`` loads.
+Records of tasks, files and stacks stay: a thread that was recorded an hour ago still needs its
+name. They are bounded: first threads that ended before the window are removed, then the oldest.
+The files are at any time a spool that ``rcp-trace recover`` loads.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from rcp.probes.contract.events import FILE, RECORDS, TASK, Record, TaskFlag
 from rcp.probes.contract.spool import SpoolWriter, create_record_file, open_spool, write_whole
 
 LASTING = (TASK, FILE)
-"""Records that are kept beyond the window."""
+"""Record types that are not deleted with the window."""
 
-_PIECES = 8  # of a window: it may be up to one piece longer than asked for
-_SHORTEST_PIECE_NS = 250_000_000  # files come and go at most so often
-_LASTING_ROWS_MAX = 131_072  # 8 MiB of tasks: twice the threads the kernel side can follow
+_PIECES = 8  # of a window, which may be up to one piece longer than --keep
+_SHORTEST_PIECE_NS = 250_000_000  # bounds how often files are created and deleted
+_LASTING_ROWS_MAX = 131_072  # 8 MiB of tasks: twice the 65536 threads that the BPF side follows
 
 Counters = Mapping[str, Mapping[str, list[int]]]
 Extra = Mapping[str, npt.NDArray[np.void]]
 
 
-def since(now: Counters, then: Counters) -> dict[str, dict[str, list[int]]]:
-    """Return what was counted after ``then``."""
+def counters_since(now: Counters, then: Counters) -> dict[str, dict[str, list[int]]]:
+    """Return the counts since ``then``."""
     return {
         kind: {
             name: [n - m for n, m in zip(per_cpu, then[kind][name], strict=True)]
@@ -50,15 +50,15 @@ class _Piece:
     number: int
     started_ns: int
     counters: Counters
-    """As they were when it was started."""
+    """The counters when it was started."""
     size_bytes: int = 0
     files: dict[str, BinaryIO] = field(default_factory=dict)
 
 
 class RollingSpool(SpoolWriter):
-    """Appends like a spool, and forgets what is older than ``keep_ns``.
+    """A spool that deletes records older than ``keep_ns``.
 
-    ``max_bytes`` bounds the window on disk; a window that would be larger is made shorter.
+    ``max_bytes`` bounds the window on disk; a larger window is shortened.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RollingSpool(SpoolWriter):
         max_bytes: int,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        """Make the folder, as SpoolWriter does; ``counters`` count from here."""
+        """Make the folder, as SpoolWriter does."""
         super().__init__(path, meta)
         self._keep_ns, self._max_bytes, self._clock_ns = keep_ns, max_bytes, clock_ns
         self._piece_ns = max(keep_ns // _PIECES, _SHORTEST_PIECE_NS)
@@ -78,11 +78,11 @@ class RollingSpool(SpoolWriter):
         self._begin_piece(clock_ns())
         self._lasting_rows = dict.fromkeys((record.name for record in LASTING), 0)
         self.n_cut_short = 0
-        """How often the window was made shorter to stay below ``max_bytes``."""
+        """How often the window was shortened to stay below ``max_bytes``."""
 
     @property
     def window_ns(self) -> tuple[int, int]:
-        """From when to when the records it holds were finished."""
+        """Start and end of the window."""
         return self._pieces[0].started_ns, self._clock_ns()
 
     def _begin_piece(self, now_ns: int) -> None:
@@ -95,7 +95,7 @@ class RollingSpool(SpoolWriter):
         return self.path / f"{record.name}.{piece.number:09}.bin"
 
     def append(self, record: Record, rows: npt.NDArray[np.void]) -> None:
-        """Append ``rows``, to the newest piece unless they last."""
+        """Append ``rows``: LASTING types to their one file, others to the newest piece."""
         if not len(rows):
             return
         if record in LASTING:
@@ -111,15 +111,15 @@ class RollingSpool(SpoolWriter):
         self.written_bytes += size
 
     def write_counters(self, counters: dict[str, Any], sync: bool = False) -> None:
-        """Replace the counters by those of the window; not synced, as its records are not.
+        """Write the counters of the window. Not synced by default, as its records are not.
 
-        A sync a second would make every other writer of the same file system wait.
+        A sync every second would delay all other writers of the same file system.
         """
         self._counters = counters
-        super().write_counters(since(counters, self._pieces[0].counters), sync)
+        super().write_counters(counters_since(counters, self._pieces[0].counters), sync)
 
     def roll(self) -> None:
-        """Begin a new piece when it is time to, and forget what is too old or too much."""
+        """Begin a new piece if due, and delete pieces beyond ``keep_ns`` or ``max_bytes``."""
         now_ns = self._clock_ns()
         newest = self._pieces[-1]
         too_large = newest.size_bytes > self._max_bytes // _PIECES
@@ -127,25 +127,25 @@ class RollingSpool(SpoolWriter):
             self._begin_piece(now_ns)
         # The second piece's start is the first one's end.
         while len(self._pieces) > 1 and self._pieces[1].started_ns <= now_ns - self._keep_ns:
-            self._forget()
+            self._delete_oldest()
         while len(self._pieces) > 1 and sum(p.size_bytes for p in self._pieces) > self._max_bytes:
-            self._forget()
+            self._delete_oldest()
             self.n_cut_short += 1
         for record in LASTING:
             if self._lasting_rows[record.name] > _LASTING_ROWS_MAX:
                 self._thin_out(record)
 
-    def _forget(self) -> None:
+    def _delete_oldest(self) -> None:
         piece = self._pieces.pop(0)
         self._close_files(piece)
         for record in RECORDS:
             self._file_of(piece, record).unlink(missing_ok=True)
 
     def _thin_out(self, record: Record) -> None:
-        """Leave out what the window cannot need; then the older half, if that is not enough."""
+        """Remove threads that ended before the window; then the older half, if still too many."""
         rows = np.array(open_spool(self.path).records(record))
         if record == TASK:
-            rows = living(rows, self._pieces[0].started_ns)
+            rows = without_exited(rows, self._pieces[0].started_ns)
         if len(rows) > _LASTING_ROWS_MAX // 2:
             rows = rows[-_LASTING_ROWS_MAX // 2 :]
         path = self.path / f"{record.name}.bin"
@@ -163,9 +163,9 @@ class RollingSpool(SpoolWriter):
         piece.files.clear()
 
     def dump(self, path: Path, meta: dict[str, Any], end: dict[str, Any], extra: Extra) -> int:
-        """Write the window as a whole spool of its own at ``path``; return its bytes.
+        """Write the window as a spool at ``path``; return its bytes.
 
-        ``extra`` are rows to add, by record type: requests still under way.
+        ``extra`` are rows to add, by record type: unfinished requests.
         """
         window = open_spool(self.path)
         writer = SpoolWriter(path, meta)
@@ -174,25 +174,25 @@ class RollingSpool(SpoolWriter):
                 writer.append(record, rows)
             writer.append(record, extra.get(record.name, np.empty(0, record.dtype)))
         writer.append_stacks(window.stacks().items())
-        writer.write_counters(since(self._counters, self._pieces[0].counters))
+        writer.write_counters(counters_since(self._counters, self._pieces[0].counters))
         writer.close(end)
         return writer.written_bytes
 
     def close(self, end: dict[str, Any]) -> None:
-        """Finish it as a spool of the last seconds."""
+        """Finish the spool."""
         self._close_files(self._pieces[-1])
         super().close(end)
 
 
-def living(rows: npt.NDArray[np.void], since_ns: int) -> npt.NDArray[np.void]:
+def without_exited(rows: npt.NDArray[np.void], since_ns: int) -> npt.NDArray[np.void]:
     """Return task records without those of threads that ended before ``since_ns``."""
     ended = rows[(rows["flags"] & TaskFlag.EXITED != 0) & (rows["ts"] < since_ns)]
     if not len(ended):
         return rows
-    # A tid comes again: leave out what was said of it up to its last end, not what came after.
+    # Tids recur: remove the records of a tid up to its last exit, not later ones.
     tids, last = np.unique(ended["tid"][::-1], return_index=True)
     ended_ns = ended["ts"][::-1][last]
     at = np.minimum(np.searchsorted(tids, rows["tid"]), len(tids) - 1)
     gone = (tids[at] == rows["tid"]) & (rows["ts"] <= ended_ns[at])
-    kept: npt.NDArray[np.void] = rows[~gone]
-    return kept
+    rest: npt.NDArray[np.void] = rows[~gone]
+    return rest

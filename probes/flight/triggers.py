@@ -1,4 +1,4 @@
-"""What makes a flight recorder write its window out: ``--when 'fsync>20ms'``."""
+"""Triggers that make a flight recorder write its window: ``--when 'fsync>20ms'``."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import numpy.typing as npt
 from rcp.probes.contract.durations import DurationError, duration_text, parse_duration_ns
 
 ANY = "request"
-"""The name that stands for every request."""
+"""The name that matches every request."""
 
 _FORM = re.compile(r"\s*([^<>=\s]*)\s*>\s*([^<>=]*)")
 
 
 class TriggerError(Exception):
-    """A trigger is malformed or can never fire; the message says what to write."""
+    """A trigger is malformed or can never fire; the message gives the remedy."""
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """Fires at a finished request called ``name`` that took longer than ``bound_ns``."""
+    """Fires when a finished request named ``name`` took longer than ``bound_ns``."""
 
     name: str
     """A request's name, or ``request`` for all."""
     bound_ns: int
 
     def __str__(self) -> str:
-        """Return it as it is written."""
+        """Return it as typed."""
         return f"{self.name}>{duration_text(self.bound_ns)}"
 
 
@@ -51,7 +51,7 @@ class Fired:
 
 
 def parse_trigger(text: str, names: Collection[str]) -> Trigger:
-    """Parse ``NAME>DURATION``; ``names`` are what is recorded. Raises TriggerError."""
+    """Parse ``NAME>DURATION``; ``names`` are the requests recorded. Raises TriggerError."""
     match = _FORM.fullmatch(text)
     if match is None or not match[1]:
         raise TriggerError(f"--when {text!r}: write NAME>DURATION, as in 'request>50ms'.")
@@ -70,10 +70,10 @@ def parse_trigger(text: str, names: Collection[str]) -> Trigger:
 
 
 class Watch:
-    """Holds finished requests against triggers, a whole drain at a time."""
+    """Checks the finished requests of one drain against triggers."""
 
     def __init__(self, triggers: Sequence[Trigger], names: Mapping[int, str]) -> None:
-        """``names`` gives ``request.nr`` its name."""
+        """``names`` are request names by ``request.nr``."""
         self._names = dict(names)
         self._rules = [
             (
@@ -89,7 +89,7 @@ class Watch:
         """Return the slowest request of ``rows`` (finished ones) beyond a bound, if any."""
         if not len(rows) or not self._rules:
             return None
-        # int64: a request that is still under way (end_ns 0) becomes negative, and never fires
+        # int64: an unfinished request (end_ns 0) becomes negative, and never fires
         dur = rows["end_ns"].astype(np.int64) - rows["ts"].astype(np.int64)
         worst: Fired | None = None
         for trigger, numbers in self._rules:

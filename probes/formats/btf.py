@@ -1,7 +1,7 @@
-"""Reads the kernel's type information (BTF): where the members of its structs lie. Pure.
+"""Reads the kernel's type information (BTF): offsets of struct members. Pure.
 
 Format: Documentation/bpf/btf.rst. A module's types continue the numbering of the kernel's own,
-and its strings begin where the kernel's end.
+and its strings follow the kernel's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ INT, POINTER, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, RESTRICT, TY
     1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 18, 19,
 )  # fmt: skip
 _NAMING = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
-# How many words a type has, by kind: once, and for each of its elements.
+# Number of words of a type by kind: fixed, and for each of its elements.
 _WORDS_ONCE = [3 + {INT: 1, ARRAY: 3, 14: 1, 17: 1}.get(kind, 0) for kind in range(32)]
 _WORDS_EACH = [
     {STRUCT: 3, UNION: 3, ENUM: 2, 13: 2, 15: 3, ENUM64: 3}.get(kind, 0) for kind in range(32)
@@ -29,7 +29,7 @@ _WORDS_EACH = [
 
 
 class BtfError(Exception):
-    """The type information cannot be read, or does not have what is asked for."""
+    """The type information cannot be read, or lacks a type."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Btf:
     """The types of the kernel, or of the kernel and one module."""
 
     def __init__(self, kernel: bytes) -> None:
-        """Read ``/sys/kernel/btf/vmlinux``; raise BtfError for something else."""
+        """Read the content of ``/sys/kernel/btf/vmlinux``; raise BtfError when it is not BTF."""
         self._strings = b""
         self._words: list[int] = []
         self._array = np.empty(0, np.uint32)
@@ -61,9 +61,9 @@ class Btf:
         self._add(kernel)
 
     def with_module(self, blob: bytes) -> Btf:
-        """Return the same types and a module's, which refer to the kernel's; raise BtfError.
+        """Return the kernel's types with those of one module; raise BtfError.
 
-        Each module numbers its types as if it were the only one, so no two can be put together.
+        All modules use the same type ids, so two modules cannot be combined.
         """
         both = Btf.__new__(Btf)
         both._strings, both._array = self._strings, self._array
@@ -73,17 +73,17 @@ class Btf:
 
     def _add(self, blob: bytes) -> None:
         if len(blob) < _HEADER.size or _HEADER.unpack_from(blob)[0] != _MAGIC:
-            raise BtfError("the kernel's type information is not in the format called BTF")
+            raise BtfError("the kernel's type information is not in BTF format")
         _, _, _, header, types, types_len, strings, strings_len = _HEADER.unpack_from(blob)
         self._strings += blob[header + strings :][:strings_len]
         at = len(self._words)
         fresh = np.frombuffer(blob, "<u4", types_len // 4, header + types)
         self._array = np.concatenate((self._array, fresh))
-        self._words += fresh.tolist()  # one by one a list is read faster
-        words, found, once, each = self._words, self._at, _WORDS_ONCE, _WORDS_EACH
+        self._words += fresh.tolist()  # reading single elements is faster from a list
+        words, starts, once, each = self._words, self._at, _WORDS_ONCE, _WORDS_EACH
         end = len(words)
         while at < end:  # of 130,000 types
-            found.append(at)
+            starts.append(at)
             info = words[at + 1]
             kind = info >> 24 & 31
             at += once[kind] + each[kind] * (info & 0xFFFF)
@@ -95,11 +95,11 @@ class Btf:
         return self._strings.find(b"\0" + name.encode() + b"\0") + 1
 
     def kind(self, type_id: int) -> int:
-        """Return which kind of type it is."""
+        """Return the kind of a type (BTF_KIND_*)."""
         return self._words[self._at[type_id] + 1] >> 24 & 31 if type_id else 0
 
     def name(self, type_id: int) -> str:
-        """Return its name, empty when it has none."""
+        """Return the name of a type, empty when it has none."""
         return self._text(self._words[self._at[type_id]])
 
     def size_bytes(self, type_id: int) -> int:

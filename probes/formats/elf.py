@@ -1,7 +1,7 @@
-"""Where in a program's file its functions and USDT probes are, read from its ELF tables. Pure.
+"""File offsets of functions and USDT probes, read from ELF tables. Pure.
 
-bcc can read them too, but only where bcc is installed, and its Python cannot pass on where a
-USDT probe's semaphore is (docs/decisions/uprobes-by-hand.md).
+bcc can read them too, but only where it is installed, and its Python interface has no offset of a
+USDT probe's semaphore (docs/decisions/uprobes-by-hand.md).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ DEBUG_FILES = Path("/usr/lib/debug/.build-id")
 
 
 class ElfError(Exception):
-    """The file is not one that can be probed; the message says what it is instead."""
+    """The file cannot be probed; the message says what kind of file it is."""
 
 
 @dataclass(frozen=True)
 class Usdt:
-    """One place where a USDT probe stands; a probe that was inlined has several."""
+    """One location of a USDT probe; a probe that was inlined has several."""
 
     provider: str
     name: str
     offset: int
-    """Of its instruction in the file."""
+    """File offset of its instruction."""
     semaphore_offset: int
-    """In the file, of the counter that turns it on; 0 when it is always on."""
+    """File offset of the counter that enables it; 0 when it is always on."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Elf:
     """One program or shared library of 64-bit x86."""
 
     def __init__(self, path: Path) -> None:
-        """Map the file; raises OSError, and ElfError when it is no such program."""
+        """Map the file; raise OSError, or ElfError when it is not such a file."""
         self.path = path
         with path.open("rb") as file:
             head = file.read(64)
@@ -77,7 +77,7 @@ class Elf:
             raise ElfError("a damaged ELF file") from None
 
     def _read_loads(self) -> Iterator[tuple[int, int, int]]:
-        """Yield address, file offset and size in the file of each loaded segment."""
+        """Yield address, file offset and file size of each loaded segment."""
         (start,) = struct.unpack_from("<Q", self._data, 32)
         size, count = struct.unpack_from("<HH", self._data, 54)
         for i in range(count):
@@ -100,16 +100,16 @@ class Elf:
         return self._data[offset : max(end, offset)].decode(errors="replace")
 
     def _offset_of(self, address: int) -> int | None:
-        """File offset of an address, None when no segment brings it from the file."""
+        """Return the file offset of an address, None when it is in no segment of the file."""
         for start, offset, length in self._loads:
             if start <= address < start + length:
                 return address - start + offset
         return None
 
     def section(self, name: str) -> bytes:
-        """Return the content of a section, b"" when there is none of this name."""
-        found = (s for s in self._sections if s.name == name)
-        return next((self._data[s.offset : s.offset + s.size] for s in found), b"")
+        """Return the content of a section, b"" when there is no such section."""
+        named = (s for s in self._sections if s.name == name)
+        return next((self._data[s.offset : s.offset + s.size] for s in named), b"")
 
     def _notes(self) -> Iterator[tuple[str, int, bytes]]:
         """Yield section name, type and content of each note."""
@@ -124,9 +124,9 @@ class Elf:
     @cached_property
     def usdts(self) -> tuple[Usdt, ...]:
         """All its USDT probes."""
-        # A tool that moved the sections after the notes were written shows in this one's address.
+        # If a tool moved the sections later, this one's address differs from that in the notes.
         now = next((s.address for s in self._sections if s.name == ".stapsdt.base"), 0)
-        found = []
+        usdts = []
         for section, kind, note in self._notes():
             if section != ".note.stapsdt" or kind != _NT_STAPSDT:
                 continue
@@ -136,25 +136,25 @@ class Elf:
             offset = self._offset_of(location + moved)
             counter = self._offset_of(semaphore + moved) if semaphore else 0
             if offset is not None and counter is not None:
-                found.append(Usdt(provider, name, offset, counter))
-        return tuple(found)
+                usdts.append(Usdt(provider, name, offset, counter))
+        return tuple(usdts)
 
     @cached_property
     def functions(self) -> dict[str, int]:
-        """Name to file offset of each function it has a symbol for, here or in its debug file."""
-        found = dict(self._symbols())
+        """File offset by name of each function with a symbol, here or in the debug file."""
+        addresses = dict(self._symbols())
         if debug := self._debug_file():
-            found = {**dict(Elf(debug)._symbols()), **found}
-        offsets = {name: self._offset_of(address) for name, address in found.items()}
+            addresses = {**dict(Elf(debug)._symbols()), **addresses}
+        offsets = {name: self._offset_of(address) for name, address in addresses.items()}
         return {name: offset for name, offset in offsets.items() if offset is not None}
 
     @property
     def is_stripped(self) -> bool:
-        """Tell whether only the functions it exports have symbols."""
+        """Whether only exported functions have symbols."""
         return self._debug_file() is None and not any(s.type == _SHT_SYMTAB for s in self._sections)
 
     def _debug_file(self) -> Path | None:
-        """The separate file with its symbols, as Debian's -dbgsym packages install it."""
+        """Return the separate file with its symbols, as Debian's -dbgsym packages install it."""
         for section, kind, note in self._notes():
             if section == ".note.gnu.build-id" and kind == _NT_GNU_BUILD_ID:
                 build_id = note.hex()

@@ -1,4 +1,4 @@
-"""Which probes can run on this kernel. Pure."""
+"""Which probes run on this kernel. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rcp.probes.kernel.probe import PROBES, Probe
 
 
 def lacking(probe: Probe, features: Features) -> tuple[str, ...]:
-    """Return the hooks the probe cannot do without and this kernel does not have."""
+    """Return the hooks that the probe requires and this kernel lacks."""
     absent = {*features.missing_tracepoints, *features.missing_functions}
     if probe.needs_any and absent.issuperset(probe.optional_functions):
         return probe.optional_functions
@@ -27,18 +27,18 @@ def active_probes(features: Features) -> tuple[Probe, ...]:
 
 
 def is_foreign(probe: Probe, features: Features) -> bool:
-    """Tell whether this kernel has nothing that the probe could see: it is not the patched one."""
+    """Whether the probe is for the patched kernel, and this kernel is not patched."""
     return probe.is_of_patch and set(probe.tracepoints).issubset(features.missing_tracepoints)
 
 
 def missing_probes(features: Features) -> tuple[Probe, ...]:
-    """Return the probes that are left out here; what that costs is their ``without``."""
+    """Return the probes that do not run here; ``without`` says what that costs."""
     active = active_probes(features)
     return tuple(p for p in PROBES if p not in active and not is_foreign(p, features))
 
 
 def without(features: Features, names: Iterable[str]) -> Features:
-    """Return what a kernel offers that lacks these hooks, or has no use for these probes.
+    """Return the features without these probes and kernel hooks.
 
     Raises RecordError for a name that is neither.
     """
@@ -50,7 +50,7 @@ def without(features: Features, names: Iterable[str]) -> Features:
             hooks.add(name)
         else:
             raise RecordError(
-                f"no probe that could be left out and no kernel hook is called {name}: "
+                f"--without {name}: no optional probe and no kernel hook has this name: "
                 "`rcp-trace doctor` lists the probes."
             )
     tracepoints = {*features.missing_tracepoints, *(hook for hook in hooks if ":" in hook)}

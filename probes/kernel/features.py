@@ -1,4 +1,4 @@
-"""Asks the running kernel what it has, in one place. Reads /proc and /sys, changes nothing."""
+"""Kernel features that the probes need, read from /proc and /sys in one place."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class RecordError(Exception):
 
 @dataclass(frozen=True)
 class Features:
-    """What this kernel and this user offer the probes."""
+    """What the probes can use on this kernel with the rights of this user."""
 
     release: str
     machine: str
     may_load_bpf: bool
     tracefs: Path | None
     headers: Path | None
-    """Build tree of exactly the running kernel; None when it is not installed."""
+    """Build tree of exactly the running kernel; None when not installed."""
     has_btf: bool
-    """The kernel carries its type information, which fentry/fexit probes need."""
+    """The kernel has BTF, which fentry/fexit probes need."""
     kernel_headers_embedded: bool
-    """CONFIG_IKHEADERS: the kernel carries its own headers."""
+    """CONFIG_IKHEADERS: the kernel contains its headers."""
     preempt_count_addr: int
     """Per-CPU offset of preempt_count, 0 when the kernel hides it."""
     per_cpu_offset_addr: int
     missing_tracepoints: tuple[str, ...]
     missing_functions: tuple[str, ...]
     missing_modules: tuple[str, ...] = ()
-    """Modules whose types cannot be read, of probes that could use them here."""
+    """Modules whose BTF cannot be read, of probes whose tracepoints are here."""
     left_out: tuple[str, ...] = ()
-    """Probes not to be used although they could be."""
+    """Probes disabled by the user."""
 
 
 def _has_capabilities() -> bool:
@@ -66,12 +66,12 @@ def _tracefs() -> Path | None:
 
 
 def _headers(release: str) -> Path | None:
-    """Build tree of this kernel, checked against the release it was made for."""
+    """Return the build tree of this kernel, checked against its release."""
     build = Path(os.environ.get("BCC_KERNEL_SOURCE", f"/lib/modules/{release}/build"))
     try:
         made_for = (build / "include/config/kernel.release").read_text().strip()
     except OSError:
-        # Debian splits the tree; the generated half always has utsrelease.h.
+        # Debian splits the tree; its generated part always has utsrelease.h.
         try:
             text = (build / "include/generated/utsrelease.h").read_text()
         except OSError:
@@ -82,16 +82,16 @@ def _headers(release: str) -> Path | None:
 
 
 def _symbols(wanted: set[str]) -> dict[str, int]:
-    """Addresses by name. The columns are cut, not split: there are 150,000 lines."""
+    """Return addresses by name. Slices lines instead of splitting: there are 150,000."""
     names = {name.encode() for name in wanted}
-    found: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     with Path("/proc/kallsyms").open("rb") as file:
         for line in file:
-            # 16 digits, type, name; then, behind a tab, the module
+            # 16 digits, type, name, and after a tab the module
             name = line[19:-1] if line[-2] != _CLOSING_BRACKET else line[19:].partition(b"\t")[0]
             if name in names:
-                found.setdefault(name.decode(), int(line[:16], 16))
-    return found
+                addresses.setdefault(name.decode(), int(line[:16], 16))
+    return addresses
 
 
 def _all_functions(probes: tuple[Probe, ...]) -> set[str]:
@@ -99,7 +99,7 @@ def _all_functions(probes: tuple[Probe, ...]) -> set[str]:
 
 
 def read_features() -> Features:
-    """Look at the running kernel; never raises for something that is merely missing."""
+    """Read the features of the running kernel; missing ones do not raise."""
     release = platform.release()
     tracefs = _tracefs()
     functions = _all_functions(PROBES)
@@ -158,6 +158,6 @@ def require(features: Features) -> None:
     needed = [n for p in PROBES if p.essential for n in (*p.tracepoints, *p.functions)]
     if lacks := sorted(absent.intersection(needed)):
         raise RecordError(
-            f"this kernel lacks {', '.join(lacks)}, without which nothing can be recorded: "
+            f"this kernel lacks {', '.join(lacks)}, which every recording needs: "
             "`rcp-trace doctor` lists what each probe needs."
         )

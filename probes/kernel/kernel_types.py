@@ -1,8 +1,7 @@
-"""The kernel's types as the probes need them: C text made from the running kernel's BTF.
+"""C declarations of the kernel structs that the probes read, made from the running kernel's BTF.
 
-Of each struct only the members that the probes read are declared, where they lie in this kernel.
-The kernel's own headers say the same, but bcc parses them three times, which took longer than
-all the rest of compiling.
+Only the members that the probes read are declared, at their offsets in this kernel. The kernel's
+headers would do, but bcc parses them three times, which took longer than the rest of compiling.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from rcp.probes.kernel import module_types
 from rcp.probes.kernel.features import RecordError
 
 # Members by struct; `a.b` is a member of a member, `a[].b` of the elements of an array.
-# Not every kernel has each of them: what uses one that came or went asks RCP_HAS_struct_member.
+# A member that not every kernel has is guarded by RCP_HAS_struct_member in the C code.
 STRUCTS: dict[str, str] = {
     "address_space": "host",
     "bio": "bi_next bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg bi_flags",
@@ -76,7 +75,7 @@ def _integer(btf: Btf, type_id: int) -> str:
 
 
 def _declaration(btf: Btf, type_id: int, name: str) -> str:
-    """Return a member's declaration: what probes do not look into is bytes."""
+    """Return a member's declaration; a struct whose members are not read is an array of bytes."""
     type_id = btf.resolve(type_id)
     kind = btf.kind(type_id)
     if kind == POINTER:
@@ -93,11 +92,11 @@ def _declaration(btf: Btf, type_id: int, name: str) -> str:
         return f"char {name}[{btf.size_bytes(type_id)}]"
     if kind in (INT, ENUM):
         return f"{_integer(btf, type_id)} {name}"
-    raise BtfError(f"the kernel's type information has {name} as a type that is not known")
+    raise BtfError(f"BTF has an unsupported type for {name}")
 
 
 def _inner(btf: Btf, member: Member, name: str, paths: Sequence[str]) -> str:
-    """Return the declaration of a member with members of its own."""
+    """Return the declaration of a struct member whose members are read."""
     type_id = btf.resolve(member.type_id)
     suffix = ""
     if name.endswith("[]"):
@@ -107,7 +106,7 @@ def _inner(btf: Btf, member: Member, name: str, paths: Sequence[str]) -> str:
 
 
 def _body(btf: Btf, type_id: int, paths: Sequence[str]) -> str:
-    """Return the members of a struct that are in ``paths``, each at its place."""
+    """Return the members of a struct that are in ``paths``, each at its offset."""
     inner = defaultdict[str, list[str]](list)
     for path in paths:
         name, _, rest = path.partition(".")
@@ -127,12 +126,12 @@ def _body(btf: Btf, type_id: int, paths: Sequence[str]) -> str:
         )
         padding = f"char rcp_before_{member.name}[{member.offset_bits // 8}]; "
         lines.append(f"\tstruct {{ {padding}{text}; }};\n")
-    # members may overlap as they do in the kernel: each has a struct of its own in a union
+    # each member is in its own struct of a union, since members may overlap in the kernel
     return f"\tunion {{\n{''.join(lines)}\t}};\n"
 
 
 def _checks(btf: Btf, type_id: int, name: str, members: Sequence[str]) -> Iterator[str]:
-    """Yield the macros that say which members there are, and that all lie where they should."""
+    """Yield macros for the members that exist, and assertions of size and offsets."""
     yield f'_Static_assert(sizeof(struct {name}) == {btf.size_bytes(type_id)}, "{name}");\n'
     known = {member.name: member.offset_bits // 8 for member in btf.members(type_id)}
     for path in members:
@@ -146,16 +145,16 @@ def _checks(btf: Btf, type_id: int, name: str, members: Sequence[str]) -> Iterat
 
 
 def kernel_types(kernel: Btf, *modules: Btf) -> str:
-    """Return the declarations; what neither kernel nor modules have is left out."""
-    found: dict[str, tuple[Btf, int]] = {}
+    """Return the declarations; structs that neither kernel nor modules have are left out."""
+    types: dict[str, tuple[Btf, int]] = {}
     for btf in (kernel, *modules):
-        wanted = set(STRUCTS) - set(found)
-        found |= {name: (btf, type_id) for name, type_id in btf.structs(wanted).items()}
+        wanted = set(STRUCTS) - set(types)
+        types |= {name: (btf, type_id) for name, type_id in btf.structs(wanted).items()}
     parts = [f"struct {name};\n" for name in STRUCTS]
     for name, members in STRUCTS.items():
-        if name not in found:
+        if name not in types:
             continue
-        btf, type_id = found[name]
+        btf, type_id = types[name]
         parts.append(f"struct {name} {{\n{_body(btf, type_id, members.split())}}};\n")
         parts += _checks(btf, type_id, name, members.split())
     values = kernel.enumerators(set(ENUMERATORS))
@@ -164,13 +163,13 @@ def kernel_types(kernel: Btf, *modules: Btf) -> str:
 
 
 def read_btf() -> list[Btf]:
-    """Read the types of the running kernel, and of its modules that the probes look into.
+    """Return the BTF of the running kernel, alone and with each module that the probes read.
 
-    Raises RecordError when that cannot be.
+    Raises RecordError when it cannot be read.
     """
     try:
         kernel = Btf((module_types.BTF_DIR / "vmlinux").read_bytes())
         blobs = [module_types.module_types(name) for name in module_types.MODULES]
         return [kernel, *(kernel.with_module(blob) for blob in blobs if blob)]
     except (OSError, BtfError) as error:
-        raise RecordError(f"cannot read the kernel's types: {error}") from error
+        raise RecordError(f"cannot read the kernel's BTF: {error}") from error

@@ -1,4 +1,4 @@
-"""Where the kernel's types and those of its modules are: its own word, or a module's file."""
+"""BTF of kernel modules: from /sys/kernel/btf, or from a module's file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rcp.probes.formats.elf import Elf, ElfError
 BTF_DIR = Path("/sys/kernel/btf")
 MODULE_DIR = Path("/lib/modules") / platform.release()
 MODULES = {"jbd2": "fs/jbd2/jbd2.ko", "rcp_iosched": "block/rcp-iosched.ko"}
-"""Whose structs the probes read, where these are not part of the kernel proper, and their files:
-a scheduler may be loaded later, when a disk is switched to it."""
+"""Files of modules whose structs the probes read. An I/O scheduler may not be loaded yet: that
+happens when a disk is switched to it."""
 
 
 def module_types(name: str) -> bytes:
-    """Return the types of a module that is loaded or could be; b"" where there is none.
+    """Return the BTF of a module, loaded or not.
 
-    That is so as well where it is part of the kernel, and where its file is compressed. Raises
-    OSError when it may not be read.
+    Returns b"" when there is no such module, when it is built in, and when its file is compressed.
+    Raises OSError when the file is not readable.
     """
     try:
         return (BTF_DIR / name).read_bytes()
@@ -31,7 +31,7 @@ def module_types(name: str) -> bytes:
 
 
 def has_types(name: str) -> bool:
-    """Tell whether the probes can know a module's types, it being part of the kernel or not."""
+    """Whether the types of a module are available, as a module or built in."""
     try:
         builtin = (MODULE_DIR / "modules.builtin").read_text().split()
     except OSError:

@@ -1,4 +1,4 @@
-"""The probes: what each asks, what it hooks, what it needs. Pure data, shown by ``doctor``."""
+"""The probes: their questions and kernel hooks. Pure data, shown by ``doctor``."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ class Probe:
     source: str
     question: str
     tracepoints: tuple[str, ...] = ()
-    """Tracepoints it cannot do without, as ``group:name``."""
+    """Required tracepoints, as ``group:name``."""
     functions: tuple[str, ...] = ()
-    """Kernel functions it cannot do without (fentry/fexit)."""
+    """Required kernel functions (fentry/fexit)."""
     optional_functions: tuple[str, ...] = ()
-    """Kernel functions it uses where the kernel has them."""
+    """Kernel functions it uses if the kernel has them."""
     without_optional: str = ""
-    """What an absent optional function costs the verdicts."""
+    """What a missing optional function costs the verdicts."""
     needs_any: bool = False
-    """It is of no use when none of its optional functions is there."""
+    """It needs at least one of its optional functions."""
     without: str = ""
-    """What leaving the whole probe out costs the verdicts; empty when it is essential."""
+    """What a missing probe costs the verdicts; empty when it is essential."""
     module: str = ""
-    """Kernel module whose types it reads where they can be had."""
+    """Kernel module whose structs it reads if their BTF is available."""
     without_module: str = ""
-    """What it costs where they cannot."""
+    """What it costs the verdicts if not."""
     is_of_patch: bool = False
-    """Its tracepoints come with the patched kernel; where none is, there is nothing to see."""
+    """Its tracepoints are in the patched kernel only."""
 
     @property
     def essential(self) -> bool:
-        """Tell whether there is no recording without it."""
+        """Whether every recording needs it."""
         return not self.without
 
     @property
     def hooks(self) -> tuple[str, ...]:
-        """Every tracepoint and function it uses."""
+        """All tracepoints and functions it uses."""
         return (*self.tracepoints, *self.functions, *self.optional_functions)
 
 
@@ -47,20 +47,20 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "task",
         "task.bpf.c",
-        "who is who",
+        "which tasks there are",
         ("sched:sched_process_fork", "sched:sched_process_exit", "task:task_rename"),
     ),
     Probe(
         "cmdline",
         "cmdline.bpf.c",
-        "what a process that ended had for a command line",
+        "the command line of a process that ended",
         functions=("do_exit",),
-        without="cmdline: rules miss processes that come and go while recording",
+        without="cmdline: rules miss processes that start and end while recording",
     ),
     Probe(
         "sleep",
         "sleep.bpf.c",
-        "who slept, on what, and who or which io woke it",
+        "who slept, on what, and which task or io woke it",
         ("sched:sched_switch", "sched:sched_waking"),
     ),
     Probe(
@@ -81,29 +81,29 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "io_hold",
         "io_hold.bpf.c",
-        "which ios io.max held back, and since when",
+        "which ios io.max delayed, and since when",
         optional_functions=("__blk_throtl_bio",),
-        without_optional="an io that io.max holds back seems to be queued late, by a kernel worker",
+        without_optional="an io delayed by io.max seems to be queued late, by a kernel worker",
         needs_any=True,
-        without="an io that io.max holds back seems to be queued late, by a kernel worker",
+        without="an io delayed by io.max seems to be queued late, by a kernel worker",
     ),
     Probe(
         "request",
         "request.bpf.c",
-        "how long each chosen syscall of a chosen task took",
+        "how long each chosen syscall of a target task took",
     ),
     Probe(
         "point",
         "points.bpf.c",
-        "how long a task took between chosen points of its program",
+        "how long a task took between two probe points of its program",
     ),
     Probe(
         "socket",
         "socket.bpf.c",
-        "how long what came in on a socket took to be answered",
+        "how long a task took to answer what it received on a socket",
         # since commit 6e6eda44b939 ("sock: add tracepoint for send recv length") (in v6.3)
         ("sock:sock_recv_length", "sock:sock_send_length"),
-        without="what comes in on sockets cannot be a request",
+        without="requests on sockets cannot be recorded",
     ),
     Probe(
         "lock_wait",
@@ -111,13 +111,13 @@ PROBES: tuple[Probe, ...] = (
         "who waited for which kernel lock, and who held it",
         ("lock:contention_begin", "lock:contention_end"),
         optional_functions=("percpu_down_write", "percpu_up_write"),
-        without_optional="who holds a per-CPU rwsem for writing is not known",
-        without="who held a lock is not known; only who released it",
+        without_optional="the writer that holds a per-CPU rwsem is unknown",
+        without="the holder of a lock is unknown; only who released it is known",
     ),
     Probe(
         "journal_commit",
         "journal.bpf.c",
-        "what jbd2 did when, and who waited for it",
+        "when jbd2 committed, in which phases, and who waited",
         (
             "jbd2:jbd2_start_commit",
             "jbd2:jbd2_commit_locking",
@@ -134,8 +134,8 @@ PROBES: tuple[Probe, ...] = (
             "jbd2_fc_begin_commit",
             "jbd2_journal_lock_updates",
         ),
-        without_optional="waits in it are named from the stack, without the journal",
-        without="commits and their phases are not known, as on a kernel without ext4",
+        without_optional="waits in it get their reason from the stack, without the journal",
+        without="commits and their phases are unknown, as on a kernel without ext4",
     ),
     Probe(
         "journal_handle",
@@ -143,22 +143,22 @@ PROBES: tuple[Probe, ...] = (
         "whose open handles a commit waited for",
         ("jbd2:jbd2_end_commit",),
         functions=("start_this_handle", "stop_this_handle"),
-        without="a commit that waits for open handles is blamed on the last one only",
+        without="a commit that waits for open handles is blamed on the last handle only",
     ),
     Probe(
         "file",
         "file.bpf.c",
-        "what the inodes are called",
+        "which names the inodes have",
         optional_functions=("clear_inode",),
-        without_optional="a file made in the place of a removed one may keep its name",
-        without="files are numbers without names",
+        without_optional="a new file that reuses a removed inode may get the old name",
+        without="files have inode numbers but no names",
     ),
     Probe(
         "io_cause",
         "dirty.bpf.c",
         "who dirtied the pages that an io writes",
         ("writeback:writeback_dirty_folio",),
-        without="writes by flushers and the journal are blamed on those, not on the writer",
+        without="writes by flushers and the journal are blamed on these, not on the writer",
     ),
     Probe(
         "page_wait",
@@ -172,59 +172,59 @@ PROBES: tuple[Probe, ...] = (
             "__folio_lock_or_retry",
             "filemap_fault",
         ),
-        without_optional="waits in it are named from the stack, without the file",
+        without_optional="waits in it get their reason from the stack, without the file",
         needs_any=True,
-        without="waits for pages are named from the stack, without the file",
+        without="waits for pages get their reason from the stack, without the file",
     ),
     Probe(
         "buffer_wait",
         "buffer_wait.bpf.c",
         "which block of which device was waited for",
         optional_functions=("__wait_on_buffer", "__lock_buffer", "out_of_line_wait_on_bit"),
-        without_optional="waits in it are named from the stack, without the block",
+        without_optional="waits in it get their reason from the stack, without the block",
         needs_any=True,
-        without="waits for buffers are named from the stack, without the block",
+        without="waits for buffers get their reason from the stack, without the block",
     ),
     Probe(
         "futex_wait",
         "futex.bpf.c",
         "which futex was waited for, and who held it",
         optional_functions=("futex_wait", "futex_lock_pi"),
-        without_optional="waits in it are named from the stack, without the futex and its owner",
+        without_optional="waits in it get their reason from the stack, without futex and owner",
         needs_any=True,
-        without="waits for futexes are named from the stack, without the futex and its owner",
+        without="waits for futexes get their reason from the stack, without futex and owner",
     ),
     Probe(
         "sem_wait",
         "sysv_sem.bpf.c",
         "which SysV semaphore was waited for, and who took it last",
         optional_functions=("__do_semtimedop",),
-        without_optional="waits for SysV semaphores are named from the stack, without an owner",
+        without_optional="waits for semaphores get their reason from the stack, without an owner",
         needs_any=True,
-        without="waits for SysV semaphores are named from the stack, without an owner",
+        without="waits for semaphores get their reason from the stack, without an owner",
     ),
     Probe(
         "throttle",
         "throttle.bpf.c",
-        "which writers the kernel paused for dirtying too much, and by which numbers",
+        "which writers the kernel paused for too many dirty pages, and its figures",
         ("writeback:balance_dirty_pages",),
-        without="pauses of writers are named from the stack, without the numbers behind them",
+        without="pauses of writers get their reason from the stack, without the kernel's figures",
     ),
     Probe(
         "policy_event",
         "policy.bpf.c",
-        "what the kernel's rcp policies decided about whom, and by which numbers",
+        "which decisions the kernel's rcp policies made, and their inputs",
         ("rcp:rcp_mark", "rcp:rcp_dispatch", "rcp:rcp_starve", "rcp:rcp_throttle"),
         optional_functions=("rq_qos_wait",),
-        without_optional="whether a slot was waited for by critical work is not known",
-        without="waits that the patched kernel's policies made are told without the reason",
+        without_optional="whether the waiter for a slot was critical is unknown",
+        without="waits caused by the patched kernel's policies have no reason",
         module="rcp_iosched",
-        without_module="ios held for a token are not told; `modprobe rcp-iosched` first",
+        without_module="ios delayed for a token are not recorded; run `modprobe rcp-iosched` first",
         is_of_patch=True,
     ),
 )
 
-# What a log writer waits in; `write` is left out because most writes only touch the page cache.
+# What a log writer waits in. `write` is left out: most writes only touch the page cache.
 DEFAULT_SYSCALLS: tuple[str, ...] = (
     "fsync",
     "fdatasync",

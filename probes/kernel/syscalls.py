@@ -1,4 +1,4 @@
-"""Syscall names to numbers, as tracefs tells them."""
+"""Syscall names and their numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rcp.probes.kernel.features import RecordError
 
-# arch/x86/entry/syscalls/syscall_64.tbl; tracefs names syscalls but does not number them.
+# arch/x86/entry/syscalls/syscall_64.tbl; tracefs has names but no numbers.
 NUMBERS = {
     "read": 0,
     "write": 1,
@@ -57,11 +57,11 @@ NUMBERS = {
 
 
 def numbers(names: Iterable[str], tracefs: Path) -> dict[int, str]:
-    """Return syscall number to name for ``names``; raise RecordError for one it cannot trace."""
-    found = {}
+    """Return ``names`` by syscall number; raise RecordError for one that cannot be traced."""
+    by_number = {}
     for name in names:
         if name not in NUMBERS or not (tracefs / f"events/syscalls/sys_enter_{name}").is_dir():
             known = ", ".join(sorted(NUMBERS))
             raise RecordError(f"cannot record the syscall {name!r}: choose from {known}.")
-        found[NUMBERS[name]] = name
-    return found
+        by_number[NUMBERS[name]] = name
+    return by_number

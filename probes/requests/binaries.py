@@ -1,4 +1,4 @@
-"""Finds the program or library that a user names without its path."""
+"""Find the program or library that a user names without its path."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ PROC = Path("/proc")
 
 
 def _program_of(process: Path) -> Path | None:
-    """What a process runs: its path, or the way through /proc where that path is another file
-    or none, as in a container; None for a kernel thread and for a process that has ended."""
+    """Return the path of a process's program; None for a kernel thread or an ended process.
+
+    In a container, where that path is another file or none here, it is ``/proc/PID/exe``.
+    """
     try:
         path = (process / "exe").readlink()
         return path if path.exists() and path.samefile(process / "exe") else process / "exe"
@@ -22,7 +24,7 @@ def _program_of(process: Path) -> Path | None:
 
 
 def _libraries_of(process: Path) -> Iterator[Path]:
-    """Yield the path of every file that a process has mapped, likewise."""
+    """Yield the path of each mapped file of a process; through /proc/PID/root in a container."""
     try:
         maps = (process / "maps").read_text(errors="replace")
     except OSError:
@@ -37,7 +39,7 @@ def _libraries_of(process: Path) -> Iterator[Path]:
 
 
 def _name_of(process: Path) -> str:
-    """Name of the program a process runs, empty when it cannot be told."""
+    """Return the name of a process's program, empty when it cannot be read."""
     try:
         return (process / "exe").readlink().name.removesuffix(" (deleted)")
     except OSError:
@@ -45,8 +47,11 @@ def _name_of(process: Path) -> str:
 
 
 def find_program(name: str, pids: Iterable[int]) -> Path:
-    """Return the path of a program: ``name`` itself when it is a path, else among the files of
-    the processes ``pids``, in PATH, or what a process now runs. Raises RecordError."""
+    """Return the path of a program; raise RecordError when there is none.
+
+    ``name`` may be a path. Otherwise the files of the processes ``pids`` are searched, then PATH,
+    then the programs of all running processes.
+    """
     if "/" in name:
         path = Path(name)
         if not path.is_file():

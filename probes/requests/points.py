@@ -1,4 +1,4 @@
-"""Requests as the user names them: ``--request SPEC`` parsed, and its points found."""
+"""``--request SPEC``: parsing, and lookup of the probe points in binaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rcp.probes.kernel.syscalls import NUMBERS, numbers
 from rcp.probes.requests.binaries import find_program
 from rcp.probes.requests.uprobe import Hook, require_uprobes
 
-MAX_POINTS = 4  # as many sets of functions stand in points.bpf.c
+MAX_POINTS = 4  # sets of functions in points.bpf.c
 _MAX_NEAR = 8
 _SOCKET_TRACEPOINTS = ("sock_recv_length", "sock_send_length")
 
@@ -27,24 +27,24 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Points:
-    """Where one kind of request begins and ends."""
+    """Probe points where one kind of request begins and ends."""
 
     name: str
     begin: tuple[Hook, ...]
     end: tuple[Hook, ...]
     """Empty when a request is one call of the function at ``begin``."""
     other_end: tuple[Hook, ...] = ()
-    """Where it ends otherwise: an abort, for one. Told apart by ``request.ret`` = 1."""
+    """Other ends, such as an abort; ``request.ret`` is 1 there."""
 
     @property
     def is_call(self) -> bool:
-        """Tell whether a request lasts from a function's entry to its return."""
+        """Whether a request lasts from a function's entry to its return."""
         return not self.end
 
 
 @dataclass(frozen=True)
 class Requests:
-    """Everything that counts as a request in one recording."""
+    """All kinds of request in one recording."""
 
     syscalls: dict[int, str] = field(
         default_factory=lambda: {NUMBERS[name]: name for name in DEFAULT_SYSCALLS}
@@ -52,27 +52,27 @@ class Requests:
     """Number to name."""
     points: tuple[Points, ...] = ()
     socket: str = ""
-    """Name of the requests that come in on sockets, empty when they are not recorded."""
+    """Name of requests received on sockets, empty when they are not recorded."""
 
     @property
     def names(self) -> dict[int, str]:
-        """``request.nr`` to name of every request recorded."""
+        """Name of each kind of request by ``request.nr``."""
         return {**self.syscalls, **self.point_names}
 
     @property
     def point_names(self) -> dict[int, str]:
-        """The same of all but the syscalls: ``meta["request_points"]``."""
+        """The same without syscalls: ``meta["request_points"]``."""
         named = {UPROBE_REQUEST_NR + i: points.name for i, points in enumerate(self.points)}
         return {**named, SOCKET_REQUEST_NR: self.socket} if self.socket else named
 
 
 def _list_near(wanted: str, names: Iterable[str]) -> str:
-    """Up to eight names that the user may have meant, those that hold the word first."""
+    """Return up to eight similar names, first those that contain ``wanted``."""
     known = sorted(set(names))
-    holding = [name for name in known if wanted.lower() in name.lower()]
+    containing = [name for name in known if wanted.lower() in name.lower()]
     near = difflib.get_close_matches(wanted, known, _MAX_NEAR, cutoff=0.5)
-    found = list(dict.fromkeys((*holding, *near)))[:_MAX_NEAR]
-    return ", ".join(found or known[:_MAX_NEAR])
+    similar = list(dict.fromkeys((*containing, *near)))[:_MAX_NEAR]
+    return ", ".join(similar or known[:_MAX_NEAR])
 
 
 def _open_elf(path: Path) -> Elf:
@@ -87,7 +87,7 @@ def _open_elf(path: Path) -> Elf:
 
 
 def usdt_hooks(elf: Elf, provider: str, name: str) -> tuple[Hook, ...]:
-    """Return every place of one USDT probe; raise RecordError when there is none."""
+    """Return all locations of one USDT probe; raise RecordError when there is none."""
     hooks = tuple(
         Hook(elf.path, usdt.offset, usdt.semaphore_offset)
         for usdt in elf.usdts
@@ -105,16 +105,16 @@ def usdt_hooks(elf: Elf, provider: str, name: str) -> tuple[Hook, ...]:
 
 
 def function_hook(elf: Elf, name: str) -> Hook:
-    """Return where a function begins, C++ names unmangled; raise RecordError when it is absent."""
+    """Return the entry of a function, C++ names unmangled; raise RecordError when it is absent."""
     mangled = f"_Z{len(name)}{name}"
-    found = [f for f in elf.functions if f == name] or [
+    matches = [f for f in elf.functions if f == name] or [
         f for f in elf.functions if f.startswith(mangled)
     ]
-    if len({elf.functions[f] for f in found}) > 1:
-        choice = ", ".join(sorted(found)[:_MAX_NEAR])
+    if len({elf.functions[f] for f in matches}) > 1:
+        choice = ", ".join(sorted(matches)[:_MAX_NEAR])
         raise RecordError(f"{elf.path} has several functions {name}: choose from {choice}.")
-    if found:
-        return Hook(elf.path, elf.functions[found[0]])
+    if matches:
+        return Hook(elf.path, elf.functions[matches[0]])
     near = _list_near(name, elf.functions)
     if elf.is_stripped:
         raise RecordError(
@@ -133,8 +133,8 @@ def _short_name(probe: str) -> str:
     return probe
 
 
-# PostgreSQL's tracepoints stand right after the first function's call, and right before the
-# second's; both are called once a transaction (docs/decisions/postgresql-transactions.md).
+# PostgreSQL's USDT probes are right after the call of the first function and right before that of
+# the second; both are called once per transaction (docs/decisions/postgresql-transactions.md).
 _POSTGRESQL_BEGIN, _POSTGRESQL_END = "VirtualXactLockTableInsert", "ProcArrayEndTransaction"
 
 
@@ -175,7 +175,7 @@ _MAKERS: dict[str, Callable[[Elf, str, str], Points]] = {"usdt": _usdt, "uprobe"
 
 
 def _split(spec: str) -> tuple[str, str, str]:
-    """``name=kind:rest`` in its three parts; a bare word is a list of syscalls."""
+    """Split ``name=kind:rest`` into its parts; without a kind it is a list of syscalls."""
     head, separator, body = spec.partition("=")
     name, text = (head, body) if separator and ":" not in head else ("", spec)
     if separator and not name and ":" not in head:
@@ -187,7 +187,7 @@ def _split(spec: str) -> tuple[str, str, str]:
 
 
 def _points_of(spec: str, pids: Iterable[int]) -> Points | None:
-    """The points that ``spec`` names, None when it names something else."""
+    """Return the points of ``spec``, None when it is of another kind."""
     name, kind, rest = _split(spec)
     if kind == "postgresql":
         return _postgresql(_open_elf(find_program(rest or "postgres", pids)), name)
@@ -204,20 +204,20 @@ def _syscalls_of(spec: str) -> list[str] | None:
     if kind != "syscall":
         return None
     if name:
-        raise RecordError(f"bad request {spec!r}: syscalls keep their own names.")
+        raise RecordError(f"bad request {spec!r}: a syscall cannot be renamed.")
     if not all(rest.split(",")):
         raise RecordError(f"bad request {spec!r}: write {FORMS}.")
     return [] if rest == "none" else rest.split(",")
 
 
 def _socket_of(specs: Iterable[str], tracefs: Path) -> str:
-    """The name of socket requests when a spec asks for them, else empty."""
+    """Return the name of socket requests, empty when no spec has them."""
     for spec in specs:
         name, kind, rest = _split(spec)
         if kind != "socket":
             continue
         if rest:
-            raise RecordError(f"bad request {spec!r}: nothing follows socket.")
+            raise RecordError(f"bad request {spec!r}: write it without anything after socket.")
         if not all((tracefs / "events/sock" / name).is_dir() for name in _SOCKET_TRACEPOINTS):
             raise RecordError(
                 "this kernel lacks the tracepoints sock:sock_recv_length and "
@@ -229,11 +229,11 @@ def _socket_of(specs: Iterable[str], tracefs: Path) -> str:
 
 
 def resolve_requests(specs: Iterable[str], tracefs: Path, pids: Iterable[int]) -> Requests:
-    """Turn the user's specs into what can be attached; raise RecordError for what cannot.
+    """Resolve the specs to syscalls and probe points; raise RecordError for what is not there.
 
-    Without any ``syscall:`` the default ones are recorded, so that other requests have their
-    fsync and the like inside. ``pids`` are the chosen processes: a program named without a
-    path is looked for among theirs first.
+    Without any ``syscall:`` the default syscalls are recorded, so that other requests show the
+    fsync calls inside them. ``pids`` are the target processes: a program named without a path is
+    searched for among their files first.
     """
     specs, pids = tuple(specs), tuple(pids)
     for spec in specs:
@@ -246,7 +246,7 @@ def resolve_requests(specs: Iterable[str], tracefs: Path, pids: Iterable[int]) -
     points = tuple(found for spec in specs if (found := _points_of(spec, pids)))
     if len(points) > MAX_POINTS:
         raise RecordError(
-            f"{len(points)} requests at points of programs, but {MAX_POINTS} at most can be "
+            f"{len(points)} kinds of request at probe points, but at most {MAX_POINTS} can be "
             "recorded: leave some out."
         )
     if points:

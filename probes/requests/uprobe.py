@@ -1,8 +1,8 @@
-"""Hang a BPF program on an instruction of a program's file, with perf_event_open(2).
+"""Attach a BPF program to an instruction of a binary (uprobe), with perf_event_open(2).
 
-The kernel removes such a uprobe when its file descriptor is closed, so also when the recorder
-is killed. bcc's own attach_uprobe cannot say where a USDT probe's semaphore is, which the
-kernel must raise in every process that runs the file, now or later.
+The kernel removes such a uprobe when its file descriptor is closed, also when the recorder is
+killed. bcc's attach_uprobe cannot pass the offset of a USDT probe's semaphore, which the kernel
+must increment in every process that runs the file, now or later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FLAG_FD_CLOEXEC = 8  # include/uapi/linux/perf_event.h
 _IOC_ENABLE = 0x2400
 _IOC_SET_BPF = 0x40042408
 _ATTR_BYTES = 112  # PERF_ATTR_SIZE_VER5, which Linux 4.1 has
-# The offset of the semaphore lies in the upper half of perf_event_attr.config, since commit
+# The offset of the semaphore is in the upper half of perf_event_attr.config, since commit
 # a6ca88b241d5 ("trace_uprobe: support reference counter in fd-based uprobe") (in v4.20).
 _SEMAPHORE_SHIFT = 32
 _IS_RETURN = 1  # format/retprobe: config:0
@@ -30,12 +30,12 @@ _IS_RETURN = 1  # format/retprobe: config:0
 
 @dataclass(frozen=True)
 class Hook:
-    """One instruction in one file."""
+    """One instruction in one file, where a uprobe is attached."""
 
     path: Path
     offset: int
     semaphore_offset: int = 0
-    """In the file, of the counter that must be raised; 0 for none."""
+    """Offset in the file of the counter to increment; 0: none."""
 
 
 def require_uprobes() -> None:
@@ -48,9 +48,9 @@ def require_uprobes() -> None:
 
 
 def attach(hook: Hook, program_fd: int, is_return: bool = False) -> int:
-    """Run the BPF program at ``hook``, or where the function that begins there returns.
+    """Attach a BPF program to ``hook``, or to the return of the function that begins there.
 
-    Returns the file descriptor that keeps it so; raises OSError.
+    Returns the file descriptor that keeps it attached; raises OSError.
     """
     path = ctypes.create_string_buffer(os.fsencode(hook.path))
     config = hook.semaphore_offset << _SEMAPHORE_SHIFT | (_IS_RETURN if is_return else 0)
@@ -61,7 +61,7 @@ def attach(hook: Hook, program_fd: int, is_return: bool = False) -> int:
         "<IIQ4Q2I2Q", kind, _ATTR_BYTES, config, *(0,) * 6, ctypes.addressof(path), hook.offset
     ).ljust(_ATTR_BYTES, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
-    # every process (-1), seen from CPU 0: which CPU the program runs on makes no difference
+    # every process (-1) and CPU 0: the program runs on whatever CPU hits the uprobe
     fd = libc.syscall(_PERF_EVENT_OPEN, attributes, -1, 0, -1, ctypes.c_ulong(_FLAG_FD_CLOEXEC))
     if fd < 0:
         code = ctypes.get_errno()

@@ -109,16 +109,18 @@ def features() -> Features:
 
 @pytest.fixture(scope="session")
 def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What one boot with guest_recorder.py left: recorder.json and the recording of causes."""
+    """What one boot left: recorder.json, points.json and the recording of causes."""
     out = tmp_path_factory.mktemp("recorder")
     here = Path(__file__).parent / "lab"
-    scripts = [here / "guest_recorder.py", here / "guest_workload.py", here / "guest_waits.py"]
+    names = ("guest_recorder.py", "guest_workload.py", "guest_waits.py", "guest_points.py")
+    scripts = [here / name for name in names]
+    inputs = "$RCP_LAB_IN/inputs"
     subprocess.run(
         [
             *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
-            *("--timeout", "2700"),
+            *("--timeout", "3600"),
             *(option for script in scripts for option in ("--input", str(script))),
-            *("--", "python3 $RCP_LAB_IN/inputs/guest_recorder.py"),
+            *("--", f"python3 {inputs}/guest_recorder.py && python3 {inputs}/guest_points.py"),
         ],
         check=True,
     )

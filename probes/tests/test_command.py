@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rcp.probes.command import HeldCommand
+from rcp.probes.command import ForkedCommand
 from rcp.probes.signals import Signals
 
 
-def wait_for(command: HeldCommand) -> int:
+def wait_for(command: ForkedCommand) -> int:
     while (status := command.poll()) is None:
         time.sleep(0.01)
     return status
@@ -17,7 +17,7 @@ def wait_for(command: HeldCommand) -> int:
 
 def test_nothing_runs_before_the_release(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
-    command = HeldCommand(["touch", str(mark)])
+    command = ForkedCommand(["touch", str(mark)])
     time.sleep(0.1)
     assert not mark.exists()
     command.release()
@@ -35,7 +35,7 @@ def test_nothing_runs_before_the_release(tmp_path: Path) -> None:
     ],
 )
 def test_the_exit_status_comes_back(argv: list[str], status: int) -> None:
-    command = HeldCommand(argv)
+    command = ForkedCommand(argv)
     command.release()
     assert wait_for(command) == status
 
@@ -43,7 +43,7 @@ def test_the_exit_status_comes_back(argv: list[str], status: int) -> None:
 def test_a_command_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     script = f"trap '' TERM; : > {ready}; while :; do sleep 0.05; done"
-    command = HeldCommand(["sh", "-c", script])
+    command = ForkedCommand(["sh", "-c", script])
     command.release()
     while not ready.exists():
         time.sleep(0.01)
@@ -51,7 +51,7 @@ def test_a_command_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_held_command_can_be_stopped() -> None:
-    assert HeldCommand(["true"]).stop() == 128 + signal.SIGTERM
+    assert ForkedCommand(["true"]).stop() == 128 + signal.SIGTERM
 
 
 def test_a_signal_ends_the_wait_and_the_first_one_is_remembered() -> None:
@@ -70,7 +70,7 @@ def test_a_signal_ends_the_wait_and_the_first_one_is_remembered() -> None:
 def test_the_end_of_a_child_ends_the_wait() -> None:
     signals = Signals()
     with signals.caught():
-        command = HeldCommand(["true"])
+        command = ForkedCommand(["true"])
         command.release()
         started_s = time.monotonic()
         while command.poll() is None:

@@ -56,6 +56,6 @@ def test_each_stack_is_written_once(source: "ArraySource", spool: SpoolWriter) -
     for _ in range(3):  # -17: EEXIST, its place was taken
         source.put("sleep", tid=1, stack_id=[5, 5, -1, -17, 6])
         recorder.drain()
-        recorder.keep_house()
+        recorder.housekeep()
     lines = (spool.path / "stack.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == [5, 6]

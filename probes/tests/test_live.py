@@ -123,7 +123,7 @@ def test_slow_analysis_lengthens_the_interval_and_says_so(
     for interval, cpu_s in zip(shown.intervals(), (0.05, 0.3, 0.01), strict=True):
         durations.append(interval.dur_ns)
         notes.append(interval.note)
-        shown.took(cpu_s)
+        shown.fit_interval(cpu_s)
     assert durations == [S, S, 3 * S]
     assert notes == [
         "",
@@ -138,7 +138,7 @@ def test_a_signal_ends_it(source: "ArraySource", clock: "Clock", signals: Signal
 
 
 def run(*arguments: str) -> Result:
-    command = live_command(Analysis(lambda spool: {}, lambda told: ""))
+    command = live_command(Analysis(lambda spool: {}, lambda report: ""))
     return CliRunner().invoke(command, arguments)
 
 

@@ -1,8 +1,8 @@
-"""Command lines of processes, as far as a recording may tell them.
+"""Command lines of processes, without secrets.
 
-A recording is made to be shown to others, and people put passwords on command lines. What looks
-like one is left out, or with ``--cmdline name`` all but the program's name is. Role rules look
-at the whole line, here and now.
+Recordings are shown to others, and command lines may hold passwords. What looks like a secret is
+replaced; ``--cmdline name`` stores only the program's name. Role rules match the whole line, while
+recording.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FULL, NAME = "full", "name"
 HIDDEN = "***"
-_MAX = 200  # characters: the program and what it is about; not a whole class path
+_MAX = 200  # characters: enough for program and main arguments, not for a Java class path
 
 _SECRET = (
     r"[\w.-]*(?:password|passwd|passphrase|\bpass\b|pwd|secret|token|credential"
@@ -40,7 +40,7 @@ _PATTERNS = (
     (re.compile(r"([a-z][\w+.-]*://[^\s/:@]*:)[^\s@]+@", re.IGNORECASE), "@"),
 )
 
-# Programs with a short option for it, and whether it may be an argument of its own.
+# Programs with a short option for a password, and whether its value may be a separate argument.
 _SHORT = (
     ("mysql*", "-p", False),
     ("mariadb*", "-p", False),
@@ -59,7 +59,7 @@ def cmdline_option(command: Command) -> Command:
         type=click.Choice([FULL, NAME]),
         default=FULL,
         show_default=True,
-        help="What to keep of command lines: all but what looks like a password, or the "
+        help="Command lines to store: full ones without what looks like a password, or only the "
         "program's name.",
     )(command)
 
@@ -70,7 +70,7 @@ def _short_options(program: str) -> list[tuple[str, bool]]:
 
 
 def redacted(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a command with what looks like a secret replaced."""
+    """Return the arguments of a command with likely secrets replaced."""
     shown: list[str] = []
     short = _short_options(arguments[0]) if arguments else []
     hide_next = False
@@ -85,7 +85,7 @@ def redacted(arguments: Sequence[str]) -> list[str]:
                 hide_next = apart
             elif argument.startswith(option):
                 argument = option + HIDDEN
-        if len(arguments) > 1:  # else it may be a title, which has its options in one piece
+        if len(arguments) > 1:  # else it may be a title, which is one piece with its options
             argument = _WHOLE.sub(_hidden_rest, argument)
         shown.append(_without_secrets(argument))
     return shown
@@ -98,16 +98,16 @@ def _without_secrets(text: str) -> str:
 
 
 def _hidden_rest(found: re.Match[str], end: str = "") -> str:
-    """Hide what comes after the name, unless it names a file: what is in that is not told."""
+    """Hide the value after the name, unless that is the path of a file."""
     name = found.group(1)
     return found.group(0) if _PLACE.search(name.rstrip(" =:\t")) else f"{name}{HIDDEN}{end}"
 
 
-def told(arguments: Sequence[str], how: str) -> list[str]:
-    """Return what a recording may tell of a command: ``FULL`` without secrets, or its ``NAME``."""
+def arguments_to_store(arguments: Sequence[str], how: str) -> list[str]:
+    """Return the arguments without secrets (``FULL``), or only the program's name (``NAME``)."""
     if how == FULL:
         return redacted(arguments)
-    # Servers write what they do over their name: "postgres: joe shop SELECT".
+    # Servers overwrite their name with a title: "postgres: joe shop SELECT".
     return [word for argument in arguments[:1] for word in argument.split()[:1]]
 
 
@@ -126,22 +126,22 @@ def _running() -> Iterator[tuple[int, list[str]]]:
 
 
 def cmdlines(how: str = FULL) -> dict[str, str]:
-    """Return what may be told of the command line of every process but this one, by pid.
+    """Return the command line, without secrets, of every process but this one, by pid.
 
-    It is what ``ps`` shows: many servers write over it what a process does. Long ones are cut.
+    These are as ``ps`` shows them: many servers overwrite theirs with a title. Long ones are cut.
     """
-    return {str(pid): " ".join(told(words, how))[:_MAX] for pid, words in _running()}
+    return {str(pid): " ".join(arguments_to_store(words, how))[:_MAX] for pid, words in _running()}
 
 
 def pids_of(wanted: re.Pattern[str]) -> list[int]:
-    """Return the processes whose whole command line matches."""
+    """Return the pids of processes whose whole command line matches."""
     return sorted(pid for pid, words in _running() if wanted.search(" ".join(words)))
 
 
 def arguments_in(memory: bytes, arg_bytes: int) -> list[str]:
-    """Return the arguments in the beginning of a process's memory for them, ``arg_bytes`` long.
+    """Return the arguments at the start of ``memory``; the process's are ``arg_bytes`` long.
 
-    A server that wrote over them and their last NUL means the text up to the next one (kernel:
+    A server's title overwrites them and their last NUL: it ends at the next NUL (kernel:
     fs/proc/base.c, get_mm_cmdline).
     """
     is_title = 0 < arg_bytes <= len(memory) and memory[arg_bytes - 1] != 0
@@ -150,11 +150,11 @@ def arguments_in(memory: bytes, arg_bytes: int) -> list[str]:
     return words if words != [""] else []
 
 
-def told_at_exit(rows: npt.NDArray[np.void], how: str) -> npt.NDArray[np.void]:
-    """Return CMDLINE records with what may be told for their text."""
-    told_rows = rows.copy()
+def cmdlines_to_store(rows: npt.NDArray[np.void], how: str) -> npt.NDArray[np.void]:
+    """Return CMDLINE records with their text reduced as ``how`` says."""
+    stored = rows.copy()
     size = rows.dtype["text"].itemsize
-    for row in told_rows:
+    for row in stored:
         words = arguments_in(row["text"].ljust(size, b"\0"), int(row["arg_bytes"]))
-        row["text"] = " ".join(told(words, how)).encode()[:size]
-    return told_rows
+        row["text"] = " ".join(arguments_to_store(words, how)).encode()[:size]
+    return stored

@@ -1,8 +1,8 @@
-"""Containers as the cgroup tree shows them: id, name, and where.
+"""Running containers, found in the cgroup tree: id, names, cgroup.
 
 A runtime puts a container's id into the name of its cgroup: docker-ID.scope, libpod-ID.scope,
 cri-containerd-ID.scope, crio-ID.scope, or a bare ID below docker/ or kubepods/ with the cgroupfs
-driver. Names are in the runtimes' own files; a runtime without a readable one is found by id.
+driver. Names come from the runtimes' own files; without a readable one only the id is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rcp.probes.who.roles import CGROUP_ROOT, RuleError
 
 _BY_ID = re.compile(r"(?:.*[-:])?([0-9a-f]{64})(?:\.scope)?")
 _BY_NAME = re.compile(r"machine-(.+)\.scope|lxc\.payload\.(.+)")
-_MONITOR = "conmon"  # podman's and CRI-O's watcher of a container has its id too
+_MONITOR = "conmon"  # the monitor process of podman and CRI-O: its cgroup has the id too
 _SHORT = 12  # characters of an id, as the runtimes print them
 _LISTED = 5
 
@@ -35,7 +35,7 @@ class Container:
     cgroup: Path
 
     def __str__(self) -> str:
-        """Return it for a list: the name and the short id."""
+        """Return the name and the short id."""
         short = self.id[:_SHORT]
         return f"{self.names[0]} ({short})" if self.names and self.names[0] != self.id else short
 
@@ -63,17 +63,17 @@ def _podman_names(container: str, root: Path) -> list[str]:
 
 def _containerd_names(container: str, root: Path) -> list[str]:
     tasks = root / "run/containerd/io.containerd.runtime.v2.task"
-    found = []
+    names = []
     for config in (_json(path) for path in tasks.glob(f"*/{container}/config.json")):
         notes = config.get("annotations") if isinstance(config, dict) else None
         for key in ("io.kubernetes.cri.container-name", "nerdctl/name"):
             if isinstance(notes, dict) and notes.get(key):
-                found.append(str(notes[key]))
-    return found
+                names.append(str(notes[key]))
+    return names
 
 
 def names_of(container: str, root: Path = Path("/")) -> tuple[str, ...]:
-    """Return the names the runtimes below ``root`` know a container id by."""
+    """Return the names that the runtimes below ``root`` give a container id."""
     sources = (_docker_names, _podman_names, _containerd_names)
     return tuple(name for source in sources for name in source(container, root))
 
@@ -85,7 +85,7 @@ def containers(cgroups: Path = CGROUP_ROOT, root: Path = Path("/")) -> Iterator[
             by_id, by_name = _BY_ID.fullmatch(name), _BY_NAME.fullmatch(name)
             if _MONITOR in name or not (by_id or by_name):
                 continue
-            below.remove(name)  # what a container nests is its own
+            below.remove(name)  # do not descend: nested cgroups belong to the container
             path = Path(folder, name)
             if by_id:
                 yield Container(by_id[1], names_of(by_id[1], root), path)
@@ -95,18 +95,18 @@ def containers(cgroups: Path = CGROUP_ROOT, root: Path = Path("/")) -> Iterator[
 
 
 def container_cgroup(text: str, cgroups: Path = CGROUP_ROOT, root: Path = Path("/")) -> str:
-    """Return the cgroup path of the container with this name, or an id that begins so.
+    """Return the cgroup path of the container with this name or id prefix.
 
-    Raises RuleError that lists near matches when there is none, or more than one.
+    Raises RuleError, with similar names, when none or several match.
     """
     running = list(containers(cgroups, root))
     named = [c for c in running if text in c.names]
-    found = named or [c for c in running if text and c.id.startswith(text.lower())]
-    if len(found) == 1:
-        return str(found[0].cgroup)
-    if found:
-        listed = ", ".join(f"{c} in {c.cgroup.parent.name}" for c in found[:_LISTED])
-        raise RuleError(f"--container {text!r} is several: {listed}: give more of the id.")
+    matches = named or [c for c in running if text and c.id.startswith(text.lower())]
+    if len(matches) == 1:
+        return str(matches[0].cgroup)
+    if matches:
+        listed = ", ".join(f"{c} in {c.cgroup.parent.name}" for c in matches[:_LISTED])
+        raise RuleError(f"--container {text!r} matches several: {listed}: give a longer id.")
     if not running:
         raise RuleError(f"--container {text!r}: no container has a cgroup below {cgroups}.")
     raise RuleError(f"no container {text!r}: {_near(text, running)}.")

@@ -1,4 +1,4 @@
-"""Role rules as the user writes them, resolved against the running system."""
+"""Role rules as typed by the user, resolved on the running system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = ("comm", "pid", "cgroup", "cmdline")
 
 
 class RuleError(Exception):
-    """A role rule or target is malformed or names nothing; the message says what to write."""
+    """A role rule or target is malformed or matches nothing; the message gives the remedy."""
 
 
 def cgroup_of(path: str) -> Cgroup:
@@ -40,8 +40,7 @@ def require_pid(pid: int) -> int:
 
 
 def with_descendants(pids: Iterable[int]) -> tuple[int, ...]:
-    """Return the processes and those of their descendants that run now (later ones are followed
-    in the kernel)."""
+    """Return the processes and their running descendants; BPF follows later forks."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -50,10 +49,10 @@ def with_descendants(pids: Iterable[int]) -> tuple[int, ...]:
         except OSError:  # it ended meanwhile
             continue
         children.setdefault(parent, []).append(int(stat.parent.name))
-    found = list(dict.fromkeys(pids))
-    for pid in found:  # grows while it is walked
-        found += [child for child in children.get(pid, []) if child not in found]
-    return tuple(found)
+    tree = list(dict.fromkeys(pids))
+    for pid in tree:  # grows in the loop
+        tree += [child for child in children.get(pid, []) if child not in tree]
+    return tuple(tree)
 
 
 def _pids_by_cmdline(pattern: str) -> list[int]:
@@ -86,20 +85,20 @@ def resolve_rule(role: str, text: str) -> dict[str, Any]:
     return rule
 
 
-def late_pids(rules: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the processes that each ``cmdline`` rule matches now, by the rule's text.
+def cmdline_rule_pids(rules: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the pids that each ``cmdline`` rule matches now, by the rule's text.
 
-    What a recording tells of command lines is too little to find those that came later.
+    Taken at the end of a recording: stored command lines are too short to match rules later.
     """
     texts = {str(rule["rule"]) for rule in rules if str(rule["rule"]).startswith("cmdline:")}
     return {text: _pids_by_cmdline(text.partition(":")[2]) for text in sorted(texts)}
 
 
 def profile_named(name: str) -> Profile:
-    """Return a built-in profile; raise RuleError when there is none of that name."""
+    """Return the built-in profile of this name; raise RuleError when there is none."""
     known = profiles()
     if name not in known:
-        raise RuleError(f"no profile {name!r}: there are {', '.join(known)}.")
+        raise RuleError(f"no profile {name!r}: choose from {', '.join(known)}.")
     return known[name]
 
 

@@ -1,4 +1,4 @@
-"""The runs of a table as one replay meets them: one for the trial, others for its confirmation."""
+"""The runs of a table in one replay: one for the trial, others for its confirmation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDED = 1 + FRESH_RUNS
 
 
 def _differences(table: Table, goal: Goal) -> list[float]:
-    """By how much the log of the figure differs from one run to another of the same settings."""
+    """Differences of the figure's log between runs of the same settings."""
     found = []
     for settings in table.settings():
         logs = [math.log(row[goal.figure]) for row in table.rows(settings) if row]
@@ -34,25 +34,26 @@ def between_runs(table: Table, goal: Goal) -> float:
     return math.sqrt(statistics.fmean(one * one for one in differences) / 2)
 
 
-def made_up(table: Table) -> int:
-    """How many settings were run too few times for a trial and its confirmation."""
+def n_incomplete(table: Table) -> int:
+    """Return how many settings have too few runs for a trial and its confirmation."""
     return sum(len(table.rows(settings)) < _NEEDED for settings in table.settings())
 
 
 class Runs:
-    """What a replay with one seed sees; missing runs are made up from those of other settings.
+    """The runs that a replay with one seed sees; missing ones are resampled.
 
-    They differ from a run that there is by as much as two runs of some other settings do. Other
-    figures than the SLO's are taken over as they are.
+    A missing run is an existing run of the settings, its SLO figure changed by a difference between
+    two runs of some other settings. Its other figures are copied.
     """
 
     def __init__(self, table: Table, goal: Goal, seed: int) -> None:
-        """Know the table, and by how much its runs differ."""
+        """Prepare the differences between runs of *table*."""
         self._table, self._goal, self._seed = table, goal, seed
         self._differences = _differences(table, goal) or [0.0]
         self.deviation = between_runs(table, goal)
 
-    def _order(self, settings: Settings) -> list[Observation]:
+    def shuffled(self, settings: Settings) -> list[Observation]:
+        """Return the runs of *settings* in this seed's order: the trial, then fresh runs."""
         rows = self._table.rows(settings)
         key = str(self._table.space.key(settings)).encode()
         random = np.random.default_rng([self._seed, *key])
@@ -66,17 +67,17 @@ class Runs:
         return [self._goal.observed(row) for row in found]
 
     def trial(self, settings: Settings) -> Observation:
-        """What the trial of *settings* measures."""
-        return self._order(settings)[0]
+        """Return the result of the trial of *settings*."""
+        return self.shuffled(settings)[0]
 
     def verdict(self, settings: Settings) -> Verdict:
-        """The verdict of fresh runs."""
-        return verdict(self._order(settings)[1:_NEEDED], self.deviation)
+        """Return the verdict of fresh runs."""
+        return verdict(self.shuffled(settings)[1:_NEEDED], self.deviation)
 
     def confirmed(self, settings: Settings) -> bool:
         """Whether fresh runs confirm *settings*."""
         return self.verdict(settings).confirmed
 
     def mean_objective(self, settings: Settings) -> float:
-        """The objective over all runs."""
-        return statistics.fmean(told.objective for told in self._order(settings))
+        """Return the mean objective over all runs."""
+        return statistics.fmean(one.objective for one in self.shuffled(settings))

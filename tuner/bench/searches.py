@@ -2,9 +2,9 @@
 
     python -m rcp.tuner.bench.searches --json
 
-Every search has the same budget of trials. Counted is the first trial whose settings met the SLO
-and are confirmed on other runs of the same settings; and, at the end of the budget, what becomes of
-the settings that the search would call its winner.
+Every search has the same budget of trials. The comparison counts the trials until the first one
+whose settings met the SLO and are confirmed by other runs of the same settings. At the end of the
+budget it confirms the candidates of each search and takes the winner.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from rcp.tuner.bench.page import HEAD, Cost, Replay, costs_table, section
 from rcp.tuner.bench.runs import Runs
 from rcp.tuner.bench.table import Goal, Table, load
-from rcp.tuner.knobs.knob import Knob, Value
+from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.gp import GpSearch
 from rcp.tuner.search.observation import Observation, Search
 from rcp.tuner.search.random import RandomSearch
@@ -31,15 +31,15 @@ from rcp.tuner.search.start import Start, starts, worth_first
 from rcp.tuner.search.tpe import TpeSearch
 from rcp.tuner.tuning.confirm import Candidate, by_margin, candidates, in_turn
 
-# What the reads of the table wait for: the device and its queue, and nothing else is there.
+# The reads of the table wait for the device and its queue only.
 _CAUSES = (("device", 0.7), ("queue", 0.3))
-# Knobs that do nothing here, for a search to find that out: as the page cache's, to direct I/O.
-_IDLE_RANGE = (1, 1000)
+# Range of the knobs without effect, such as those of the page cache for direct I/O.
+_IDLE_LOW, _IDLE_HIGH = 1, 1000
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A search as it is compared: with the advised starts, and with the knobs chosen by causes."""
+    """A variant of a search: with the advised starts, and with knobs chosen by causes."""
 
     make: Callable[..., Any]
     starts: bool = False
@@ -58,7 +58,16 @@ _KINDS = {
 
 def _idle(count: int) -> tuple[Knob, ...]:
     return tuple(
-        Knob(f"idle.{n}", "does nothing", "", "stock", 30, "log", *_IDLE_RANGE)
+        Knob(
+            name=f"idle.{n}",
+            what="does nothing",
+            unit="",
+            backend="stock",
+            default=30,
+            scale="log",
+            low=_IDLE_LOW,
+            high=_IDLE_HIGH,
+        )
         for n in range(count)
     )
 
@@ -75,9 +84,9 @@ def _search(name: str, table: Table, goal: Goal, seed: int, idle: Sequence[Knob]
 def replay(
     name: str, table: Table, goal: Goal, seed: int, budget: int, idle: Sequence[Knob] = ()
 ) -> Replay:
-    """Let a search have *budget* trials of the table, and confirm what it chose.
+    """Run a search for *budget* trials of the table, and confirm its candidates.
 
-    *idle* knobs can be set, and change nothing.
+    *idle* are additional knobs without effect.
     """
     search = _search(name, table, goal, seed, idle)
     runs = Runs(table, goal, seed)
@@ -92,45 +101,47 @@ def replay(
         trials.append((settings, observed))
         if confirmed_at is None and observed.feasible and runs.confirmed(settings):
             confirmed_at = count
-    return _judged(name, seed, confirmed_at, trials, runs, search)
+    return _judged(name, seed, confirmed_at, trials=trials, runs=runs, search=search)
 
 
 def _judged(
     name: str,
     seed: int,
     confirmed_at: int | None,
+    *,
     trials: list[tuple[dict[str, Value], Observation]],
     runs: Runs,
     search: Search,
 ) -> Replay:
-    deviation = runs.deviation
-    chance = getattr(search, "chance", None) or by_margin(trials, deviation)
+    margin_chance = by_margin(trials, runs.deviation)
+
+    def chance(settings: Settings) -> float:
+        by_model = search.chance(settings)
+        return margin_chance(settings) if by_model is None else by_model
+
     chosen = candidates(trials, chance)
     confirmed: list[Candidate] = []
     for one in in_turn(chosen, confirmed):
         if runs.confirmed(one.settings):
             confirmed.append(one)
     winner = max(confirmed, key=lambda one: runs.mean_objective(one.settings), default=None)
-    met = [settings for settings, told in trials if told.feasible]
-    luckiest = max(
-        ((told.objective, place) for place, (_, told) in enumerate(trials) if told.feasible),
-        default=None,
-    )
-    confirmable = [runs.mean_objective(s) for s in met if runs.confirmed(s)]
+    feasible = [(settings, one.objective) for settings, one in trials if one.feasible]
+    luckiest = max(reversed(feasible), key=lambda pair: pair[1], default=None)
+    confirmable = [runs.mean_objective(s) for s, _ in feasible if runs.confirmed(s)]
     return Replay(
-        name,
-        seed,
-        confirmed_at,
-        json.dumps(winner.settings) if winner else "",
-        runs.mean_objective(winner.settings) if winner else 0.0,
-        max(confirmable, default=0.0),
-        winner is not None and winner is not chosen[0],
-        runs.confirmed(trials[luckiest[1]][0]) if luckiest else None,
+        search=name,
+        seed=seed,
+        confirmed_at=confirmed_at,
+        chosen=json.dumps(winner.settings) if winner else "",
+        objective=runs.mean_objective(winner.settings) if winner else 0.0,
+        best_seen=max(confirmable, default=0.0),
+        second_choice=winner is not None and winner is not chosen[0],
+        luckiest_confirmed=runs.confirmed(luckiest[0]) if luckiest else None,
     )
 
 
 def costs(table: Table, goal: Goal, counts: Iterable[int] = (10, 50, 100)) -> Iterator[Cost]:
-    """Measure what a proposal takes; the medians of three."""
+    """Measure the time of a proposal; medians of three."""
     everything = table.settings()
     order = np.random.default_rng(0).permutation(len(everything))
     for name in ("gp", "tpe", "random"):
@@ -153,7 +164,7 @@ _FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "tuning"
 
 
 def _compared(names: Sequence[str], n_idle: int) -> list[str]:
-    """The searches of a case: choosing knobs is the same as not to where none is idle."""
+    """Return the searches of a case; without idle knobs those that choose knobs are left out."""
     return list(names) or [name for name, kind in _KINDS.items() if n_idle or not kind.chosen]
 
 
@@ -164,9 +175,11 @@ def _compared(names: Sequence[str], n_idle: int) -> list[str]:
 @click.option("--bound-ms", type=float, multiple=True, default=(5.0, 10.0), show_default=True)
 @click.option("--search", "names", type=click.Choice(list(_KINDS)), multiple=True)
 @click.option(
-    "--idle", type=int, default=30, show_default=True, help="Knobs that do nothing, of a last case."
+    "--idle", type=int, default=30, show_default=True, help="Knobs without effect, in a last case."
 )
-@click.option("--json", "as_json", is_flag=True, help="Every replay, instead of the page.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print every replay as JSON instead of Markdown."
+)
 def main(
     folder: Path,
     seeds: int,
@@ -179,7 +192,7 @@ def main(
     """Replay the searches on a table of real trials."""
     table = load(folder)
     cases = [(bound, 0) for bound in bound_ms] + ([(bound_ms[0], idle)] if idle else [])
-    told: dict[str, Any] = {"cases": [], "costs": []}
+    output: dict[str, Any] = {"cases": [], "costs": []}
     if not as_json:
         click.echo(HEAD)
     for bound, n_idle in cases:
@@ -190,12 +203,12 @@ def main(
             for seed in range(seeds)
         ]
         found = [asdict(one) for one in replays]
-        told["cases"].append({"slo": goal.slo, "idle_knobs": n_idle, "replays": found})
+        output["cases"].append({"slo": goal.slo, "idle_knobs": n_idle, "replays": found})
         if not as_json:
             click.echo(section(goal, replays, budget, table, n_idle))
     taken = list(costs(table, goal))
-    told["costs"] = [asdict(one) for one in taken]
-    click.echo(json.dumps(told, indent=1) if as_json else costs_table(taken), nl=as_json)
+    output["costs"] = [asdict(one) for one in taken]
+    click.echo(json.dumps(output, indent=1) if as_json else costs_table(taken), nl=as_json)
 
 
 if __name__ == "__main__":

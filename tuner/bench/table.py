@@ -1,8 +1,8 @@
 """A table of real trials, on which a search can be replayed many times over.
 
-A search asks for settings that were never measured. It is given the nearest that were, and is told
-so: what it learns is true of what it is told. Where settings were measured several times, a trial
-draws one of them and a confirmation draws from the others; that is all the noise there is.
+A search asks for settings that were never measured. The replay takes the nearest measured ones and
+tells the search so; what it learns is true of those. Where settings were measured several times, a
+trial draws one of the runs and a confirmation draws from the others: that is the only noise.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rcp.tuner.search.observation import Observation
 from rcp.tuner.search.space import Key, Space
 
 Row = Mapping[str, float]
-"""The figures of one trial by their names; empty for one that failed."""
+"""The figures of one trial by name; empty for a failed one."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What of a row is kept below *bound*, and what of it is to be had more of."""
+    """The figure that must be at most *bound*, and the figure to maximize."""
 
     slo: str
     figure: str
@@ -44,7 +44,7 @@ class Table:
     """Measured settings, each with its rows in the order of their seeds."""
 
     def __init__(self, knobs: Iterable[Knob], rows: Iterable[tuple[Settings, Row]]) -> None:
-        """Take in what was measured; settings may come several times."""
+        """Store the measured *rows*; settings may occur several times."""
         self.space = Space(tuple(knobs))
         self._rows: dict[Key, list[Row]] = {}
         for settings, row in rows:
@@ -54,7 +54,7 @@ class Table:
         self._words = [self._chosen(dict(key)) for key in self._keys]
 
     def __len__(self) -> int:
-        """How many settings were measured."""
+        """The number of different settings."""
         return len(self._keys)
 
     def rows(self, settings: Settings) -> list[Row]:
@@ -71,7 +71,7 @@ class Table:
     def nearest(self, settings: Settings, without: set[Key]) -> dict[str, Value]:
         """Return the measured settings nearest to *settings*, of those not in *without*.
 
-        They have the same words (scheduler, class) as long as there are such.
+        They have the same words (scheduler, class) if any such settings are left.
         """
         left = [place for place, key in enumerate(self._keys) if key not in without]
         words = self._chosen(self.space.present(settings))
@@ -87,16 +87,16 @@ def _value(knob: Knob, text: str) -> Value:
     return words[text] if text in words else int(text)
 
 
-def _knob(told: dict[str, Any]) -> Knob:
-    needs = {name: tuple(values) for name, values in told.pop("needs").items()}
+def _knob(fields: dict[str, Any]) -> Knob:
+    needs = {name: tuple(values) for name, values in fields.pop("needs").items()}
     for name in ("choices", "helps"):
-        told[name] = tuple(told[name])
-    return Knob(**told, needs=needs)
+        fields[name] = tuple(fields[name])
+    return Knob(**fields, needs=needs)
 
 
 def load(folder: Path) -> Table:
     """Read knobs.json and trials.csv of *folder*."""
-    knobs = [_knob(told) for told in json.loads((folder / "knobs.json").read_text())]
+    knobs = [_knob(fields) for fields in json.loads((folder / "knobs.json").read_text())]
     by_name = {knob.name: knob for knob in knobs}
     rows: list[tuple[Settings, Row]] = []
     with (folder / "trials.csv").open(newline="") as file:

@@ -1,4 +1,4 @@
-"""``rcp-tune --dry-run``: the knobs there are, and what the first trials would write."""
+"""``rcp-tune --dry-run``: the knobs, and the writes of the first trials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rcp.tuner.trials.local import LocalMachine
 from rcp.tuner.trials.machine import Machine
 from rcp.tuner.trials.measurement import to_set
 
-_FIRST = 3
+_TRIALS_SHOWN = 3
 
 
 def _range(knob: Knob) -> str:
@@ -23,23 +23,23 @@ def _range(knob: Knob) -> str:
     needs = " and ".join(
         f"{name} {' or '.join(map(str, values))}" for name, values in knob.needs.items()
     )
-    return f"{', '.join(words)}{unit}" + (f" (under {needs})" if needs else "")
+    return f"{', '.join(words)}{unit}" + (f" (with {needs})" if needs else "")
 
 
 def dry_run(machine: Machine, *, advised: bool = True) -> Iterator[str]:
-    """Yield lines; nothing is written. *advised*: whether papers' settings are tried first."""
+    """Yield lines; writes nothing. *advised*: whether advised settings are tried first."""
     found = machine.describe()
     yield f"{len(found.knobs)} knobs:"
     for knob in found.knobs:
-        now = found.values.get(knob.name, "not there now")
+        now = found.values.get(knob.name, "none")
         yield f"  {knob.name} = {now}; tried: {_range(knob)}; {knob.what}"
     knobs = found.tunable()
-    # What a search tries first is the machine as it is: the baseline has been that.
-    first = starts(knobs)[1 : 1 + _FIRST] if advised else []
+    # The first start is the machine as it is, which the baseline measures.
+    first = starts(knobs)[1 : 1 + _TRIALS_SHOWN] if advised else []
     if not first:
-        yield "what the first trials set, the search will draw"
+        yield "the search chooses the settings of the first trials"
         return
-    yield "what the first trials set, where no recording says what else to begin with:"
+    yield "settings of the first trials, unless a recording of the causes suggests others:"
     for start in first:
         settings = to_set(start.settings, knobs)
         yield f"  {start.why}: {settings_text(changed(settings, found.values))}"

@@ -1,4 +1,4 @@
-"""Spans of wall time on command lines: ``90s``, ``15m``, ``1h``."""
+"""Durations on command lines: ``90s``, ``15m``, ``1h``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no [
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return seconds; fails for what is no span of time."""
+        """Return seconds; fails for other texts."""
         if isinstance(value, float):
             return value
         try:

@@ -1,4 +1,4 @@
-"""What rcp-tune says when a signal ends a search: how to go on with it."""
+"""The hint that rcp-tune prints when a signal ends a run: how to resume it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rcp.tuner.session.signals import Signals
 
 
 @contextmanager
-def told_how_to_go_on(study: Path) -> Iterator[None]:
-    """Let signals end the tuning in order, and say that nothing is lost."""
+def resume_hint(study: Path) -> Iterator[None]:
+    """Let signals end the tuning cleanly, and print how to resume *study*."""
     signals = Signals()
     signals.install()
     try:
@@ -22,8 +22,8 @@ def told_how_to_go_on(study: Path) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit) as ended:
         number = ended.code if isinstance(ended, SystemExit) else 128 + signal.SIGINT
         if study.exists():
-            click.echo(f"rcp-tune: ended by a signal: --resume goes on with {study}", err=True)
-        # Not click's 1, which says that the SLOs are not met.
+            click.echo(f"rcp-tune: ended by a signal: continue {study} with --resume", err=True)
+        # Not click's 1, which means that the SLOs are not met.
         raise SystemExit(number) from None
     finally:
         signals.remove()

@@ -1,4 +1,4 @@
-"""The door to rich: trials as a table that grows while somebody watches the terminal."""
+"""The door to rich: trials as a growing table on a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 _STYLES = {"met": "green", "missed": "red", "failed": "red"}
-# Rows of the terminal that the head, the lines below the table and the prompt take.
+# Terminal rows for the head, the lines below the table and the prompt.
 _OTHER_ROWS = 7
 
 
@@ -20,10 +20,10 @@ def _cell(text: str) -> Text:
 
 
 class LiveTable:
-    """A table on stderr, drawn again when a row is added or what stands below it changes."""
+    """A table on stderr, redrawn when a row is added or the lines below it change."""
 
     def __init__(self, head: Sequence[str], *, console: Console | None = None) -> None:
-        """Draw it without rows; *console* defaults to one on stderr."""
+        """Start without rows; *console* defaults to one on stderr."""
         self._head = list(head)
         self._rows: list[Sequence[str]] = []
         self._below: tuple[str, ...] = ()
@@ -31,12 +31,12 @@ class LiveTable:
         self._live = Live(console=self._console, auto_refresh=False)
 
     def __enter__(self) -> LiveTable:
-        """Begin to draw."""
+        """Start drawing."""
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the last state standing."""
+        """Stop drawing; the last state stays on the screen."""
         self._live.stop()
 
     def add(self, cells: Sequence[str]) -> None:
@@ -45,7 +45,7 @@ class LiveTable:
         self._draw()
 
     def below(self, *lines: str) -> None:
-        """Say what stands below the table."""
+        """Set the lines below the table."""
         self._below = lines
         self._draw()
 
@@ -55,7 +55,7 @@ class LiveTable:
 
     def _draw(self) -> None:
         table = Table(*self._head, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        # The newest: a table that is higher than the terminal could not be drawn over.
+        # Only the newest rows: a table higher than the terminal cannot be redrawn.
         most = max(1, self._console.height - _OTHER_ROWS)
         for cells in self._rows[-most:]:
             table.add_row(*map(_cell, cells))

@@ -1,22 +1,22 @@
-"""From the words of a command line to the machine that trials are made on."""
+"""Make the machine that runs the trials from the options of a command."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from rcp.tuner.commands.run_options import LabOptions, LocalOptions
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.catalog import Which
 from rcp.tuner.knobs.group_cell import Group, Groups
 from rcp.tuner.knobs.tree import Tree
-from rcp.tuner.session.journal import DEFAULT_FOLDER
 from rcp.tuner.trials.lab import LabMachine
 from rcp.tuner.trials.local import LocalMachine
 from rcp.tuner.trials.raw import SPOOL
 from rcp.tuner.trials.source import OUT_PLACEHOLDER, RECORDING, Source, parse_source
 
-_WORDS: tuple[Literal["auto", "rcp", "stock"], ...] = ("auto", "rcp", "stock")
+_KNOB_SETS: tuple[Literal["auto", "rcp", "stock"], ...] = ("auto", "rcp", "stock")
 
 
 def _rule(noun: str, text: str) -> tuple[str, str]:
@@ -28,7 +28,7 @@ def _rule(noun: str, text: str) -> tuple[str, str]:
 
 
 def group_of(rules: Sequence[str]) -> Group:
-    """Return the tasks that *rules* (``comm:GLOB``, ``pid:N``, ``cgroup:PATH``) name."""
+    """Return the group of *rules* (``comm:GLOB``, ``pid:N``, ``cgroup:PATH``); raises TuneError."""
     comms: list[str] = []
     pids: list[int] = []
     cgroup = ""
@@ -43,14 +43,14 @@ def group_of(rules: Sequence[str]) -> Group:
 
 
 def _target(rule: str) -> list[str]:
-    """Return the options of rcp-trace record that say the same; raises TuneError."""
+    """Return the options of rcp-trace record for *rule*; raises TuneError."""
     kind, value = _rule("target", rule)
     return [f"--{kind}", value]
 
 
 def which_knobs(text: str) -> Which:
-    """Return what ``--knobs`` names: rcp, stock, auto, or a TOML file."""
-    for known in _WORDS:
+    """Return the value of ``--knobs``: rcp, stock, auto, or a TOML file; raises TuneError."""
+    for known in _KNOB_SETS:
         if text == known:
             return known
     if not Path(text).is_file():
@@ -59,7 +59,7 @@ def which_knobs(text: str) -> Which:
 
 
 def disk_of(name: str | None) -> str:
-    """Return the disk to tune, without /dev/; raises TuneError when it has to be named."""
+    """Return the disk to tune, without /dev/; raises TuneError unless it is unique or named."""
     if name:
         return name.removeprefix("/dev/")
     disks = [
@@ -72,47 +72,50 @@ def disk_of(name: str | None) -> str:
     raise TuneError(f"this machine has {len(disks)} disks ({', '.join(disks)}): name one by --disk")
 
 
-def lab_machine(options: Mapping[str, Any]) -> LabMachine:
-    """Return guests that run the scenario that *options* name; raises TuneError."""
-    if options["workload"]:
-        raise TuneError("a scenario of the lab has its own workload: leave out what is after --")
+def lab_machine(options: LabOptions, folder: Path) -> LabMachine:
+    """Return guests that run a scenario; artefacts go to *folder*."""
     return LabMachine(
-        options["lab"],
-        options["kernel"],
-        options["folder"],
-        options["parameters"],
-        options["timeout_s"],
-        options["knobs"],
+        scenario=options.scenario,
+        kernel=options.kernel,
+        folder=folder,
+        parameters=options.parameters,
+        timeout_s=options.timeout_s,
+        knobs=options.knobs,
     )
 
 
-def local_machine(options: Mapping[str, Any]) -> LocalMachine:
-    """Return this machine with the workload that *options* name; raises TuneError."""
-    pid = options.get("attach") or 0
-    if not options["workload"] and not pid:
-        raise TuneError("no workload: put its command after --, or use --lab SCENARIO")
-    source = parse_source(options["source"])
-    if options["source"] == RECORDING:
+def local_machine(options: LocalOptions, folder: Path) -> LocalMachine:
+    """Return this machine with its workload; trials go to *folder*. Raises TuneError."""
+    source = parse_source(options.source)
+    if options.source == RECORDING:
         source = Source(f"{OUT_PLACEHOLDER}/{SPOOL}", RECORDING)
-    roles: list[str] = []
-    for role in ("foreground", "background"):
-        for rule in options[role]:
-            roles += [f"--{role}", rule]
-    for rule in options.get("target") or ():
-        roles += _target(rule)
-    for spec in options.get("counted") or ():
-        roles += ["--request", spec]
     return LocalMachine(
-        command=options["workload"],
+        command=options.workload,
         source=source,
-        disk=disk_of(options["disk"]),
-        folder=options["folder"],
-        groups=Groups(group_of(options["foreground"]), group_of(options["background"])),
-        roles=roles,
-        which=which_knobs(options["knobs"]),
-        timeout_s=options.get("timeout_s") or 900,
-        journal=options.get("journal") or DEFAULT_FOLDER,
-        yes=bool(options.get("yes")),
-        attach_pid=pid,
-        window_s=options.get("window_s") or 30,
+        disk=disk_of(options.disk),
+        folder=folder,
+        groups=Groups(group_of(options.foreground), group_of(options.background)),
+        record_options=_record_options(options),
+        which=which_knobs(options.knobs),
+        timeout_s=options.timeout_s,
+        journal=options.journal,
+        yes=options.yes,
+        attach_pid=options.attach_pid,
+        window_s=options.window_s,
     )
+
+
+def _record_options(options: LocalOptions) -> list[str]:
+    """Return the options of rcp-trace record for roles, targets and requests."""
+    words: list[str] = []
+    for option, rules in (
+        ("--foreground", options.foreground),
+        ("--background", options.background),
+    ):
+        for rule in rules:
+            words += [option, rule]
+    for rule in options.targets:
+        words += _target(rule)
+    for spec in options.requests:
+        words += ["--request", spec]
+    return words

@@ -1,4 +1,4 @@
-"""How far a tuning is, on stderr: a table where somebody watches, else a line a trial."""
+"""Progress of a tuning on stderr: a table on a terminal, else one line per trial."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.studies.listing import Listing, best_of
-from rcp.tuner.studies.study import Row
+from rcp.tuner.studies.records import TrialRow
 from rcp.tuner.studies.wording import objective_text, settings_text
 
 if TYPE_CHECKING:
@@ -23,20 +23,20 @@ _MOST_KNOBS = 4
 
 
 class Progress:
-    """Is told of each trial and shows it; to be used in a ``with``."""
+    """Shows each trial; a context manager."""
 
     def __init__(
         self,
         listing: Listing,
         objective: str,
         *,
-        before: Sequence[Row] = (),
+        before: Sequence[TrialRow] = (),
         watched: bool | None = None,
     ) -> None:
-        """Know how to print what is measured.
+        """Print trials by *listing*.
 
-        *before*: trials that were made earlier, of which one may be the best so far.
-        *watched*: whether to draw a table; by default, when stderr is a terminal.
+        *before*: earlier trials, one of which may be the best so far.
+        *watched*: whether to draw a table; default: if stderr is a terminal.
         """
         self._listing, self._objective = listing, objective
         self._best = best_of(before)
@@ -46,7 +46,7 @@ class Progress:
         self._table: LiveTable | None = None
 
     def __enter__(self) -> Progress:
-        """Draw the empty table, if one is to be drawn."""
+        """Draw the empty table on a terminal."""
         if self._watched:
             from rcp.tuner.commands.live_table import LiveTable
 
@@ -59,7 +59,7 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the table as it is."""
+        """Stop drawing; the table stays on the screen."""
         self._stack.close()
 
     def begun(self, phase: str, why: str, settings: Settings) -> None:
@@ -68,8 +68,8 @@ class Progress:
             knobs = settings_text(settings, most=_MOST_KNOBS)
             self._table.below(f"now: {phase}, {why}: {knobs}", self._so_far())
 
-    def ended(self, row: Row, left_s: float | None) -> None:
-        """A trial has ended; so many seconds of the budget are left."""
+    def ended(self, row: TrialRow, left_s: float | None) -> None:
+        """A trial has ended; *left_s* seconds of the budget are left, None: no budget."""
         self._best = best_of([*([self._best] if self._best else []), row])
         cells = self._listing.cells(row, most=_MOST_KNOBS)
         so_far = self._so_far(left_s)
@@ -77,13 +77,13 @@ class Progress:
             self._table.add(cells)
             self._table.below(so_far)
             return
-        told = ", ".join(
+        fields = ", ".join(
             f"{name} {cell}" for name, cell in zip(self._listing.head, cells, strict=True)
         )
-        click.echo(f"rcp-tune: {told} ({so_far})", err=True)
+        click.echo(f"rcp-tune: {fields} ({so_far})", err=True)
 
     def note(self, text: str) -> None:
-        """Something else happened."""
+        """Show a message."""
         if self._table is not None:
             self._table.note(f"rcp-tune: {text}")
         else:
@@ -93,7 +93,7 @@ class Progress:
         best = (
             f"best so far: {objective_text(self._objective, self._best.objective)}"
             if self._best
-            else "none meets it yet"
+            else "no trial meets the SLOs yet"
         )
         left = f", {left_s:.0f} s left" if left_s is not None else ""
         return f"{best}; {time.monotonic() - self._started:.0f} s spent{left}"

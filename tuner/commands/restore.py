@@ -1,4 +1,4 @@
-"""``rcp-tune restore``: put back what a tuner that was killed left behind."""
+"""``rcp-tune restore``: restore the knobs that a killed tuner left changed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import click
 
+from rcp.probes.contract.options import format_option
 from rcp.tuner.commands.common import TuneCommand, machine
 from rcp.tuner.session.journal import DEFAULT_FOLDER, path_in, read, set_aside
-from rcp.tuner.session.machine_lock import Lock
+from rcp.tuner.session.machine_lock import MachineLock
 from rcp.tuner.session.restore import NotRestoredError, Restoration, planned, recover
 
 
-def _tell(done: Restoration | None, kind: str, nothing: str) -> None:
+def _print(done: Restoration | None, kind: str, nothing: str) -> None:
     if kind == "json":
-        told: dict[str, Any] = asdict(done or Restoration())
-        told["held"] = sorted(told["held"])
-        click.echo(json.dumps(told, indent=1))
+        fields: dict[str, Any] = asdict(done or Restoration())
+        fields["held"] = sorted(fields["held"])
+        click.echo(json.dumps(fields, indent=1))
     elif done is None:
         click.echo(nothing)
     else:
@@ -27,7 +28,7 @@ def _tell(done: Restoration | None, kind: str, nothing: str) -> None:
             click.echo(line)
 
 
-@click.command(cls=TuneCommand, short_help="Put back knobs that a killed tuner left.")
+@click.command(cls=TuneCommand, short_help="Restore the knobs that a killed tuner left changed.")
 @click.option(
     "--journal",
     "folder",
@@ -37,21 +38,14 @@ def _tell(done: Restoration | None, kind: str, nothing: str) -> None:
     metavar="DIR",
     help="Folder of the journal.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the writes, and make none.")
-@click.option("--forget", is_flag=True, help="Put nothing back: set the journal aside as it is.")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print: for people or programs.",
-)
+@click.option("--dry-run", is_flag=True, help="Print the writes without making them.")
+@click.option("--forget", is_flag=True, help="Restore nothing; rename the journal.")
+@format_option("text", "json")
 def restore(folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
-    """Put back every knob that a tuner which was killed left changed.
+    """Restore every knob that a killed tuner left changed.
 
-    The next `rcp-tune` does the same before anything else. What somebody else set since is left
-    alone, and after a reboot nothing is written: the kernel has forgotten what the tuner wrote.
+    The next `rcp-tune` does the same at its start. Knobs that somebody else set since are left
+    alone. After a reboot nothing is written: the kernel has dropped the tuner's values.
 
     \b
     Examples:
@@ -59,16 +53,16 @@ def restore(folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
       sudo rcp-tune restore
       sudo rcp-tune restore --forget
     """
-    nothing = f"{path_in(folder)}: nothing to put back."
+    nothing = f"{path_in(folder)}: nothing to restore."
     if not folder.is_dir():
-        _tell(None, kind, nothing)
+        _print(None, kind, nothing)
         return
     if dry_run:
         reading = read(folder)
         unfinished = reading is not None and reading.unfinished
-        _tell(planned(machine(), reading) if reading and unfinished else None, kind, nothing)
+        _print(planned(machine(), reading) if reading and unfinished else None, kind, nothing)
         return
-    lock = Lock(folder)
+    lock = MachineLock(folder)
     try:
         if forget:
             _forget(folder, nothing)
@@ -76,7 +70,7 @@ def restore(folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
         done = recover(machine(), folder)
     finally:
         lock.release()
-    _tell(done, kind, nothing)
+    _print(done, kind, nothing)
     if done is not None and done.failed:
         raise NotRestoredError(done)
 
@@ -86,4 +80,4 @@ def _forget(folder: Path, nothing: str) -> None:
     if reading is None or not reading.unfinished:
         click.echo(nothing)
     else:
-        click.echo(f"nothing was put back; the journal is now {set_aside(reading, 'forgotten')}.")
+        click.echo(f"nothing was restored; the journal is now {set_aside(reading, 'forgotten')}.")

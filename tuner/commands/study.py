@@ -1,4 +1,4 @@
-"""``rcp-tune status show explain export compare merge``: what studies hold."""
+"""``rcp-tune status show explain export compare merge``: commands that read studies."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from pathlib import Path
 
 import click
 
+from rcp.probes.contract.options import format_option
 from rcp.tuner.commands.common import one_line_errors
 
 _study = click.argument(
     "study", type=click.Path(path_type=Path), default=Path("rcp-tune.duckdb"), required=False
 )
-_format = click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print: for people or programs.",
-)
+_format = format_option("text", "json")
 
 
-@click.command(short_help="Say how far a study is.")
+@click.command(short_help="Show the state of a study.")
 @_study
 @_format
 def status(study: Path, kind: str) -> None:
-    """Say how far a study is: trials by phase, the best so far, the verdict.
+    """Show the state of a study: trials by phase, the best so far, the verdict.
 
     \b
     Examples:
@@ -46,29 +40,29 @@ def status(study: Path, kind: str) -> None:
         for row in rows:
             phases[row.phase] += 1
         best = best_of(rows)
-        told = {
+        state = {
             "slo": found.facts()["slo"],
             "outcome": outcome_of(found),
             "trials": phases,
             "failed": sum(1 for row in rows if row.failed),
             "best_trial": best.trial_id if best else None,
         }
-        wanted = found.facts()["objective"]
+        objective = found.facts()["objective"]
     if kind == "json":
-        click.echo(json.dumps(told, indent=1))
+        click.echo(json.dumps(state, indent=1))
         return
     counted = ", ".join(f"{n} {phase}" for phase, n in phases.items()) or "none"
-    click.echo(f"{told['slo']}: {told['outcome']}; trials: {counted}; failed: {told['failed']}")
+    click.echo(f"{state['slo']}: {state['outcome']}; trials: {counted}; failed: {state['failed']}")
     if best is not None:
-        had = objective_text(wanted, best.objective)
-        click.echo(f"best so far: trial {best.trial_id}, {wanted} {had}")
+        value = objective_text(objective, best.objective)
+        click.echo(f"best so far: trial {best.trial_id}, {objective} {value}")
 
 
 @click.command(short_help="List the trials of a study.")
 @_study
 @_format
 def show(study: Path, kind: str) -> None:
-    """List the trials of a study: settings, each SLO's value, objective.
+    """List the trials of a study: SLO values, objective, settings.
 
     \b
     Examples:
@@ -88,11 +82,11 @@ def show(study: Path, kind: str) -> None:
         click.echo(line)
 
 
-@click.command(short_help="Tell what a study found, and why.")
+@click.command(short_help="Explain the result of a study.")
 @_study
 @_format
 def explain(study: Path, kind: str) -> None:
-    """Tell what a study found: the verdict, the settings and why, what each knob bought.
+    """Explain the result of a study: verdict, settings and reasons, each knob's contribution.
 
     \b
     Examples:
@@ -102,9 +96,9 @@ def explain(study: Path, kind: str) -> None:
     from rcp.tuner.studies.explain import explanation
     from rcp.tuner.studies.study import Study
 
-    with one_line_errors(), Study.open(study, read_only=True) as found:
-        told = explanation(found)
-    click.echo(json.dumps(told, indent=1) if kind == "json" else told["text"])
+    with one_line_errors(), Study.open(study, read_only=True) as opened:
+        found = explanation(opened)
+    click.echo(json.dumps(found, indent=1) if kind == "json" else found["text"])
 
 
 @click.command(short_help="Write the trials as CSV.")
@@ -113,7 +107,7 @@ def explain(study: Path, kind: str) -> None:
     "-o", "--output", type=click.Path(path_type=Path), help="CSV to write; default: stdout."
 )
 def export(study: Path, output: Path | None) -> None:
-    """Write the trials as CSV: one row each, a column for each knob and SLO.
+    """Write the trials as CSV: one row per trial, one column per knob and SLO.
 
     \b
     Examples:
@@ -136,12 +130,12 @@ def export(study: Path, output: Path | None) -> None:
             handle.close()
 
 
-@click.command(short_help="Set two studies side by side.")
+@click.command(short_help="Compare two studies.")
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
 @_format
 def compare(first: Path, second: Path, kind: str) -> None:
-    """Set two studies of the same machine and SLO side by side: a search, a kernel, a set of knobs.
+    """Compare two studies of one machine and SLO: two searches, kernels or sets of knobs.
 
     \b
     Examples:
@@ -155,11 +149,11 @@ def compare(first: Path, second: Path, kind: str) -> None:
         Study.open(first, read_only=True) as one,
         Study.open(second, read_only=True) as other,
     ):
-        told = comparison(one, other, (first, second))
-    click.echo(json.dumps(told, indent=1) if kind == "json" else side_by_side(told))
+        results = comparison(one, other, (first, second))
+    click.echo(json.dumps(results, indent=1) if kind == "json" else side_by_side(results))
 
 
-@click.command(short_help="Put the trials of several studies together.")
+@click.command(short_help="Merge the trials of several studies.")
 @click.argument("studies", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -170,10 +164,10 @@ def compare(first: Path, second: Path, kind: str) -> None:
     help="Study to write.",
 )
 def merge(studies: tuple[Path, ...], output: Path) -> None:
-    """Put the trials of several studies of one machine, SLO and set of knobs together.
+    """Merge the trials of several studies of one machine, SLO and set of knobs.
 
-    The new study has no verdict yet: a tuning that goes on with it (--resume) knows all of their
-    trials, and confirms what is best of them.
+    The new study has no verdict yet. A run that continues it with --resume uses all trials and
+    confirms the best of them.
 
     \b
     Examples:

@@ -1,69 +1,76 @@
-"""``rcp-tune trial`` and ``describe``: what rcp-tune asks of a guest of the lab. Not for users."""
+"""``rcp-tune trial`` and ``describe``: internal commands that run in a guest of the lab."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from rcp.tuner.commands.common import one_line_errors
+from rcp.tuner.commands.run_options import LocalOptions
+
+if TYPE_CHECKING:
+    from rcp.tuner.trials.local import LocalMachine
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _asked(command: Command) -> Command:
-    """Give a command the options of both."""
+def _common_options(command: Command) -> Command:
+    """Add the options of both commands."""
     path = click.Path(path_type=Path)
     for option in (
         click.argument("workload", nargs=-1, type=click.UNPROCESSED),
         click.option("--journal", type=path, required=True, help="Folder of the knobs' journal."),
-        click.option("--source", default="lines", help="Where latencies come from."),
-        click.option("--background", multiple=True, help="What nobody waits for."),
-        click.option("--foreground", multiple=True, help="What users wait for."),
-        click.option("--target", multiple=True, help="Whose requests a recording counts."),
-        click.option("--count", "counted", multiple=True, help="What a recording counts."),
+        click.option("--source", default="lines", help="Source of the latencies."),
+        click.option("--background", multiple=True, help="Tasks of background work."),
+        click.option("--foreground", multiple=True, help="Tasks that users wait for."),
+        click.option("--target", "targets", multiple=True, help="Tasks whose requests count."),
+        click.option("--count", "requests", multiple=True, help="What counts as a request."),
         click.option("--disk", required=True, help="The disk."),
-        click.option("--output", type=path, required=True, help="Folder for the answer."),
-        click.option("--request", type=path, required=True, help="File that says what to do."),
+        click.option("--output", type=path, required=True, help="Folder for the result."),
+        click.option("--request", type=path, required=True, help="JSON file with the task."),
     ):
         command = option(command)
     return command
 
 
 @click.command(hidden=True)
-@_asked
-def describe(**options: Any) -> None:
+@_common_options
+def describe(request: Path, output: Path, **machine: Any) -> None:
     """Write the knobs of this machine to OUTPUT/description.json."""
     from rcp.tuner.trials.raw import save_description
 
     with one_line_errors():
-        machine, _ = _machine(options)
-        save_description(options["output"], machine.describe())
+        found = _machine(_read(request), output, machine).describe()
+        save_description(output, found)
 
 
 @click.command(hidden=True)
-@_asked
-def trial(**options: Any) -> None:
-    """Make the trial that the file REQUEST asks for, write it to OUTPUT."""
-    from dataclasses import replace
-
+@_common_options
+def trial(request: Path, output: Path, **machine: Any) -> None:
+    """Run the trial in the file REQUEST, write it to OUTPUT."""
     from rcp.tuner.trials.raw import SPOOL, save_trial
 
     with one_line_errors():
-        machine, request = _machine(options)
-        raw = machine.trial(request["settings"], request["seed"], record=request["record"])
-        save_trial(options["output"], raw)
+        task = _read(request)
+        raw = _machine(task, output, machine).trial(
+            task["settings"], task["seed"], record=task["record"]
+        )
+        save_trial(output, raw)
         if raw.recording is not None:
-            raw.recording.rename(options["output"] / SPOOL)
-            raw = replace(raw, recording=options["output"] / SPOOL)
+            raw.recording.rename(output / SPOOL)
 
 
-def _machine(options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _read(request: Path) -> dict[str, Any]:
+    task: dict[str, Any] = json.loads(request.read_text())
+    return task
+
+
+def _machine(task: dict[str, Any], output: Path, machine: dict[str, Any]) -> LocalMachine:
+    """Return the guest as a machine; *machine* are the options that ``LocalOptions`` takes."""
     from rcp.tuner.commands.options import local_machine
 
-    request = json.loads(options["request"].read_text())
-    folder = options["output"] / "work"
-    return local_machine({**options, "knobs": request["knobs"], "folder": folder}), request
+    return local_machine(LocalOptions(knobs=task["knobs"], **machine), output / "work")

@@ -1,1 +1,1 @@
-"""Knobs: what they are, where they live, and how they are set and put back."""
+"""Knobs: their definitions, and how to read, write and restore them."""

@@ -1,4 +1,4 @@
-"""The knobs this machine has, and the way to read and write them."""
+"""The knobs of this machine, with handles to read and write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rcp.tuner.knobs.files import file_knobs
 from rcp.tuner.knobs.group_cell import Groups
 from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.knob import Knob, Value
-from rcp.tuner.knobs.stock import Found
+from rcp.tuner.knobs.stock import KnobHandle
 from rcp.tuner.knobs.tree import Tree
 
 Which = Literal["auto", "rcp", "stock"] | Path
@@ -23,10 +23,7 @@ Which = Literal["auto", "rcp", "stock"] | Path
 
 @dataclass(frozen=True)
 class Catalog:
-    """The *knobs* to choose from, and their *handles* by name.
-
-    ``besides`` are handles of what is no knob here, but which writing a knob resets.
-    """
+    """The knobs of the catalog, and their *handles* by name."""
 
     tree: Tree
     disk: str
@@ -34,14 +31,14 @@ class Catalog:
     handles: Mapping[str, Handle]
 
     def handle(self, name: str) -> Handle:
-        """Return the handle of a knob; raises KnobError."""
+        """Return the handle of a knob; raises KnobError for an unknown name."""
         if name not in self.handles:
             known = ", ".join(self.handles)
             raise KnobError(f"{name}: no such knob here: there are {known}.")
         return self.handles[name]
 
     def available(self, name: str) -> bool:
-        """Whether the knob is there at this moment."""
+        """Whether the knob exists now."""
         try:
             self.read(name)
         except KnobGoneError:
@@ -54,26 +51,26 @@ class Catalog:
         return cell.value(cell.state(self.tree))
 
     def current(self) -> dict[str, Value]:
-        """Return the values of all knobs that are there at this moment."""
+        """Return the values of all knobs that exist now."""
         return {knob.name: self.read(knob.name) for knob in self.knobs if self.available(knob.name)}
 
     def _uses_rcp(self, queue: str) -> bool:
-        """Whether the disk uses the scheduler rcp; disks without a request queue have none."""
+        """Whether the disk uses the scheduler rcp; False without a request queue."""
         place = f"{queue}/scheduler"
         return self.tree.exists(place) and ChosenCell(place).state(self.tree) == "rcp"
 
     def besides(self) -> Iterator[Handle]:
-        """Yield handles of what is there now and may be reset by writing knobs.
+        """Yield handles of existing knobs outside the catalog that writes of its knobs may reset.
 
-        These are all knobs of the disk's scheduler, of which the catalog has some, what a switch
-        of it sets besides, the profile of rcp and what it sets, and, as a profile is for every
-        disk, the knobs of other disks that use the scheduler rcp.
+        These are: the other knobs of the disk's scheduler; knobs that a switch of the scheduler
+        sets; the profile of rcp and the knobs it sets; and, since a profile applies to every disk,
+        the knobs of other disks with the scheduler rcp.
         """
         built_in = [handle for _, handle in stock.disk_knobs(self.tree, self.disk)]
         if rcp.available(self.tree):
             built_in += [handle for _, handle in rcp.rcp_knobs(self.tree)]
         known = dict(self.handles)
-        # A knob of rcp may change the profile, and the profile more: so until there is no more.
+        # A knob of rcp may change the profile, which sets more knobs: repeat until none is new.
         while more := [
             handle
             for handle in built_in
@@ -98,17 +95,19 @@ def _checked_disk(tree: Tree, disk: str) -> None:
     if tree.exists(f"/sys/block/{disk}/queue/scheduler"):
         return
     if tree.exists(f"/sys/class/block/{disk}/partition"):
-        raise KnobError(f"{disk}: it is a partition: name the disk it is on.")
+        raise KnobError(f"{disk}: it is a partition: name its disk.")
     known = ", ".join(tree.names("/sys/block")) or "none"
     raise KnobError(f"{disk}: no such disk: there are {known}.")
 
 
-def _found(tree: Tree, disk: str, which: Which, groups: Groups) -> Iterator[Found]:
+def _knobs(tree: Tree, disk: str, which: Which, groups: Groups) -> Iterator[KnobHandle]:
     if isinstance(which, Path):
         yield from file_knobs(tree, which, disk)
         return
     if which == "rcp" and not rcp.available(tree):
-        raise KnobError("this kernel has no rcp: boot the patched kernel or choose stock knobs.")
+        raise KnobError(
+            "this kernel does not have the rcp patch: boot the patched kernel or use --knobs stock."
+        )
     if which != "stock" and rcp.available(tree):
         yield from rcp.rcp_knobs(tree)
         yield from rcp.iosched_knobs(tree, disk)
@@ -123,8 +122,8 @@ def _found(tree: Tree, disk: str, which: Which, groups: Groups) -> Iterator[Foun
     yield from stock_groups.mount_knobs(tree, disk)
 
 
-def _tamed(knob: Knob) -> Knob:
-    """Return the knob with nothing but its safe range to search."""
+def _limited(knob: Knob) -> Knob:
+    """Return the knob with its range limited to the safe one."""
     low = knob.low if knob.safe_low is None else max(knob.low, knob.safe_low)
     high = knob.high if knob.safe_high is None else min(knob.high, knob.safe_high)
     return dataclasses.replace(knob, low=low, high=high)
@@ -140,13 +139,13 @@ def catalog(
 ) -> Catalog:
     """Return the knobs of this machine for tuning *disk*, as ``/dev/sda``; raises KnobError.
 
-    *which* chooses them: ``stock`` are those any kernel has, ``rcp`` the patch's, ``auto`` all
-    there are; a path is a user's own file of knobs. Ranges are the safe ones unless *yes*.
+    *which* selects them: ``stock``: those of any kernel; ``rcp``: the patch's; ``auto``: both; a
+    path: a user's own file of knobs. Ranges are limited to the safe ones unless *yes*.
     """
     disk = disk.removeprefix("/dev/")
     _checked_disk(tree, disk)
-    found = list(_found(tree, disk, which, groups or Groups()))
-    # Whoever is told of a need must be able to look it up.
+    found = list(_knobs(tree, disk, which, groups or Groups()))
+    # A knob comes after the scheduler or profile that it needs.
     found.sort(key=lambda pair: pair[1].rank)
-    knobs = tuple(knob if yes else _tamed(knob) for knob, _ in found)
+    knobs = tuple(knob if yes else _limited(knob) for knob, _ in found)
     return Catalog(tree, disk, knobs, {handle.name: handle for _, handle in found})

@@ -1,4 +1,4 @@
-"""Knobs of a user's own, in a TOML file.
+"""A user's own knobs, in a TOML file.
 
 [knobs."vm.swappiness"]
 path = "/proc/sys/vm/swappiness"
@@ -45,25 +45,25 @@ _SCALES = ("linear", "log", "choice")
 
 
 class _File:
-    """One file, to say where in it something is wrong."""
+    """One file; its errors name the place in it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def error(self, where: str, fault: str) -> KnobError:
-        """Return the error for a key, its tables before it."""
+        """Return the error for a key, given with its tables."""
         return KnobError(f"{self.path}: {where}: {fault}")
 
     def tables(self) -> Mapping[str, Any]:
         """Return the tables of knobs."""
         try:
-            told = tomllib.loads(self.path.read_text())
+            table = tomllib.loads(self.path.read_text())
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
+            reason = getattr(error, "strerror", None) or "it is not text"
             raise KnobError(f"{self.path}: cannot be read: {reason}.") from error
         except tomllib.TOMLDecodeError as error:
             raise KnobError(f"{self.path}: it is not TOML: {error}.") from error
-        tables = told.get("knobs")
+        tables = table.get("knobs")
         if not isinstance(tables, dict) or not tables:
             raise self.error("knobs", 'missing: write a table [knobs."NAME"] for each knob.')
         return tables
@@ -71,10 +71,10 @@ class _File:
 
 def _typed(file: _File, where: str, table: Any) -> dict[str, Any]:
     if not isinstance(table, dict):
-        raise file.error(where, f"it is no table: write [{where}].")
+        raise file.error(where, f"it is not a table: write [{where}].")
     for key, value in table.items():
         if key not in _KEYS:
-            raise file.error(f"{where}.{key}", f"no such key: there are {', '.join(_KEYS)}.")
+            raise file.error(f"{where}.{key}", f"unknown key: the keys are {', '.join(_KEYS)}.")
         kind = _KEYS[key]
         if isinstance(value, bool) or not isinstance(value, kind):
             raise file.error(f"{where}.{key}", f"{value!r} is not {_TYPES[kind]}.")
@@ -91,22 +91,29 @@ def _needs(file: _File, where: str, table: dict[str, Any]) -> dict[str, tuple[An
     return {name: tuple(values) for name, values in table.get("needs", {}).items()}
 
 
-def _knob(file: _File, name: str, told: Any) -> Knob:
+def _knob(file: _File, name: str, entry: Any) -> Knob:
     where = f"knobs.{name}"
-    table = _typed(file, where, told)
+    table = _typed(file, where, entry)
     scale = table.get("scale", "choice" if "low" not in table else "linear")
     if scale not in _SCALES:
         raise file.error(f"{where}.scale", f"{scale!r} is not one of {', '.join(_SCALES)}.")
     low, high = table.get("low", 0), table.get("high", 0)
     if scale == "choice" and not table.get("choices"):
-        raise file.error(f"{where}.choices", "missing: say low and high, or the values to try.")
+        raise file.error(f"{where}.choices", "missing: give low and high, or the values to try.")
     if scale != "choice" and not low < high:
         raise file.error(f"{where}.high", f"{high} must be more than low, which is {low}.")
     if scale == "log" and low < 1:
-        raise file.error(f"{where}.low", f"{low} has no logarithm: 1 is the least.")
+        raise file.error(f"{where}.low", f"{low} has no logarithm: write at least 1.")
     knob = Knob(
-        *(name, table.get("what", ""), table.get("unit", ""), "file", table["default"], scale),
-        *(low, high, tuple(table.get("choices", ()))),
+        name=name,
+        what=table.get("what", ""),
+        unit=table.get("unit", ""),
+        backend="file",
+        default=table["default"],
+        scale=scale,
+        low=low,
+        high=high,
+        choices=tuple(table.get("choices", ())),
         safe_low=table.get("safe_low"),
         safe_high=table.get("safe_high"),
         needs=_needs(file, where, table),
@@ -114,7 +121,7 @@ def _knob(file: _File, name: str, told: Any) -> Knob:
         helps=tuple(table.get("helps", ())),
     )
     if not knob.allows(knob.default):
-        raise file.error(f"{where}.default", f"{knob.default!r} is no value that it allows.")
+        raise file.error(f"{where}.default", f"{knob.default!r} is not one of the allowed values.")
     return knob
 
 
@@ -136,7 +143,7 @@ def file_knobs(tree: Tree, path: Path, disk: str) -> Iterator[tuple[Knob, Handle
 
 
 def _built_in(tree: Tree, place: str, disk: str) -> Handle | None:
-    """Return the handle of a file that rcp-tune knows, and with it what writing it changes."""
+    """Return the built-in handle of a file, which knows what a write of it changes; or None."""
     found = [*stock.vm_knobs(tree), *stock.disk_knobs(tree, disk)]
     found += stock.scheduler_knobs(tree, disk)
     if rcp.available(tree):

@@ -14,18 +14,18 @@ from rcp.tuner.knobs.tree import Tree, Write
 
 @dataclass(frozen=True)
 class Group:
-    """Some tasks of the machine: by the names of their threads, by process, by control group."""
+    """Some tasks of the machine: by thread name, process or control group."""
 
     comms: tuple[str, ...] = ()
     """Globs of thread names."""
     pids: tuple[int, ...] = ()
     cgroup: str = ""
-    """Folder of a control group below /sys/fs/cgroup, empty for none."""
+    """Folder of a control group below /sys/fs/cgroup; empty: none."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Whose I/O users wait for, and whose they do not."""
+    """The tasks that users wait for, and the background tasks."""
 
     foreground: Group = field(default_factory=Group)
     background: Group = field(default_factory=Group)
@@ -33,9 +33,9 @@ class Groups:
 
 @dataclass(frozen=True)
 class IoprioCell:
-    """The I/O priority of the threads of a group, as ``TID.START=PRIORITY`` for each.
+    """The I/O priorities of a group's threads, as ``TID.START=PRIORITY`` for each.
 
-    START is when a thread began, in clock ticks since boot: a tid is used again.
+    START is the thread's start in clock ticks since boot, because tids are reused.
     """
 
     kind: ClassVar[str] = "ioprio"
@@ -44,17 +44,17 @@ class IoprioCell:
     pids: tuple[int, ...]
 
     def _threads(self, tree: Tree) -> Iterator[tuple[int, str]]:
-        # Names take a look at every task there is, processes do not.
-        everyone = (int(name) for name in tree.names("/proc") if name.isdigit())
-        for pid in everyone if self.comms else self.pids:
+        # Thread names need a scan of all tasks, pids do not.
+        all_pids = (int(name) for name in tree.names("/proc") if name.isdigit())
+        for pid in all_pids if self.comms else self.pids:
             for tid in (int(name) for name in tree.names(f"/proc/{pid}/task")):
-                comm, start = _told(tree, f"/proc/{pid}/task/{tid}")
+                comm, start = _name_and_start(tree, f"/proc/{pid}/task/{tid}")
                 named = any(fnmatch.fnmatchcase(comm, glob) for glob in self.comms)
                 if start and (named or pid in self.pids):
                     yield tid, start
 
     def state(self, tree: Tree) -> str:
-        """Return the priority of each thread there is now."""
+        """Return the priority of each existing thread."""
         words = []
         for tid, start in self._threads(tree):
             try:
@@ -64,16 +64,16 @@ class IoprioCell:
         return " ".join(words)
 
     def value(self, state: str) -> Value:
-        """Return the priority all threads have, or ``mixed``; ``none`` if there are none."""
+        """Return the common priority, or ``mixed``; ``none`` without threads."""
         found = set(_words(state).values())
         return found.pop() if len(found) == 1 else "mixed" if found else "none"
 
     def state_of(self, tree: Tree, value: Value) -> str:
-        """Return that priority for each thread there is now."""
+        """Return that priority for each existing thread."""
         return " ".join(f"{tid}.{start}={value}" for tid, start in self._threads(tree))
 
     def writes(self, tree: Tree, state: str) -> tuple[Write, ...]:
-        """Return one write for each thread that is still there."""
+        """Return one write for each thread that still exists."""
         alive = {f"{tid}.{start}" for tid, start in self._threads(tree)}
         return tuple(
             Write(f"ioprio:{key.partition('.')[0]}", text)
@@ -82,7 +82,7 @@ class IoprioCell:
         )
 
     def same(self, one: str, other: str) -> bool:
-        """Whether the threads that both know have the same priorities."""
+        """Whether the threads in both states have the same priorities."""
         first, second = _words(one), _words(other)
         return all(second.get(key, text) == text for key, text in first.items())
 
@@ -91,22 +91,22 @@ def _words(state: str) -> dict[str, str]:
     return dict(word.partition("=")[::2] for word in state.split())
 
 
-def _told(tree: Tree, folder: str) -> tuple[str, str]:
-    """Return a thread's name and start time; empty if it ended."""
+def _name_and_start(tree: Tree, folder: str) -> tuple[str, str]:
+    """Return a thread's name and start time; both empty if it has ended."""
     try:
         text = tree.path(f"{folder}/stat").read_text()
     except OSError:
         return "", ""
-    # The name may hold blanks and brackets: it ends at the last bracket.
+    # The name may contain spaces and brackets: it ends at the last bracket.
     name, _, rest = text.partition("(")[2].rpartition(")")
     return name, rest.split()[19]
 
 
 @dataclass(frozen=True)
 class LineCell:
-    """One number in a control group's file of a line for each device, as io.max.
+    """One number in a control group's file with a line per device, such as io.max.
 
-    *off* is what stands for no limit; the kernel shows no line then.
+    *off* is the word for no limit; the kernel shows no line then.
     """
 
     kind: ClassVar[str] = "line"
@@ -115,11 +115,11 @@ class LineCell:
     device: str
     """MAJOR:MINOR, or ``default``."""
     key: str
-    """As ``wbps``; empty where the line holds the number alone."""
+    """The key, such as ``wbps``; empty if the line has the number alone."""
     off: str
 
     def state(self, tree: Tree) -> str:
-        """Return the number, or what stands for none."""
+        """Return the number, or the word for no limit."""
         for line in tree.read(self.place).splitlines():
             device, *words = line.split()
             if device != self.device:
@@ -131,7 +131,7 @@ class LineCell:
         return self.off
 
     def value(self, state: str) -> Value:
-        """Return the number; 0 for none."""
+        """Return the number; 0: no limit."""
         return 0 if state == self.off else int(state)
 
     def state_of(self, tree: Tree, value: Value) -> str:
@@ -147,16 +147,16 @@ class LineCell:
         return one == other
 
 
-# As resctl-bench's users start: 95 of 100 within the target, the device slowed to a tenth at most.
+# Initial parameters of resctl-bench: 95 % within the target, the device slowed to a tenth at most.
 _QOS = "enable=1 ctrl=user rpct=95.00 rlat={0} wpct=95.00 wlat={0} min=10.00 max=100.00"
 _QOS_OFF = "enable=0 ctrl=auto"
 
 
 @dataclass(frozen=True)
 class CostCell:
-    """io.cost's latency target of a disk in µs for reads and writes alike, 0 for off.
+    """io.cost's latency target of a disk in µs, for reads and writes; 0: off.
 
-    A disk that was never given one has no line; there is no way back to that, and off is the same.
+    A disk that never had a target has no line. That cannot be restored, but off is equivalent.
     """
 
     kind: ClassVar[str] = "cost"
@@ -165,7 +165,7 @@ class CostCell:
     device: str
 
     def state(self, tree: Tree) -> str:
-        """Return the disk's line; that of a disk switched off where there is none."""
+        """Return the disk's line; without one, the line of a disk that is off."""
         for line in tree.read(self.place).splitlines():
             device, _, rest = line.partition(" ")
             if device == self.device:
@@ -173,7 +173,7 @@ class CostCell:
         return _QOS_OFF
 
     def value(self, state: str) -> Value:
-        """Return the target of reads; 0 while it is off."""
+        """Return the target for reads; 0: off."""
         words = _words(state)
         return int(words.get("rlat", "0")) if words.get("enable") == "1" else 0
 
@@ -186,6 +186,6 @@ class CostCell:
         return (Write(self.place, f"{self.device} {state}"),)
 
     def same(self, one: str, other: str) -> bool:
-        """Whether both are off, or say the same."""
+        """Whether both are off, or equal."""
         first, second = _words(one), _words(other)
         return first == second or first.get("enable") == second.get("enable") == "0"

@@ -1,7 +1,7 @@
-"""Handles: a knob's name, its cell, when it is to be written, and what writing it changes besides.
+"""Handles: a knob's name, its cell, its place in the order of writes, and the writes' side effects.
 
-A switch of the scheduler brings its knobs back to the kernel's defaults and sets the number of
-requests; a profile of rcp sets the knobs of every disk that uses the scheduler rcp.
+A switch of the scheduler resets its knobs to the kernel's defaults and sets the number of requests.
+A profile of rcp sets the knobs of every disk with the scheduler rcp.
 """
 
 from __future__ import annotations
@@ -24,31 +24,39 @@ from rcp.tuner.knobs.cell import (
 from rcp.tuner.knobs.group_cell import CostCell, IoprioCell, LineCell
 
 SCHEDULER, PROFILE, LIMIT, VALUE = range(4)
-"""What is written first: each may reset, or bound, what comes after it."""
+"""Ranks, in the order of writes: a write may reset, or bound, knobs of later ranks."""
 
 _CELLS: dict[str, type[Any]] = {
     cell.kind: cell
     for cell in (
-        *(FileCell, RoundedCell, ChosenCell, PairCell, WbtCell, ProfileCell, CommitCell),
-        *(IoprioCell, LineCell, CostCell),
+        FileCell,
+        RoundedCell,
+        ChosenCell,
+        PairCell,
+        WbtCell,
+        ProfileCell,
+        CommitCell,
+        IoprioCell,
+        LineCell,
+        CostCell,
     )
 }
 
 
 @dataclass(frozen=True)
 class Handle:
-    """How to get at a knob."""
+    """Access to a knob."""
 
     name: str
     cell: Cell
     rank: int = VALUE
     resets: tuple[str, ...] = ()
-    """Globs of names of knobs that writing this one sets, or says that they are changed."""
+    """Globs of the knobs that a write of this one sets, or whose state it changes."""
     stirs: tuple[str, ...] = ()
-    """The same of knobs that it changes only if nobody has set them."""
+    """Globs of the knobs that a write changes only if nobody has set them."""
 
     def may_change(self, names: Iterable[str]) -> list[str]:
-        """Return those of *names*, other than its own, that writing it may change."""
+        """Return the other knobs in *names* that a write of this one may change."""
         globs = (*self.resets, *self.stirs)
         return [
             name
@@ -57,7 +65,7 @@ class Handle:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, for a journal that can be read without the catalog."""
+        """Return plain values for the journal, which is read without the catalog."""
         cell: Any = self.cell
         return {
             "name": self.name,
@@ -68,10 +76,10 @@ class Handle:
         }
 
 
-def from_json(told: Mapping[str, Any]) -> Handle:
-    """Return the handle that ``to_json`` told of."""
-    fields = dict(told["cell"])
+def from_json(table: Mapping[str, Any]) -> Handle:
+    """Return the handle that ``to_json`` described."""
+    fields = dict(table["cell"])
     kind = _CELLS[fields.pop("kind")]
     plain = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
-    others = (tuple(told[key]) for key in ("resets", "stirs"))
-    return Handle(told["name"], kind(**plain), told["rank"], *others)
+    others = (tuple(table[key]) for key in ("resets", "stirs"))
+    return Handle(table["name"], kind(**plain), table["rank"], *others)

@@ -1,7 +1,7 @@
-"""I/O priorities of threads, by the calls that libc has no functions for.
+"""I/O priorities of threads, by system calls without a libc function.
 
-Texts are ``none``, ``rt/0`` to ``rt/7``, ``be/0`` to ``be/7`` and ``idle``; the numbers are those
-of include/uapi/linux/ioprio.h.
+Texts are ``none``, ``rt/0`` to ``rt/7``, ``be/0`` to ``be/7`` and ``idle``. The numbers are from
+include/uapi/linux/ioprio.h.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def _call(numbers: dict[str, int], *arguments: int) -> int:
 
 
 def priority(tid: int) -> str:
-    """Return the I/O priority a thread was given; raises OSError."""
+    """Return the I/O priority of a thread; raises OSError."""
     raw = _call(_GET, _WHO_PROCESS, tid)
     name = _CLASSES[raw >> _SHIFT & 7]
     return f"{name}/{raw & 7}" if name in ("rt", "be") else name
 
 
 def set_priority(tid: int, text: str) -> None:
-    """Give a thread an I/O priority; raises OSError."""
+    """Set the I/O priority of a thread; raises OSError."""
     name, _, level = text.partition("/")
     _call(_SET, _WHO_PROCESS, tid, _CLASSES.index(name) << _SHIFT | int(level or 0))
 
 
 def command(tid: int, text: str) -> str:
-    """Return the command that does the same."""
+    """Return the ionice command that does the same."""
     name, _, level = text.partition("/")
     number = f"-c {_CLASSES.index(name)}"
     return f"ionice {number} -n {level} -p {tid}" if level else f"ionice {number} -p {tid}"

@@ -1,7 +1,7 @@
-"""What a knob is: a name, a range, and when it exists. How it is read and written is its backend's.
+"""Knobs: name, range, and the conditions under which they exist; cells read and write them.
 
-Names say where a knob lives: ``vm.dirty_bytes``, ``disk.scheduler``, ``rcp.profile``,
-``iosched.tokens``. The disk is the one whose latency is tuned, so it is not part of the name.
+The first part of a name says where a knob is: ``vm.dirty_bytes``, ``disk.scheduler``,
+``rcp.profile``, ``iosched.tokens``. The disk is the tuned one, so names do not contain it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Literal
 
 Value = int | str
 Settings = Mapping[str, Value]
-"""Values by the name of the knob; knobs that do not exist under the others are left out."""
+"""Values by knob name, without knobs that do not exist under the other settings."""
 
 Scale = Literal["linear", "log", "choice"]
 
 
 @dataclass(frozen=True)
 class Knob:
-    """One knob; *low* and *high* are in *unit* and bound what a search tries, both included.
+    """One knob; a search tries *low* to *high* in *unit*, both included.
 
-    ``choices`` holds the values of a knob of words, and values outside the range of a number
+    ``choices`` are the values of scale ``choice``; for numbers, values outside the range
     (0 for "off" beside 8..1024).
     """
 
@@ -36,27 +36,27 @@ class Knob:
     choices: tuple[Value, ...] = ()
     safe_low: int | None = None
     safe_high: int | None = None
-    """Beyond these a user has to say --yes; None: all of low..high is safe."""
+    """Values outside need --yes; None: all of low..high is safe."""
     needs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """The knob exists only while each of these other knobs has one of these values."""
     at_most: str = ""
-    """A knob of which this number must not be more, in the same unit; "": of none."""
+    """Another knob in the same unit that this one must not exceed; "": none."""
     helps: tuple[str, ...] = ()
-    """Kinds of inversions it can act on (rcp.analyzer.blame.candidates): tried first."""
+    """Kinds of inversions it acts on (rcp.analyzer.blame.candidates); it is tried first."""
 
     def exists(self, settings: Settings) -> bool:
-        """Whether the knob is there under the other *settings*."""
+        """Whether the knob exists under the other *settings*."""
         return all(settings.get(name) in values for name, values in self.needs.items())
 
     def allows(self, value: Value) -> bool:
-        """Whether *value* is one that the knob takes."""
+        """Whether the knob accepts *value*."""
         if value in self.choices:
             return True
         return self.scale != "choice" and isinstance(value, int) and self.low <= value <= self.high
 
 
 def existing(knobs: tuple[Knob, ...], settings: Settings) -> dict[str, Value]:
-    """Return *settings* without those of knobs that do not exist under the rest."""
+    """Return *settings* without knobs that do not exist under the others."""
     return {
         knob.name: settings[knob.name]
         for knob in knobs

@@ -5,26 +5,72 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rcp.tuner.knobs.cell import CommitCell
-from rcp.tuner.knobs.group_cell import CostCell, Group, Groups, IoprioCell, LineCell
+from rcp.tuner.knobs.group_cell import CostCell, Groups, IoprioCell, LineCell
 from rcp.tuner.knobs.handle import Handle
+from rcp.tuner.knobs.kinds import ADMISSION_WAITS, DEVICE_WAITS
 from rcp.tuner.knobs.knob import Knob
-from rcp.tuner.knobs.stock import Found, knob
+from rcp.tuner.knobs.rows import NumberRow
+from rcp.tuner.knobs.stock import KnobHandle
 from rcp.tuner.knobs.tree import Tree
 
 _CGROUP = "/sys/fs/cgroup"
-_CLASSES = ("queue", "device", "admission_slot", "admission_tag")
+_SHARED_DISK_WAITS = (*DEVICE_WAITS, *ADMISSION_WAITS)
+_IO_COST = NumberRow(
+    "io_cost_lat_usec",
+    "io.cost slows the disk down above this latency; 0: off",
+    "µs",
+    default=0,
+    low=50,
+    high=200_000,
+    others=(0,),
+    helps=_SHARED_DISK_WAITS,
+)
+_IO_LATENCY = NumberRow(
+    "io_latency_usec",
+    "latency io.latency keeps for it; 0: none",
+    "µs",
+    default=0,
+    low=50,
+    high=200_000,
+    others=(0,),
+    helps=_SHARED_DISK_WAITS,
+)
+_IO_MAX = NumberRow(
+    "write_bytes_per_s",
+    "what it may write each second; 0: no limit",
+    "bytes/s",
+    default=0,
+    low=1 << 20,
+    high=4 << 30,
+    others=(0,),
+    helps=(*_SHARED_DISK_WAITS, "flush"),
+)
+_EXT4_COMMIT = NumberRow(
+    "commit_s",
+    "longest time between commits of the journal",
+    "s",
+    default=5,
+    low=1,
+    high=300,
+    helps=("condition", "io_dependency", "flush"),
+)
 
 
-def _ioprio(who: str, what: str, cell: IoprioCell, choices: tuple[str, ...]) -> Found:
-    name = f"{who}.ioprio"
-    told = f"I/O priority of {what}"
-    return (
-        Knob(name, told, "", "stock", "none", "choice", choices=choices, helps=_CLASSES),
-        Handle(name, cell),
+def _ioprio(who: str, what: str, cell: IoprioCell, choices: tuple[str, ...]) -> KnobHandle:
+    knob = Knob(
+        name=f"{who}.ioprio",
+        what=f"I/O priority of {what}",
+        unit="",
+        backend="stock",
+        default="none",
+        scale="choice",
+        choices=choices,
+        helps=_SHARED_DISK_WAITS,
     )
+    return knob, Handle(knob.name, cell)
 
 
-def task_knobs(tree: Tree, disk: str, groups: Groups) -> Iterator[Found]:
+def task_knobs(tree: Tree, disk: str, groups: Groups) -> Iterator[KnobHandle]:
     """Yield the I/O priorities of the named tasks and of the journals on the disk.
 
     Tasks that start later have what their parent had, not what a knob was set to before.
@@ -52,62 +98,46 @@ def _journal(tree: Tree, part: str) -> Iterator[int]:
         yield int(pid)
 
 
-def cgroup_knobs(tree: Tree, disk: str, groups: Groups) -> Iterator[Found]:
+def cgroup_knobs(tree: Tree, disk: str, groups: Groups) -> Iterator[KnobHandle]:
     """Yield what the control groups of foreground and background can be given."""
     device = tree.read(f"/sys/block/{disk}/dev")
     if tree.writable(f"{_CGROUP}/io.cost.qos"):
-        what = "io.cost slows the disk down above this latency; 0: off"
-        yield (
-            knob(
-                *("disk.io_cost_lat_usec", what, "µs", 0, 50, 200_000),
-                choices=(0,),
-                helps=_CLASSES,
-            ),
-            Handle("disk.io_cost_lat_usec", CostCell(f"{_CGROUP}/io.cost.qos", device)),
-        )
+        knob = _IO_COST.knob("disk.", backend="stock")
+        yield knob, Handle(knob.name, CostCell(f"{_CGROUP}/io.cost.qos", device))
     for who, group in (("foreground", groups.foreground), ("background", groups.background)):
-        yield from _group_knobs(tree, who, group, device)
+        if group.cgroup:
+            folder = f"{_CGROUP}/{group.cgroup.strip('/')}"
+            yield from _group_knobs(tree, who, folder, device)
 
 
-def _group_knobs(tree: Tree, who: str, group: Group, device: str) -> Iterator[Found]:
-    folder = f"{_CGROUP}/{group.cgroup.strip('/')}"
-    if not group.cgroup:
-        return
-    if tree.writable(f"{folder}/io.weight"):
-        name, what = f"{who}.io_weight", f"the {who}'s share under io.cost"
-        cell = LineCell(f"{folder}/io.weight", "default", "", "")
-        yield knob(name, what, "weight", 100, 1, 10_000, helps=_CLASSES), Handle(name, cell)
-    if who == "foreground" and tree.writable(f"{folder}/io.latency"):
-        name, what = f"{who}.io_latency_usec", "latency io.latency keeps for it; 0: none"
-        cell = LineCell(f"{folder}/io.latency", device, "target", "0")
-        bounds = (0, 50, 200_000)
-        yield (
-            knob(name, what, "µs", *bounds, choices=(0,), helps=_CLASSES),
-            Handle(name, cell),
+def _group_knobs(tree: Tree, who: str, folder: str, device: str) -> Iterator[KnobHandle]:
+    weight, latency, limit = f"{folder}/io.weight", f"{folder}/io.latency", f"{folder}/io.max"
+    if tree.writable(weight):
+        row = NumberRow(
+            "io_weight",
+            f"the {who}'s share under io.cost",
+            "weight",
+            default=100,
+            low=1,
+            high=10_000,
+            helps=_SHARED_DISK_WAITS,
         )
-    if who == "background" and tree.writable(f"{folder}/io.max"):
-        name, what = f"{who}.write_bytes_per_s", "what it may write each second; 0: no limit"
-        cell = LineCell(f"{folder}/io.max", device, "wbps", "max")
-        bounds = (0, 1 << 20, 4 << 30)
-        yield (
-            knob(name, what, "bytes/s", *bounds, choices=(0,), helps=(*_CLASSES, "flush")),
-            Handle(name, cell),
-        )
+        knob = row.knob(f"{who}.", backend="stock")
+        yield knob, Handle(knob.name, LineCell(weight, "default", key="", off=""))
+    if who == "foreground" and tree.writable(latency):
+        knob = _IO_LATENCY.knob("foreground.", backend="stock")
+        yield knob, Handle(knob.name, LineCell(latency, device, key="target", off="0"))
+    if who == "background" and tree.writable(limit):
+        knob = _IO_MAX.knob("background.", backend="stock")
+        yield knob, Handle(knob.name, LineCell(limit, device, key="wbps", off="max"))
 
 
-def mount_knobs(tree: Tree, disk: str) -> Iterator[Found]:
+def mount_knobs(tree: Tree, disk: str) -> Iterator[KnobHandle]:
     """Yield the commit interval of the ext4 mounted from the disk itself."""
     device = tree.read(f"/sys/block/{disk}/dev")
     if not tree.exists("/proc/self/mountinfo"):
         return
-    for folder, kind, _options in tree.mounts(device):
-        if kind == "ext4":
-            yield (
-                knob(
-                    *("ext4.commit_s", "longest time between commits of the journal", "s"),
-                    *(5, 1, 300),
-                    helps=("condition", "io_dependency", "flush"),
-                ),
-                Handle("ext4.commit_s", CommitCell(device, folder)),
-            )
-            return
+    folder = next((folder for folder, kind, _ in tree.mounts(device) if kind == "ext4"), None)
+    if folder is not None:
+        knob = _EXT4_COMMIT.knob("ext4.", backend="stock")
+        yield knob, Handle(knob.name, CommitCell(device, folder))

@@ -1,7 +1,7 @@
-"""The only door to sysfs, procfs and what else a knob is: files, I/O priorities, mount options.
+"""The only door to a machine's knobs: files in sysfs and procfs, I/O priorities, mount options.
 
-A place is the absolute path of a file, ``ioprio:TID`` or ``commit:MOUNTPOINT``. Below another root
-than / a machine can be laid out by hand; only files are looked up there.
+A place is the absolute path of a file, ``ioprio:TID`` or ``commit:MOUNTPOINT``. Tests lay out a
+machine of files below another root than /.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rcp.tuner.errors import KnobError, KnobGoneError, KnobRefusedError
 from rcp.tuner.knobs import ioprio
 
 Step = Callable[[str], None]
-"""Called with what is about to be done or has just been done; tests end the process there."""
+"""Called before and after each step with its description; tests kill the process there."""
 
-# A disk that was pulled out answers with the last two.
-_GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ESRCH)
+# ENODEV and ENXIO come from a removed disk, ESRCH from an ended task.
+_GONE_ERRNOS = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ESRCH)
 
 
 def no_step(_what: str) -> None:
@@ -37,7 +37,7 @@ class Write:
 
     @property
     def line(self) -> str:
-        """The write as a line of shell."""
+        """The write as a shell command."""
         scheme, _, rest = self.place.partition(":")
         if scheme == "ioprio":
             return ioprio.command(int(rest), self.text)
@@ -60,36 +60,36 @@ class Tree:
         return self.root == Path("/")
 
     def path(self, place: str) -> Path:
-        """Where the file *place* lies."""
+        """Return the path of the file *place*."""
         return self.root / place.lstrip("/")
 
     def exists(self, place: str) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
         return self.path(place).exists()
 
     def writable(self, place: str) -> bool:
-        """Whether there is such a file that its owner may write: sysfs marks gauges 0444."""
+        """Whether the file exists and its owner may write it; read-only ones in sysfs are 0444."""
         try:
             return bool(self.path(place).stat().st_mode & stat.S_IWUSR)
         except OSError:
             return False
 
     def names(self, place: str) -> list[str]:
-        """Names in a folder, sorted; none if there is no such folder."""
+        """Return the sorted names in a folder; none if it does not exist."""
         try:
             return sorted(entry.name for entry in self.path(place).iterdir())
         except OSError:
             return []
 
     def read(self, place: str) -> str:
-        """Return the text of a file without the blanks around it."""
+        """Return the text of a file without surrounding whitespace; raises KnobError."""
         try:
             return self.path(place).read_text().strip()
         except OSError as error:
             raise _typed(place, error, "cannot be read") from error
 
     def write(self, write: Write) -> None:
-        """Write a text to a place, in one call as the kernel wants it."""
+        """Write a text to a place in one system call, as the kernel requires; raises KnobError."""
         self.step(f"before {write.line}")
         scheme, _, rest = write.place.partition(":")
         try:
@@ -100,7 +100,7 @@ class Tree:
             else:
                 self.store(write.place, write.text)
         except OSError as error:
-            raise _typed(write.place, error, f"does not take {write.text}") from error
+            raise _typed(write.place, error, f"refuses {write.text}") from error
         self.step(f"after {write.line}")
 
     def store(self, place: str, text: str) -> None:
@@ -113,12 +113,12 @@ class Tree:
 
     def _remount(self, folder: str, seconds: str) -> None:
         if not self.real:
-            raise KnobRefusedError(f"commit:{folder}: {self.root} is no running machine.")
+            raise KnobRefusedError(f"commit:{folder}: {self.root} is not a running machine.")
         command = ["mount", "-o", f"remount,commit={seconds}", folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = " ".join(done.stderr.split()) or f"mount ended with {done.returncode}"
-            raise KnobRefusedError(f"{folder}: does not take commit={seconds}: {reason}.")
+            raise KnobRefusedError(f"{folder}: refuses commit={seconds}: {reason}.")
 
     def mounts(self, device: str) -> Iterator[tuple[str, str, str]]:
         """Yield (mount point, file system, its options) of the device MAJOR:MINOR."""
@@ -130,8 +130,8 @@ class Tree:
 
 
 def _typed(place: str, error: OSError, fault: str) -> KnobError:
-    if error.errno in _GONE:
-        return KnobGoneError(f"{place}: it is gone: its disk, scheduler or task went away.")
+    if error.errno in _GONE_ERRNOS:
+        return KnobGoneError(f"{place}: gone with its disk, scheduler or task.")
     if isinstance(error, PermissionError):
         return KnobError(f"{place}: permission denied: try with sudo.")
     reason = error.strerror or "unknown error"

@@ -1,4 +1,4 @@
-"""How promising a setting is: the chance that it meets the SLOs, and what it would gain."""
+"""Acquisition functions: the probability of meeting the SLOs, and the expected improvement."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _CANCELS = -6.0
 
 @dataclass(frozen=True)
 class Belief:
-    """What a model expects at some points: mean and standard deviation of each.
+    """A model's prediction at some points: mean and standard deviation of each.
 
-    *noise* is the standard deviation by which one measurement differs from what is expected.
+    *noise* is the standard deviation of one measurement around the prediction.
     """
 
     mean: Numbers
@@ -29,9 +29,9 @@ class Belief:
 
 
 def log_chance(log_ratios: Sequence[Belief]) -> Any:
-    """Log of the probability that a fresh run meets every SLO, each by itself.
+    """Log of the probability that a fresh run meets every SLO, taken as independent.
 
-    A fresh run has noise of its own: a setting that is right at its bound fails half of them.
+    A fresh run has its own noise: settings exactly at a bound miss it in half of the runs.
     """
     total: Any = 0.0
     for belief in log_ratios:
@@ -41,7 +41,7 @@ def log_chance(log_ratios: Sequence[Belief]) -> Any:
 
 
 def log_gain(objective: Belief, best: float) -> Numbers:
-    """Log of the expected improvement over *best*, noise of the measurement left out."""
+    """Log of the expected improvement over *best*, without measurement noise."""
     deviation = np.maximum(objective.deviation, 1e-9)
     z = (objective.mean - best) / deviation
     log_density = -np.square(z) / 2 - np.log(np.sqrt(2 * np.pi))

@@ -1,4 +1,4 @@
-"""What a search was told so far, and which of the settings to start with are left."""
+"""The trials that a search knows, and the starts that are left to try."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rcp.tuner.search.start import Start
 
 
 class History:
-    """Trials in the order they were told."""
+    """Trials, in the order of ``tell``."""
 
     def __init__(
         self,
@@ -20,7 +20,7 @@ class History:
         starts: Iterable[Start],
         moving: Iterable[str] | None,
     ) -> None:
-        """Know nothing yet. What a start changes moves as well, or a model could not tell it."""
+        """Start without trials. Knobs that a start changes vary too, so that a model sees them."""
         self.wide = Space(knobs)
         self._starts = [Start(self.wide.complete(one.settings), one.why) for one in starts]
         if moving is not None:
@@ -30,10 +30,10 @@ class History:
         self.trials: list[tuple[dict[str, Value], Observation]] = []
 
     def tell(self, settings: Settings, observation: Observation) -> None:
-        """Add a trial; raises ValueError for one that says nothing of an SLO and did not fail."""
+        """Add a trial; raises ValueError if it has no ratio for an SLO and did not fail."""
         missing = [slo for slo in self.slos if slo not in observation.ratios]
         if missing and not observation.failed:
-            raise ValueError(f"a trial told nothing of {missing[0]}")
+            raise ValueError(f"a trial has no ratio for {missing[0]}")
         self.trials.append((self.space.present(settings), observation))
 
     def known(self) -> set[Key]:
@@ -41,10 +41,10 @@ class History:
         return {self.space.key(settings) for settings, _ in self.trials}
 
     def start(self) -> Start | None:
-        """Return the next of the settings to start with, None when they are used up.
+        """Return the next start, None when all were tried.
 
-        It follows from what was told alone, so that a replay gives the same. Each settings told
-        uses one up: one that the kernel changed would else be asked for ever.
+        It depends on the trials alone, so that a replay returns the same. Each tried settings use
+        up one start: a start that the kernel changes would otherwise be returned for ever.
         """
         known = self.known()
         left = self._starts[len(known) :]

@@ -1,4 +1,4 @@
-"""What one trial measured, as a search sees it."""
+"""The interface of a search, and one trial as a search sees it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rcp.tuner.knobs.knob import Settings, Value
 
 @dataclass(frozen=True)
 class Observation:
-    """*objective* is what to have more of (negated by whoever wants less of something).
+    """One trial as a search sees it; more of *objective* is better (negate it to minimize).
 
     *ratios* holds, by the SLO's text, the measured quantile over its bound: at most 1 when met.
-    *failed* says why a trial gave no figures; it is empty otherwise.
+    *failed* says why a trial has no figures; it is empty otherwise.
     """
 
     objective: float
@@ -28,10 +28,23 @@ class Observation:
 
 
 class Search(Protocol):
-    """Ask for settings, try them, tell what came out; in any order and any number of times."""
+    """A search: ask for settings, try them, tell the result; in any order, any number of times.
+
+    A class that derives from this one needs only ``ask`` and ``tell``.
+    """
+
+    why: str = ""
+    """The reason for the settings of the last ``ask``, in one line."""
 
     def ask(self) -> dict[str, Value]:
-        """Return settings to try, of the knobs that exist under them only."""
+        """Return settings to try: the knobs that exist under them, and no others."""
 
     def tell(self, settings: Settings, observation: Observation) -> None:
-        """Take in what a trial of *settings* measured."""
+        """Add the trial of *settings* to what the search knows."""
+
+    def chance(self, settings: Settings) -> float | None:
+        """Return the probability that a fresh run of *settings* meets every SLO.
+
+        None: the search has no model to tell.
+        """
+        return None

@@ -1,4 +1,4 @@
-"""What cannot be had for less: settings that no other beats in both latency and objective."""
+"""Pareto front of latency and objective: trials that no other trial beats in both."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def worst(observation: Observation) -> float:
 
 
 def front(observations: Sequence[Observation]) -> list[int]:
-    """Return the places of those on the front, by the ratio: each later one has more objective.
+    """Return the positions on the Pareto front, by rising ratio and so by rising objective.
 
-    Of several that are the same the first is kept.
+    Of equal observations only the first is on it.
     """
     order = sorted(
-        (place for place, told in enumerate(observations) if not told.failed),
+        (place for place, one in enumerate(observations) if not one.failed),
         key=lambda place: (worst(observations[place]), -observations[place].objective, place),
     )
-    kept: list[int] = []
+    on_front: list[int] = []
     best = -math.inf
     for place in order:
         if observations[place].objective > best:
             best = observations[place].objective
-            kept.append(place)
-    return kept
+            on_front.append(place)
+    return on_front

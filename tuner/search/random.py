@@ -1,4 +1,4 @@
-"""Random search: what any other search has to beat."""
+"""Random search: the baseline for the other searches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.history import History
-from rcp.tuner.search.observation import Observation
+from rcp.tuner.search.observation import Observation, Search
 from rcp.tuner.search.start import Start
 
 
-class RandomSearch:
+class RandomSearch(Search):
     """Settings drawn evenly, each knob by its scale; see GpSearch for the parameters."""
 
     def __init__(
@@ -24,21 +24,20 @@ class RandomSearch:
         starts: Iterable[Start] = (),
         moving: Iterable[str] | None = None,
     ) -> None:
-        """Know nothing yet."""
+        """Start without trials."""
         self._history = History(knobs, slos, starts, moving)
         self._seed = seed
-        self.why = ""
 
     def tell(self, settings: Settings, observation: Observation) -> None:
-        """Count the trial; what it measured changes nothing."""
+        """Count the trial; its result does not influence the search."""
         self._history.tell(settings, observation)
 
     def ask(self) -> dict[str, Value]:
-        """Return what to try next: the same until something is told."""
+        """Return the settings to try next: the same until the next ``tell``."""
         if (start := self._history.start()) is not None:
             self.why = start.why
             return dict(start.settings)
-        self.why = "drawn"
+        self.why = "drawn at random"
         return self._history.space.draw(
             np.random.default_rng([self._seed, len(self._history.trials)])
         )

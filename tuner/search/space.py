@@ -1,8 +1,8 @@
-"""The settings a search may try: drawn, varied a little, and as numbers for a model.
+"""The settings a search may try: drawn at random, varied a little, and as numbers for a model.
 
-A number is spread over 0..1 by its scale. A value outside the range of a number (0 for "off") and
-each word of a choice has a column of its own. A knob that does not exist under the others lies in
-the middle of all its columns, always the same: a model sees no difference where there is none.
+A number is mapped to 0..1 by its scale. A value outside the range of a number (0 for "off") and
+each word of a choice has its own column. A knob that does not exist under the other settings has
+the middle value in all its columns, so that a model sees no difference where there is none.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rcp.tuner.knobs.knob import Knob, Settings, Value, existing
 Numbers = NDArray[np.float64]
 Key = tuple[tuple[str, Value], ...]
 
-# How often a number is drawn from its special values, where it has any.
+# Probability of a special value, for numbers that have any.
 _SPECIAL_SHARE = 0.2
-# How far a number moves when it is varied, as a share of its range.
+# Standard deviation of a variation, as a share of the range.
 _STEP = 0.15
-# Two words of a choice are as far apart as the two ends of a number.
+# Makes two words of a choice as far apart as the two ends of a number.
 _WORD = math.sqrt(0.5)
 
 
@@ -48,40 +48,40 @@ def _in_range(knob: Knob, value: Value) -> bool:
 
 
 class Space:
-    """All settings of *knobs*, of which those in *moving* vary and the others keep their default.
+    """All settings of *knobs*: those in *moving* vary, the others keep their default.
 
-    A knob with one value only cannot vary.
+    A knob with a single value does not vary.
     """
 
     def __init__(self, knobs: Sequence[Knob], moving: Iterable[str] | None = None) -> None:
-        """Take in the knobs; *moving* None: all of them."""
+        """Define the space; *moving* None: every knob varies."""
         self.knobs = tuple(knobs)
         wanted = {knob.name for knob in knobs} if moving is None else set(moving)
         self.moving = tuple(knob for knob in knobs if knob.name in wanted and _varies(knob))
 
     def present(self, settings: Settings) -> dict[str, Value]:
-        """Return what exists of *settings*, also where a knob hangs on one that does not."""
-        while (kept := existing(self.knobs, settings)) != dict(settings):
-            settings = kept
-        return kept
+        """Return *settings* without knobs that do not exist, and without those that need them."""
+        while (left := existing(self.knobs, settings)) != dict(settings):
+            settings = left
+        return left
 
     def complete(self, settings: Settings) -> dict[str, Value]:
-        """Return *settings* with the default of whatever they do not say, each within its bound."""
+        """Return *settings* with defaults for the missing knobs, each within its bound."""
         usual: dict[str, Value] = {knob.name: knob.default for knob in self.knobs}
         return self.within(usual | dict(settings))
 
     def within(self, settings: Settings) -> dict[str, Value]:
-        """Return what exists of *settings*, no knob above the one that it must not exceed."""
-        kept = self.present(settings)
+        """Return the existing knobs of *settings*, each reduced to its ``at_most`` knob's value."""
+        values = self.present(settings)
         by_name = {knob.name: knob for knob in self.knobs}
         for knob in self.knobs:
             bound = by_name.get(knob.at_most)
-            if bound is None or knob.name not in kept or bound.name not in kept:
+            if bound is None or knob.name not in values or bound.name not in values:
                 continue
-            value, most = kept[knob.name], kept[bound.name]
+            value, most = values[knob.name], values[bound.name]
             if _in_range(knob, value) and _in_range(bound, most):
-                kept[knob.name] = max(knob.low, min(value, most))
-        return self.present(kept)
+                values[knob.name] = max(knob.low, min(value, most))
+        return self.present(values)
 
     def defaults(self) -> dict[str, Value]:
         """Return every knob at its default."""
@@ -89,7 +89,7 @@ class Space:
 
     @staticmethod
     def at(knob: Knob, share: float) -> Value:
-        """Return the knob's value at *share* (0..1) of all that it can have, specials first."""
+        """Return the knob's value at *share* (0..1) of its values, special ones first."""
         others = specials(knob)
         if knob.scale == "choice":
             return others[min(int(share * len(others)), len(others) - 1)]
@@ -117,14 +117,14 @@ class Space:
         return self.complete(values)
 
     def numbers(self, settings: Settings) -> Numbers:
-        """Return the row of numbers by which a model knows *settings*."""
+        """Return *settings* as a row of numbers for a model."""
         row: list[float] = []
         for knob in self.moving:
             row += _columns(knob, settings.get(knob.name))
         return np.array(row)
 
     def key(self, settings: Settings) -> Key:
-        """Return what two settings have in common that are the same."""
+        """Return a key that is equal for equal settings."""
         return tuple(sorted(self.present(settings).items()))
 
 
@@ -134,7 +134,7 @@ def _varies(knob: Knob) -> bool:
 
 
 def specials(knob: Knob) -> tuple[Value, ...]:
-    """Return the values of a knob that lie outside its range: all those of a choice."""
+    """Return the values of a knob outside its range; for a choice all values."""
     return tuple(value for value in knob.choices if not _in_range(knob, value))
 
 
@@ -143,7 +143,7 @@ def _draw(knob: Knob, random: np.random.Generator) -> Value:
 
 
 def _moved(knob: Knob, value: Value, random: np.random.Generator) -> Value:
-    """Another value near *value*; where there is no near, any other."""
+    """Another value near *value*; any other value of a choice."""
     if knob.scale == "choice" or not isinstance(value, int) or not _in_range(knob, value):
         others = [other for other in specials(knob) if other != value]
         if knob.scale == "choice" and others:

@@ -1,7 +1,7 @@
-"""What to try first: settings that papers and manuals advise, and the knobs worth moving.
+"""The first settings to try, from papers and manuals, and the knobs to vary first.
 
-Both are chosen by the causes that the analyzer found: kinds of inversions with their share of the
-time that requests were held up (rcp.analyzer.blame.candidates).
+Both depend on the causes that the analyzer found: kinds of inversions with their share of the
+requests' delay (rcp.analyzer.blame.candidates).
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rcp.analyzer.text import percent
+from rcp.tuner.knobs.kinds import ADMISSION_WAITS, DEVICE_WAITS, DIRTY_WAITS
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.space import Space
 
 Causes = Sequence[tuple[str, float]]
-"""A kind of inversion and its share (0..1) of the time held up, the largest first."""
+"""(kind of inversion, share 0..1 of the delay), the largest first."""
 
-_QUEUE = ("queue", "device")
-_DIRTY = ("dirty_throttle", "io_dependency", "condition")
-_SLOTS = ("admission_slot", "admission_tag")
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Start:
-    """Settings to begin with, and why in a line."""
+    """Settings to try first, and the reason in one line."""
 
     settings: Settings
     why: str
@@ -31,7 +30,7 @@ class Start:
 
 @dataclass(frozen=True)
 class _Advice:
-    """What is advised against some kinds; *rest* is set where there is such a knob."""
+    """Advised settings against some kinds; *must* has to be set, *rest* where the knobs exist."""
 
     what: str
     against: tuple[str, ...]
@@ -40,51 +39,53 @@ class _Advice:
 
 
 def _profile(name: str, *, dirty: int, **iosched: int) -> dict[str, Value]:
-    """What a profile of the patched kernel sets; *dirty*: whether it limits dirty memory."""
+    """Settings of a profile of the patched kernel; *dirty*: 1 if it limits dirty memory."""
     shared: dict[str, Value] = {"rcp.profile": name, "rcp.enable": 1, "rcp.dirty.enable": dirty}
     return shared | {f"iosched.{knob}": value for knob, value in iosched.items()}
 
 
-# In the order to try them when the causes do not decide.
+# In the order of the trials without causes.
 _ADVICE = (
     _Advice(
         "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17)",
-        (*_QUEUE, *_SLOTS, *_DIRTY, "flush"),
+        (*DEVICE_WAITS, *ADMISSION_WAITS, *DIRTY_WAITS, "flush"),
         {"disk.scheduler": "rcp"},
         _profile("rcp", dirty=1, tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
     ),
     _Advice(
         "profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22)",
-        (*_QUEUE, *_SLOTS, *_DIRTY, "flush"),
+        (*DEVICE_WAITS, *ADMISSION_WAITS, *DIRTY_WAITS, "flush"),
         {"disk.scheduler": "rcp"},
         _profile("ld", dirty=0, tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
     ),
     _Advice(
         "mq-deadline with the foreground in class RT, and fast ageing of the others",
-        _QUEUE,
+        DEVICE_WAITS,
         {"disk.scheduler": "mq-deadline", "foreground.ioprio": "rt/4"},
         {"iosched.prio_aging_expire": 10},
     ),
     _Advice(
         "io.cost: the disk slowed down above 0.5 ms, nearly all of it for the foreground",
-        (*_QUEUE, *_SLOTS),
+        (*DEVICE_WAITS, *ADMISSION_WAITS),
         {"disk.io_cost_lat_usec": 500, "foreground.io_weight": 10_000},
         {"background.io_weight": 100},
     ),
     _Advice(
         "bfq with the background in class idle",
-        _QUEUE,
+        DEVICE_WAITS,
         {"disk.scheduler": "bfq", "background.ioprio": "idle"},
     ),
-    _Advice("I/O cut into pieces of 128 KiB", _QUEUE, {"disk.max_sectors_kb": 128}),
+    _Advice("I/O cut into pieces of 128 KiB", DEVICE_WAITS, {"disk.max_sectors_kb": 128}),
     _Advice(
         "dirty memory limited to 64 MiB, written back from 16 MiB on",
-        (*_DIRTY, "queue", "flush"),
+        (*DIRTY_WAITS, "queue", "flush"),
         {"vm.dirty_bytes": 64 * _MIB},
         {"vm.dirty_background_bytes": 16 * _MIB},
     ),
     _Advice(
-        "writeback throttled when reads take 2 ms", (*_QUEUE, *_SLOTS), {"disk.wbt_lat_usec": 2000}
+        "writeback throttled when reads take 2 ms",
+        (*DEVICE_WAITS, *ADMISSION_WAITS),
+        {"disk.wbt_lat_usec": 2000},
     ),
     _Advice(
         "the journal's thread in class RT",
@@ -93,8 +94,8 @@ _ADVICE = (
     ),
 )
 
-# Where several knobs help as much, these go first: they are what the advice above moves, and what
-# moved most in docs/results/policies.md.
+# Among knobs against the same causes these come first: the advice above sets them, and they had the
+# largest effect in docs/results/policies.md.
 _STRONG = (
     "disk.scheduler",
     "iosched.tokens",
@@ -110,12 +111,12 @@ _STRONG = (
 
 
 def _help(kinds: Iterable[str], causes: Causes) -> float:
-    """The share of the time held up that something against *kinds* can act on."""
+    """The share of the delay by causes among *kinds*."""
     return sum(share for kind, share in causes if kind in set(kinds))
 
 
 def _fitted(knobs: Mapping[str, Knob], advice: _Advice) -> dict[str, Value] | None:
-    """What of *advice* these knobs can be set to; None if what matters of it is missing."""
+    """The settings of *advice* that these knobs accept; None if a knob of *must* is missing."""
     settings: dict[str, Value] = {}
     for name, value in {**advice.must, **advice.rest}.items():
         knob = knobs.get(name)
@@ -132,20 +133,20 @@ def _because(advice: _Advice, causes: Causes) -> str:
     helped = [(kind, share) for kind, share in causes if kind in advice.against]
     if not helped:
         return advice.what
-    kinds = ", ".join(f"{kind} ({share:.0%})" for kind, share in helped[:3])
+    kinds = ", ".join(f"{kind} ({percent(share, 0)})" for kind, share in helped[:3])
     return f"{advice.what}; against {kinds}"
 
 
 def starts(knobs: Sequence[Knob], causes: Causes = ()) -> list[Start]:
-    """Return the defaults, then what is advised that these *knobs* can be set to.
+    """Return the defaults, then the advised settings that these *knobs* accept.
 
-    What acts on more of the *causes* comes first, what acts on none of them is left out. Without
-    causes all is there, in the order of the list above.
+    Advice against more of the *causes* comes first; advice against none of them is left out.
+    Without causes all advice is returned, in the order of the list above.
     """
     space, by_name = Space(knobs), {knob.name: knob for knob in knobs}
     advised = [advice for advice in _ADVICE if not causes or _help(advice.against, causes)]
     advised.sort(key=lambda advice: -_help(advice.against, causes))
-    found = [Start(space.defaults(), "every knob at its default, to compare with")]
+    found = [Start(space.defaults(), "every knob at its default, for comparison")]
     for advice in advised:
         settings = _fitted(by_name, advice)
         if settings is not None:
@@ -155,9 +156,9 @@ def starts(knobs: Sequence[Knob], causes: Causes = ()) -> list[Start]:
 
 
 def worth_first(knobs: Sequence[Knob], causes: Causes, count: int = 8) -> list[str]:
-    """Return the names of about *count* knobs to move first, those they hang on included.
+    """Return the names of about *count* knobs to vary first, including the knobs they need.
 
-    They act on most of the *causes*; of those that act on as much, known ones go first.
+    Knobs against most of the *causes* come first; among equals, those of a fixed list.
     """
     order = {name: place for place, name in enumerate(_STRONG)}
     ranked = sorted(

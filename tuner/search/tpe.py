@@ -1,4 +1,4 @@
-"""Optuna's tree-structured Parzen estimator, to compare with: the only door to optuna."""
+"""Optuna's tree-structured Parzen estimator, for comparison: the only door to optuna."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.history import History
-from rcp.tuner.search.observation import Observation
+from rcp.tuner.search.observation import Observation, Search
 from rcp.tuner.search.space import specials
 from rcp.tuner.search.start import Start
 
-# Which of its special values a number has, or this word.
+# Choice for "a number in the range", beside the special values.
 _IN_RANGE = "range"
 _FAILED_RATIO = 20.0
 
 
 class SearchMissingError(Exception):
-    """A search needs a package that is not there; the text says which and what to do."""
+    """A search needs a package that is not installed; the text says which, and the remedy."""
 
 
 def _optuna() -> Any:
@@ -34,7 +34,7 @@ def _optuna() -> Any:
     return optuna
 
 
-class TpeSearch:
+class TpeSearch(Search):
     """Settings proposed by optuna's TPE sampler; see GpSearch for the parameters."""
 
     def __init__(
@@ -46,27 +46,26 @@ class TpeSearch:
         starts: Iterable[Start] = (),
         moving: Iterable[str] | None = None,
     ) -> None:
-        """Know nothing yet; raises SearchMissingError without optuna."""
+        """Start without trials; raises SearchMissingError without optuna."""
         self._optuna = _optuna()
         self._history = History(knobs, slos, starts, moving)
         self._seed = seed
-        self.why = ""
 
     def tell(self, settings: Settings, observation: Observation) -> None:
-        """Take in what a trial of *settings* measured."""
+        """Add the trial of *settings*."""
         self._history.tell(settings, observation)
 
     def ask(self) -> dict[str, Value]:
-        """Return what to try next: the same until something is told."""
+        """Return the settings to try next: the same until the next ``tell``."""
         if (start := self._history.start()) is not None:
             self.why = start.why
             return dict(start.settings)
         self.why = "proposed by optuna's TPE"
         with warnings.catch_warnings():
-            # "group" is called experimental: it keeps knobs apart that do not exist together.
+            # "group" is marked experimental; it models knobs apart that never exist together.
             warnings.simplefilter("ignore")
             sampler = self._optuna.samplers.TPESampler(
-                # One of its own for each proposal: a sampler's state is not part of a replay.
+                # A seed per proposal: a replay does not restore a sampler's state.
                 seed=self._seed * 100_003 + len(self._history.trials),
                 multivariate=True,
                 group=True,
@@ -77,7 +76,7 @@ class TpeSearch:
         return self._suggested(trial)
 
     def _suggested(self, trial: Any) -> dict[str, Value]:
-        """Ask for each knob, those before it decided, as far as it exists under them."""
+        """Ask optuna for each knob that exists under the knobs decided before it."""
         space = self._history.space
         moving = {knob.name for knob in space.moving}
         settings: dict[str, Value] = {}
@@ -94,9 +93,9 @@ class TpeSearch:
         distributions: dict[str, Any] = {}
         for knob in self._history.space.moving:
             if knob.name in settings:
-                told, asked = _parameters(self._optuna, knob, settings[knob.name])
-                params |= told
-                distributions |= asked
+                values, ranges = _parameters(self._optuna, knob, settings[knob.name])
+                params |= values
+                distributions |= ranges
         ratios = (observation.ratios.get(slo, _FAILED_RATIO) for slo in self._history.slos)
         far = [_FAILED_RATIO for _ in self._history.slos] if observation.failed else list(ratios)
         return self._optuna.trial.create_trial(
@@ -126,7 +125,7 @@ def _suggest(trial: Any, knob: Knob) -> Value:
 def _parameters(
     optuna: Any, knob: Knob, value: Value
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return optuna's parameters for a knob's value, and what each could have been."""
+    """Return optuna's parameters for a knob's value, and the distribution of each."""
     kinds = optuna.distributions
     if knob.scale == "choice":
         return {knob.name: value}, {knob.name: kinds.CategoricalDistribution(knob.choices)}

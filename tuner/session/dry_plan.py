@@ -1,4 +1,4 @@
-"""A dry run: the writes that settings would take, as lines of shell."""
+"""A dry run: the writes that settings would need, as shell commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rcp.tuner.session.writer import by_rank
 
 
 class Plan:
-    """Follows what the knobs would hold; reads the machine, writes nothing."""
+    """Tracks the values that the knobs would have; reads the machine, writes nothing."""
 
     def __init__(self, catalog: Catalog, lines: list[str]) -> None:
         self._catalog = catalog
@@ -21,13 +21,13 @@ class Plan:
         self._set: set[str] = set()
 
     def current(self) -> dict[str, Value]:
-        """Return the values that the knobs would hold."""
+        """Return the values that the knobs would have."""
         return dict(self._now)
 
     def apply(self, settings: Settings) -> None:
-        """Add the writes that settings take, and those that take back what was set before.
+        """Add the writes for *settings*, and those that undo the settings before.
 
-        What the kernel gives other knobs with a scheduler or a profile is not foretold.
+        The values that the kernel gives other knobs with a scheduler or profile are not predicted.
         """
         handles = self._catalog.handles
         back = {name: self._before[name] for name in self._set if name in self._before}
@@ -35,7 +35,7 @@ class Plan:
         for handle in by_rank(handles[name] for name in wanted):
             name = handle.name
             if name not in settings and name not in self._set:
-                continue  # reset by what was written just now
+                continue  # reset by the write before it
             if self._now.get(name) != wanted[name]:
                 self._add(name, wanted[name])
                 for other in handle.may_change(handles):

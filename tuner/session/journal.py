@@ -1,8 +1,8 @@
-"""The journal: what every knob held and each write, on disk before the write is made.
+"""Write-ahead journal: the original state of every knob and each write, on disk before the write.
 
-A line is the CRC-32 of the rest, a blank, and a record in JSON. A last line without its end was
-being written when the machine stopped: what it tells of had not been done. Any other line that is
-not as its sum says is damage.
+A line is the CRC-32 of the rest, a space and a JSON record. An incomplete last line was being
+written when the machine stopped, so its write was not made. Any other line with a wrong checksum
+is damage.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ def _record_of(line: bytes) -> Record | None:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a journal holds."""
+    """The contents of a journal."""
 
     path: Path
     records: tuple[Record, ...]
     damaged: tuple[int, ...]
-    """Numbers of the lines that are not as they were written, from 1."""
+    """Numbers of the lines with a wrong checksum, from 1."""
     length: int
-    """Bytes up to the last line's end."""
+    """Bytes up to the end of the last complete line."""
 
     @property
     def unfinished(self) -> bool:
-        """Whether knobs may still hold what a tuner wrote."""
+        """Whether knobs may still have values that a tuner wrote."""
         if self.damaged or not self.records:
             return True
         return bool(self.records[-1]["kind"] != "end")
 
 
 def path_in(folder: Path) -> Path:
-    """Where the journal lies in its folder."""
+    """Return the path of the folder's journal."""
     return folder / _NAME
 
 
 def read(folder: Path) -> Reading | None:
-    """Return what the folder's journal holds, None if there is none; raises JournalError."""
+    """Return the contents of the folder's journal, None without one; raises JournalError."""
     path = path_in(folder)
     try:
         data = path.read_bytes()
@@ -87,7 +87,7 @@ def read(folder: Path) -> Reading | None:
     version = records[0].get("version", VERSION) if records else VERSION
     if version != VERSION:
         raise JournalError(
-            f"{path}: it was written by another release (version {version}): restore with that."
+            f"{path}: written by another release (version {version}): restore with that release."
         )
     return Reading(path, tuple(records), tuple(damaged), len(data) - len(torn))
 
@@ -110,7 +110,7 @@ class Journal:
     def create(cls, folder: Path, records: Iterator[Record], step: Step = no_step) -> Journal:
         """Write a journal that begins with *records*: all of them or none. Raises JournalError.
 
-        The one before it is kept as ``journal.previous``.
+        The previous journal is renamed to ``journal.previous``.
         """
         path = path_in(folder)
         new = path.with_suffix(".new")
@@ -132,7 +132,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, reading: Reading, step: Step = no_step) -> Journal:
-        """Open a journal that was read, to append after its last whole line."""
+        """Open a journal that was read, to append after its last complete line."""
         try:
             handle = os.open(reading.path, os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
@@ -142,17 +142,17 @@ class Journal:
     def append(self, record: Record, *, sync: bool = True) -> None:
         """Add a record, which is on disk when this returns; raises JournalError.
 
-        Whatever lies behind the last whole line is cut off: it was never answered for.
+        Bytes after the last complete line are cut off: their append never returned.
         """
         line = line_of(record)
-        self._step(f"before the journal tells {record['kind']}")
+        self._step(f"before the journal has {record['kind']}")
         try:
             if os.fstat(self._handle).st_size != self._length:
                 os.ftruncate(self._handle, self._length)
             written = os.pwrite(self._handle, line, self._length)
             if written != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self._step(f"the journal told {record['kind']}")
+            self._step(f"the journal has {record['kind']}")
             if sync:
                 self.sync()
         except OSError as error:
@@ -160,7 +160,7 @@ class Journal:
         self._length += len(line)
 
     def sync(self) -> None:
-        """Wait until all is on disk."""
+        """Wait until every record is on disk."""
         os.fsync(self._handle)
         self._step("the journal is on disk")
 
@@ -170,7 +170,7 @@ class Journal:
 
 
 def set_aside(reading: Reading, ending: str) -> Path:
-    """Give the journal another name, so that the next tuner begins anew; return it."""
+    """Rename the journal, so that the next tuner starts a new one; return its path."""
     number = 1
     while (target := reading.path.with_suffix(f".{ending}-{number}")).exists():
         number += 1

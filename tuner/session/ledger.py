@@ -1,4 +1,4 @@
-"""What a journal says about each knob: what it held, what it should hold now, who changed it."""
+"""The state of each knob by the journal: the original one, the expected one, who changed it."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from rcp.tuner.session.journal import Record
 
 @dataclass
 class Ledger:
-    """Built by taking in records one by one, by the tuner at work and by whoever restores."""
+    """Built by applying records one by one, in the running tuner and in a restore."""
 
     boot_id: str = ""
     n_knobs: int = 0
-    """How many knobs the journal began with."""
+    """Number of knobs that the journal's first record gives."""
     handles: dict[str, Handle] = field(default_factory=dict)
     original: dict[str, str] = field(default_factory=dict)
-    """What each knob held before the first write."""
+    """State of each knob before the first write."""
     expected: dict[str, str] = field(default_factory=dict)
-    """What each held when it was last looked at; without those that were not there."""
+    """State of each knob when last read; knobs that were gone are missing."""
     unsure: dict[str, frozenset[str] | None] = field(default_factory=dict)
-    """Knobs of which an unfinished write may have made one of these states; None: any."""
+    """Knobs with an unfinished write: the states it may have left; None: any."""
     touched: dict[str, None] = field(default_factory=dict)
-    """Knobs that were written or reset, in the order they first were."""
+    """Knobs that were written or reset, in the order of the first time."""
     wanted: dict[str, str] = field(default_factory=dict)
-    """What each knob that was written was last to hold."""
+    """State that the last write of each knob asked for."""
     aside: dict[str, str] = field(default_factory=dict)
-    """Knobs that somebody else set, and to what."""
+    """Knobs that somebody else set, with the state they were set to."""
     seen: dict[str, set[str]] = field(default_factory=dict)
-    """Every state that the tuner knows to be its doing."""
+    """Every state that the tuner itself caused, by knob."""
 
-    def take_in(self, record: Record) -> None:
-        """Note a record; those of unknown kinds say nothing."""
+    def apply(self, record: Record) -> None:
+        """Update the ledger by one record; unknown kinds are ignored."""
         match record["kind"]:
             case "begin":
                 self.boot_id, self.n_knobs = record["boot_id"], record["knobs"]
             case "knob":
-                self._begin_with(from_json(record["handle"]), record["state"])
+                self._add_knob(from_json(record["handle"]), record["state"])
             case "write":
                 self.wanted[record["name"]] = record["wanted"]
                 self._written(record["name"], record["states"], record["resets"])
@@ -47,7 +47,7 @@ class Ledger:
             case "aside":
                 self.aside[record["name"]] = record["found"]
 
-    def _begin_with(self, handle: Handle, state: str) -> None:
+    def _add_knob(self, handle: Handle, state: str) -> None:
         self.handles[handle.name] = handle
         self.original[handle.name] = self.expected[handle.name] = state
         self.seen[handle.name] = {state}
@@ -70,16 +70,16 @@ class Ledger:
             self.unsure.pop(name, None)
 
     def holds(self, handle: Handle, found: str, target: str) -> bool:
-        """Whether a knob that reads *found* needs no write to hold *target*.
+        """Whether a knob in state *found* needs no write to be in state *target*.
 
-        A profile that reads ``custom`` does not tell with what disks that come to use it begin.
+        A profile that reads ``custom`` does not show which values new disks would start with.
         """
         if handle.rank == PROFILE and self.wanted.get(handle.name, target) != target:
             return False
         return handle.cell.same(found, target)
 
     def is_ours(self, handle: Handle, found: str) -> bool:
-        """Whether the knob holds what it was left with, or may by an unfinished write."""
+        """Whether the tuner left the state *found*, or may have in an unfinished write."""
         name, same = handle.name, handle.cell.same
         if name in self.unsure:
             states = self.unsure[name]
@@ -87,16 +87,16 @@ class Ledger:
         return name in self.expected and same(found, self.expected[name])
 
     def explains(self, handle: Handle, found: str) -> bool:
-        """Whether the tuner ever left the knob like that: all to go by when records are lost."""
+        """Whether the tuner ever caused this state: the only evidence when records are lost."""
         return any(handle.cell.same(found, s) for s in self.seen.get(handle.name, ()))
 
 
 def from_records(records: Iterable[Record]) -> Ledger:
-    """Return the ledger that the records make; what cannot be understood is left out."""
+    """Return the ledger of these records; records that cannot be parsed are left out."""
     ledger = Ledger()
     for record in records:
         try:
-            ledger.take_in(record)
+            ledger.apply(record)
         except (KeyError, TypeError, ValueError):
             continue  # written by a release that knows more kinds of cells
     return ledger

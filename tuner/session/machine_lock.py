@@ -1,4 +1,4 @@
-"""One tuner at a time."""
+"""The lock that allows one tuner at a time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from rcp.tuner.errors import JournalError, LockedError
 
 
-class Lock:
-    """One tuner for a folder, and so for a machine; it is free again when the process ends."""
+class MachineLock:
+    """One tuner per journal folder, hence per machine; released when the process ends."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / "lock"
@@ -19,7 +19,7 @@ class Lock:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise JournalError(
-                f"{folder}: cannot be used for the journal: {error.strerror}: "
+                f"{folder}: cannot hold the journal: {error.strerror}: "
                 "try with sudo, or name another folder with --journal."
             ) from error
         try:
@@ -28,11 +28,11 @@ class Lock:
             pid = os.pread(self._handle, 20, 0).decode(errors="replace").strip() or "unknown"
             os.close(self._handle)
             raise LockedError(
-                f"{path}: another rcp-tune (pid {pid}) is at work: wait until it ends, or end it."
+                f"{path}: another rcp-tune (pid {pid}) is running: wait until it ends, or stop it."
             ) from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         os.close(self._handle)

@@ -1,7 +1,7 @@
-"""Putting every knob back, whether the tuner ends as planned or was killed.
+"""Restore every knob, at the end of a session or after a tuner that was killed.
 
-What somebody else set since is left alone, and so is a machine that was started again: its knobs
-begin with what its own configuration says.
+Knobs that somebody else set meanwhile are left alone. After a reboot nothing is written: the knobs
+then have the values of the machine's own configuration.
 """
 
 from __future__ import annotations
@@ -15,130 +15,134 @@ from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.tree import Step, Tree, no_step
 from rcp.tuner.session.journal import Journal, Reading, read, set_aside
 from rcp.tuner.session.ledger import Ledger, from_records
-from rcp.tuner.session.writer import Putter, by_rank
+from rcp.tuner.session.writer import KnobWriter, by_rank
 
 _PASSES = 3
-_GONE = "it is gone with its disk, its scheduler or its task."
+_GONE_TEXT = "its disk, its scheduler or its task is gone."
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 @dataclass
 class Restoration:
-    """What was done about each knob that the tuner touched."""
+    """The result for each knob that the tuner wrote or reset."""
 
     restored: dict[str, str] = field(default_factory=dict)
-    """Put back, and to what."""
+    """Restored, with the value."""
     left: dict[str, str] = field(default_factory=dict)
-    """Left as they are, and why."""
+    """Not written, with the reason."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Not as they were, and why; trying again may help."""
+    """Not restored, with the reason; a retry may help."""
     held: set[str] = field(default_factory=set)
-    """Knobs that hold what they held before, without a write."""
+    """Knobs that already have their original value."""
     rebooted: bool = False
     damaged: tuple[int, ...] = ()
     """Lines of the journal that cannot be read."""
     planned: list[str] = field(default_factory=list)
-    """With dry_run: the writes."""
+    """With dry_run: the writes, as shell commands."""
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell, a line for each knob that is worth one."""
+        """Yield the result as text, a line for each knob that changed or failed."""
         if self.rebooted:
-            yield "the machine was started again since: its knobs are not written."
+            yield "the machine was rebooted since: no knob is written."
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
-            yield f"the journal is damaged at line {numbers}: the rest was used."
-        yield from (f"{name}: put back to {value}." for name, value in self.restored.items())
+            yield f"the journal is damaged at line {numbers}: the other lines were used."
+        yield from (f"{name}: restored to {value}." for name, value in self.restored.items())
         yield from (f"{name}: left alone: {why}" for name, why in self.left.items())
-        yield from (f"{name}: NOT put back: {why}" for name, why in self.failed.items())
+        yield from (f"{name}: NOT restored: {why}" for name, why in self.failed.items())
         if self.held:
-            yield f"{len(self.held)} held what they held before."
+            yield f"{len(self.held)} already had their original value."
 
 
 def boot_id(tree: Tree) -> str:
-    """Return what tells this boot of the machine from others; empty if nothing does."""
+    """Return the kernel's ID of this boot; empty if there is none."""
     return tree.read(_BOOT_ID) if tree.exists(_BOOT_ID) else ""
 
 
-def put_back(putter: Putter, damaged: tuple[int, ...] | None = None) -> Restoration:
-    """Put back all knobs that were touched; the journal stays open for more.
+def restore_all(writer: KnobWriter, damaged: tuple[int, ...] | None = None) -> Restoration:
+    """Restore all knobs that were written or reset; the journal stays open.
 
-    After a tuner that was killed, of whose journal lines may be *damaged*, the other knobs are
-    looked at too, so that a write which the journal lost does not go unnoticed.
+    *damaged* is None at the end of a session. After a tuner that was killed it holds the damaged
+    lines of its journal; then the other knobs are checked too, in case their record was lost.
     """
     done = Restoration(damaged=damaged or ())
-    putter.must_tell = False  # a full disk is no reason to leave a machine as it is
-    ledger = putter.ledger
+    writer.needs_journal = False  # restore even when the journal's disk is full
+    ledger = writer.ledger
     newest_first = [
         ledger.handles[name] for name in reversed(ledger.touched) if name in ledger.handles
     ]
     if damaged is not None:
         newest_first += [h for name, h in ledger.handles.items() if name not in ledger.touched]
-    pending = [handle for handle in by_rank(newest_first) if not _left_alone(putter, handle, done)]
-    # Again, as one bound of two could not pass the other, and a knob's write changes the profile
-    # that it belongs to; a profile that is put back last leaves nothing else to do.
+    pending = [
+        handle for handle in by_rank(newest_first) if not _is_left_alone(writer, handle, done)
+    ]
+    # Several passes: of two bounds one may have to move before the other can, and writing a knob
+    # changes its profile.
     for _ in range(_PASSES):
-        writes = putter.n_writes
+        writes = writer.n_writes
         for handle in pending:
-            _put(putter, handle, done)
-        if putter.n_writes == writes:
+            _restore_knob(writer, handle, done)
+        if writer.n_writes == writes:
             break
     return done
 
 
-def _told(handle: Handle, state: str) -> str:
+def _value_text(handle: Handle, state: str) -> str:
     return str(handle.cell.value(state)) or "nothing"
 
 
-def _left_alone(putter: Putter, handle: Handle, done: Restoration) -> bool:
-    """Whether somebody else set the knob, before anything is written; says so."""
-    ledger, name = putter.ledger, handle.name
-    original, found = ledger.original[name], putter.state(handle)
+def _is_left_alone(writer: KnobWriter, handle: Handle, done: Restoration) -> bool:
+    """Whether somebody else set the knob; notes that in *done*. Called before any write."""
+    ledger, name = writer.ledger, handle.name
+    original, found = ledger.original[name], writer.state(handle)
     if name in ledger.aside:
         if found is None or not handle.cell.same(found, original):
-            value = _told(handle, ledger.aside[name])
+            value = _value_text(handle, ledger.aside[name])
             done.left[name] = f"somebody else set it to {value}."
         return True
     if found is None or handle.cell.same(found, original) or ledger.is_ours(handle, found):
         return False
     if done.damaged and ledger.explains(handle, found):
         return False
-    putter.stand_aside(name, found)
-    held = _told(handle, original)
-    done.left[name] = f"somebody else set it to {_told(handle, found)}; it held {held} before."
+    writer.stand_aside(name, found)
+    before = _value_text(handle, original)
+    done.left[name] = (
+        f"somebody else set it to {_value_text(handle, found)}; it was {before} originally."
+    )
     return True
 
 
-def _put(putter: Putter, handle: Handle, done: Restoration) -> None:
-    """Put one knob back unless it holds the same."""
-    name, original = handle.name, putter.ledger.original[handle.name]
-    # Asked again, as what was put back before it may have reset it, or brought it back.
-    found = putter.state(handle)
-    if found is None and name not in putter.ledger.touched and not done.damaged:
+def _restore_knob(writer: KnobWriter, handle: Handle, done: Restoration) -> None:
+    """Restore one knob unless it already has its original state."""
+    name, original = handle.name, writer.ledger.original[handle.name]
+    # Read again: restoring another knob may have reset it, or made it exist again.
+    found = writer.state(handle)
+    if found is None and name not in writer.ledger.touched and not done.damaged:
         return
     if found is None:
-        done.left[name] = _GONE
+        done.left[name] = _GONE_TEXT
         return
-    if putter.ledger.holds(handle, found, original):
+    if writer.ledger.holds(handle, found, original):
         done.failed.pop(name, None)
-        if name not in done.restored and name in putter.ledger.touched:
+        if name not in done.restored and name in writer.ledger.touched:
             done.held.add(name)
         return
     try:
-        putter.put(handle, original)
+        writer.write(handle, original)
     except KnobGoneError:
-        done.left[name] = _GONE
+        done.left[name] = _GONE_TEXT
         return
     except KnobError as error:
-        by_hand = "; ".join(w.line for w in handle.cell.writes(putter.tree, original))
+        by_hand = "; ".join(w.line for w in handle.cell.writes(writer.tree, original))
         done.failed[name] = f"{error} By hand: {by_hand}"
         return
     done.failed.pop(name, None)
     done.held.discard(name)
-    done.restored[name] = _told(handle, original)
+    done.restored[name] = _value_text(handle, original)
 
 
 def _after_reboot(tree: Tree, ledger: Ledger) -> Restoration:
-    """Compare only: sysfs forgot what the tuner wrote, and what it holds is the machine's own."""
+    """Compare only: the reboot dropped the tuner's writes; the values are the machine's own."""
     done = Restoration(rebooted=True)
     for name in ledger.touched:
         handle = ledger.handles.get(name)
@@ -147,17 +151,17 @@ def _after_reboot(tree: Tree, ledger: Ledger) -> Restoration:
         try:
             found = handle.cell.state(tree)
         except KnobError:
-            continue  # another scheduler, or no such disk: the machine's own choice
+            continue  # another scheduler or disk: the machine's own configuration
         if handle.cell.same(found, ledger.original[name]):
             done.held.add(name)
         else:
-            held = _told(handle, ledger.original[name])
-            done.left[name] = f"it holds {_told(handle, found)} since then, and held {held} before."
+            before = _value_text(handle, ledger.original[name])
+            done.left[name] = f"it is {_value_text(handle, found)} now and was {before} before."
     return done
 
 
 def planned(tree: Tree, reading: Reading) -> Restoration:
-    """Say what ``recover`` would do, and write nothing."""
+    """Return what ``recover`` would do, without a write."""
     ledger = from_records(reading.records)
     if ledger.boot_id and ledger.boot_id != boot_id(tree):
         return _after_reboot(tree, ledger)
@@ -180,7 +184,7 @@ def _plan(tree: Tree, ledger: Ledger, handle: Handle, done: Restoration) -> None
     explained = found is None or ledger.is_ours(handle, found)
     explained = explained or bool(done.damaged and ledger.explains(handle, found or ""))
     if handle.name in ledger.aside or not explained:
-        done.left[handle.name] = f"somebody else set it to {_told(handle, found or '')}."
+        done.left[handle.name] = f"somebody else set it to {_value_text(handle, found or '')}."
         return
     try:
         done.planned += [write.line for write in handle.cell.writes(tree, original)]
@@ -189,7 +193,7 @@ def _plan(tree: Tree, ledger: Ledger, handle: Handle, done: Restoration) -> None
 
 
 def recover(tree: Tree, folder: Path, step: Step = no_step) -> Restoration | None:
-    """Finish what the folder's journal left unfinished; None if there is nothing.
+    """Restore the knobs of the folder's unfinished journal; None if there is nothing to do.
 
     The caller holds the lock. Raises JournalError.
     """
@@ -203,11 +207,11 @@ def recover(tree: Tree, folder: Path, step: Step = no_step) -> Restoration | Non
     rebooted = bool(ledger.boot_id) and ledger.boot_id != boot_id(tree)
     journal = Journal.reopen(reading, step)
     try:
-        putter = Putter(tree, journal, ledger)
-        done = _after_reboot(tree, ledger) if rebooted else put_back(putter, damaged)
+        writer = KnobWriter(tree, journal, ledger)
+        done = _after_reboot(tree, ledger) if rebooted else restore_all(writer, damaged)
         done.damaged = damaged
         if not done.failed and not damaged:
-            finish(putter, done)
+            finish(writer, done)
     finally:
         journal.close()
     if damaged and not done.failed:
@@ -215,18 +219,18 @@ def recover(tree: Tree, folder: Path, step: Step = no_step) -> Restoration | Non
     return done
 
 
-def finish(putter: Putter, done: Restoration) -> None:
-    """Say in the journal that nothing is left to restore."""
-    putter.tell({"kind": "end", "restored": done.restored, "left": done.left})
+def finish(writer: KnobWriter, done: Restoration) -> None:
+    """Record in the journal that nothing is left to restore."""
+    writer.record({"kind": "end", "restored": done.restored, "left": done.left})
 
 
 def failed_text(done: Restoration) -> str:
-    """Return the names that could not be put back, for one line."""
+    """Return the knobs that could not be restored with the reasons, in one line."""
     return "; ".join(f"{name}: {why}" for name, why in done.failed.items())
 
 
 class NotRestoredError(TuneError):
-    """Knobs do not hold what they held before; the text says which and how to put them back."""
+    """Knobs could not be restored; the text says which, and how to restore them."""
 
     def __init__(self, done: Restoration) -> None:
         super().__init__(f"{failed_text(done)}. Then run `rcp-tune restore`.")

@@ -1,9 +1,9 @@
-"""A session: the knobs are the tuner's until it ends, and then they are as they were.
+"""A session: sets knobs while it lasts, and restores every one of them at its end.
 
 with KnobSession(catalog(tree, "sda")) as session:
     session.apply({"disk.scheduler": "mq-deadline", "iosched.read_expire": 50})
     …
-    session.apply({})   # all as it was
+    session.apply({})   # every knob as before the session
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from rcp.tuner.knobs.catalog import Catalog
 from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.knobs.tree import Step, no_step
+from rcp.tuner.session.apply_settings import SettingsApplier, check_settings
 from rcp.tuner.session.dry_plan import Plan
 from rcp.tuner.session.journal import DEFAULT_FOLDER, VERSION, Journal, Record
 from rcp.tuner.session.ledger import Ledger
-from rcp.tuner.session.machine_lock import Lock
+from rcp.tuner.session.machine_lock import MachineLock
 from rcp.tuner.session.restore import (
     NotRestoredError,
     Restoration,
     boot_id,
     failed_text,
     finish,
-    put_back,
     recover,
+    restore_all,
 )
-from rcp.tuner.session.settling import Settling, checked_settings
 from rcp.tuner.session.signals import Signals
-from rcp.tuner.session.writer import Putter
+from rcp.tuner.session.writer import KnobWriter
 
 
 class KnobSession:
-    """Sets knobs and puts them back, whatever happens.
+    """Sets knobs and restores them, on success and on any exception or signal.
 
-    *yes* allows values beyond the safe ranges. With *dry_run* nothing is written and no journal
-    is kept: ``planned`` collects the writes as lines of shell.
+    *yes* allows values outside the safe ranges. With *dry_run* no knob and no journal is written:
+    ``planned`` collects the writes as shell commands.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class KnobSession:
         self.catalog = catalog
         self.planned: list[str] = []
         self.recovered: Restoration | None = None
-        """What was put back first, after a tuner that was killed."""
+        """What was restored at the start, after a tuner that was killed."""
         self.restoration: Restoration | None = None
-        """What was put back at the end."""
+        """What was restored at the end."""
         self._folder = folder
         self._yes = yes
         self._plan = Plan(catalog, self.planned) if dry_run else None
@@ -70,10 +70,10 @@ class KnobSession:
     def __enter__(self) -> KnobSession:
         if self._plan is not None:
             return self
-        self._lock = Lock(self._folder)
+        self._lock = MachineLock(self._folder)
         self._signals.install()
         try:
-            with self._signals.held():
+            with self._signals.deferred():
                 self._recover()
                 self._begin()
         except BaseException:
@@ -97,11 +97,11 @@ class KnobSession:
         records = [self._head(len(snapshot)), *snapshot]
         ledger = Ledger()
         for record in records:
-            ledger.take_in(record)
+            ledger.apply(record)
         self._journal = Journal.create(self._folder, iter(records), self._step)
-        self._putter = Putter(self.catalog.tree, self._journal, ledger)
-        self._putter.handles |= self.catalog.handles
-        self._settling = Settling(self.catalog, self._putter)
+        self._writer = KnobWriter(self.catalog.tree, self._journal, ledger)
+        self._writer.handles |= self.catalog.handles
+        self._applier = SettingsApplier(self.catalog, self._writer)
 
     def _head(self, n_knobs: int) -> Record:
         return {
@@ -121,20 +121,20 @@ class KnobSession:
                 yield {"kind": "knob", "handle": handle.to_json(), "state": state}
 
     def apply(self, settings: Settings) -> None:
-        """Set knobs; those not named hold what they held before the session.
+        """Set knobs; those not named return to their state before the session.
 
-        Knobs of a scheduler or a profile that is set hold what the kernel gave them with it.
-        Raises KnobError, AdminChangedError; the session can go on after either.
+        Knobs of a scheduler or profile that is set have the values that the kernel gives with it.
+        Raises KnobError and AdminChangedError; the session can continue after either.
         """
-        checked_settings(self.catalog, settings, self._yes)
+        check_settings(self.catalog, settings, self._yes)
         if self._plan is not None:
             self._plan.apply(settings)
             return
-        with self._signals.held():
-            self._settling.apply(settings)
+        with self._signals.deferred():
+            self._applier.apply(settings)
 
     def current(self) -> dict[str, Value]:
-        """Return the values of all knobs that are there now."""
+        """Return the values of all knobs that exist now."""
         return self.catalog.current() if self._plan is None else self._plan.current()
 
     def __exit__(
@@ -146,19 +146,19 @@ class KnobSession:
         if self._plan is not None:
             return
         try:
-            with self._signals.held():
+            with self._signals.deferred():
                 self._end()
         finally:
             self._leave()
         if self.restoration and self.restoration.failed:
             if error is None:
                 raise NotRestoredError(self.restoration)
-            error.add_note(f"not put back: {failed_text(self.restoration)}")
+            error.add_note(f"not restored: {failed_text(self.restoration)}")
 
     def _end(self) -> None:
-        self.restoration = put_back(self._putter)
+        self.restoration = restore_all(self._writer)
         if not self.restoration.failed:
-            finish(self._putter, self.restoration)
+            finish(self._writer, self.restoration)
 
 
 def _state(catalog: Catalog, handle: Handle) -> str | None:

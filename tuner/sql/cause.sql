@@ -7,10 +7,10 @@ CREATE TABLE cause (
     slow_share DOUBLE NOT NULL,
     PRIMARY KEY (trial_id, rank)
 );
-COMMENT ON TABLE cause IS 'What held up the requests of a trial that was recorded: inversion patterns.';
+COMMENT ON TABLE cause IS 'Inversion patterns that delayed the requests of a recorded trial.';
 COMMENT ON COLUMN cause.trial_id IS 'The trial.';
 COMMENT ON COLUMN cause.rank IS 'From 1, the worst first.';
 COMMENT ON COLUMN cause.kind IS 'Kind of inversion.';
-COMMENT ON COLUMN cause.culprit IS 'Whose work it was.';
-COMMENT ON COLUMN cause.chain IS 'Through which chain of waits.';
-COMMENT ON COLUMN cause.slow_share IS 'Share of the time of the slowest 1 % of requests.';
+COMMENT ON COLUMN cause.culprit IS 'The process or thread whose work caused the delay.';
+COMMENT ON COLUMN cause.chain IS 'The chain of waits.';
+COMMENT ON COLUMN cause.slow_share IS 'Share of the time of the slowest 1 % of requests, 0..1.';

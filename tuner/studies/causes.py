@@ -1,4 +1,4 @@
-"""What held up a recorded trial's requests, by the analyzer's own words."""
+"""The causes of delay in a recorded trial, by the analyzer."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from rcp.analyzer.db.store import StoreError
 from rcp.analyzer.loading.opening import open_recording
 from rcp.analyzer.reports.report import Pattern, report
 from rcp.tuner.errors import TuneError
-from rcp.tuner.studies.study import Cause
+from rcp.tuner.studies.records import Cause
 
 _MOST = 10
 
 
 def causes_of(recording: Path) -> list[Cause]:
-    """Return the inversion patterns of a recording, the ones that make its tail first."""
+    """Return the inversion patterns of a recording, the largest share of the tail first."""
     try:
         with open_recording(recording) as store:
             patterns = report(store).patterns
     except StoreError as error:
-        raise TuneError(str(error).rstrip(".")) from error
+        raise TuneError(str(error)) from error
     found = [
         Cause(pattern.kind, _who(pattern), pattern.chain, pattern.slow_share or 0.0)
         for pattern in patterns
@@ -28,6 +28,6 @@ def causes_of(recording: Path) -> list[Cause]:
 
 
 def _who(pattern: Pattern) -> str:
-    """The culprit with its role: all processes of a server may have the same name."""
+    """Return the culprit with its role: processes of a server may all have the same name."""
     known = pattern.role in ("foreground", "background")
     return f"{pattern.culprit} ({pattern.role})" if known else pattern.culprit

@@ -1,27 +1,27 @@
-"""Which trials of a study have figures that can be compared: recording takes time itself."""
+"""The trials of a study that can be compared: recording takes time itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rcp.tuner.studies.study import Row
+from rcp.tuner.studies.records import TrialRow
 
 
-def comparable(rows: Sequence[Row]) -> list[Row]:
-    """Return those recorded if the search's trials were, or not recorded if they were not.
+def comparable(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    """Return the recorded trials if the search's were recorded, else those without recording.
 
-    All, as long as nothing was searched.
+    Before the first trial of the search, all trials.
     """
     recorded = {bool(row.recording) for row in rows if row.phase == "search"}
     return [row for row in rows if not recorded or bool(row.recording) in recorded]
 
 
-def baselines(rows: Sequence[Row]) -> list[Row]:
-    """Return the baselines among those."""
+def baselines(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    """Return the baselines among the comparable trials."""
     return [row for row in comparable(rows) if row.phase == "baseline"]
 
 
-def usual(rows: Sequence[Row]) -> Row | None:
-    """Return the baseline that a study's figures are held against; None before there is one."""
+def usual(rows: Sequence[TrialRow]) -> TrialRow | None:
+    """Return the baseline to compare a study's figures with; None before the first one."""
     of_any_kind = (row for row in rows if row.phase == "baseline")
     return next(iter((*baselines(rows), *of_any_kind)), None)

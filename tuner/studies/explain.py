@@ -1,4 +1,4 @@
-"""What a study found, in words: the verdict, the settings and why, what each knob bought."""
+"""The result of a study as text: verdict, settings and reasons, each knob's contribution."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rcp.analyzer.text import percent
 from rcp.tuner.search.pareto import front
 from rcp.tuner.studies.comparable import comparable, usual
-from rcp.tuner.studies.study import Cause, Row, Study
+from rcp.tuner.studies.records import Cause, TrialRow
+from rcp.tuner.studies.study import Study
 from rcp.tuner.studies.wording import changed, objective_text, ratio_text, settings_text
 
 _CAUSES_SHOWN = 5
-# Of the time of the slowest requests: less than that explains nothing.
+# Share of the time of the slowest requests: a smaller one explains nothing.
 _SHARE_SHOWN = 0.01
-# Of a point on the Pareto front: more would not fit on a line; `rcp-tune show` has all.
+# Knobs of a point on the Pareto front that fit on a line; `rcp-tune show` prints all.
 _KNOBS_SHOWN = 4
 
 
@@ -24,13 +26,13 @@ def outcome_of(study: Study) -> str:
 
 
 def shown(causes: Sequence[Cause]) -> Sequence[Cause]:
-    """Return the causes worth a line, the largest first; always the largest."""
+    """Return the causes to print, the largest first; the largest one always."""
     worth = [cause for cause in causes[1:_CAUSES_SHOWN] if cause.slow_share >= _SHARE_SHOWN]
     return [*causes[:1], *worth]
 
 
-class _Told:
-    """One study, about to be told."""
+class _Explanation:
+    """The paragraphs of the text about one study."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -40,40 +42,40 @@ class _Told:
         self.objective = self.facts["objective"]
         self.usual = usual(list(self.rows.values()))
 
-    def figures(self, row: Row) -> str:
+    def figures(self, row: TrialRow) -> str:
         if row.failed:
             return f"failed: {row.failed}"
-        told = f"{ratio_text(row.ratios, self.bounds_ns)}; {self.objective} "
-        return told + objective_text(self.objective, row.objective) + self.share(row)
+        text = f"{ratio_text(row.ratios, self.bounds_ns)}; {self.objective} "
+        return text + objective_text(self.objective, row.objective) + self.share(row)
 
-    def share(self, row: Row) -> str:
-        """How much of the objective as the machine is."""
+    def share(self, row: TrialRow) -> str:
+        """Return the objective relative to the baseline."""
         usual = self.usual.objective if self.usual is not None else None
         if not usual or row.objective is None or row is self.usual:
             return ""
-        return f" ({row.objective / usual:.0%} of what it was)"
+        return f" ({percent(row.objective / usual, 0)} of the baseline)"
 
     def head(self) -> Iterator[str]:
-        clock = "virtual time" if self.facts.get("clock") == "virtual" else "hardware's time"
+        clock = "virtual time" if self.facts.get("clock") == "virtual" else "hardware clock"
         yield f"{self.facts['slo']} on {self.facts['machine']}, {self.facts['kernel']}, {clock}"
         outcome, chosen = outcome_of(self.study), self.verdict.get("verdict", {})
         runs = chosen.get("runs", [])
         if outcome == "met":
             yield f"met, and confirmed by {len(runs)} fresh runs"
         elif outcome == "met already":
-            yield "met already, as the machine is: nothing to tune"
+            yield "met already on the machine as it is: nothing to tune"
         elif outcome == "not confirmed":
-            yield "met in a trial, but no candidate was confirmed by fresh runs: not a result"
+            yield "met in a trial, but fresh runs confirmed no candidate: not a result"
             for candidate in self.verdict.get("candidates", []):
                 yield f"  {candidate['verdict']}: {settings_text(candidate['settings'])}"
         elif outcome == "not reached":
-            yield "not reached by any trial; the closest settings follow"
+            yield "met by no trial; the closest settings follow"
         else:
-            yield "the study is unfinished: go on with --resume"
+            yield "the study is unfinished: continue it with --resume"
 
     def baseline(self) -> Iterator[str]:
         if self.usual is not None:
-            yield f"as the machine is: {self.figures(self.usual)}"
+            yield f"machine as it is: {self.figures(self.usual)}"
 
     def causes(self) -> Iterator[str]:
         by_trial: dict[int, list[Any]] = {}
@@ -82,17 +84,18 @@ class _Told:
         chosen = self.verdict.get("verdict", {}).get("asked")
         before = [number for number in by_trial if not self.rows[number].asked]
         found = [n for n in by_trial if self.rows[n].asked and self.rows[n].asked == chosen]
-        # Where all trials are recorded, the first and the last tell what changed.
-        yield from self._causes_of(by_trial, "as the machine is", before[:1])
+        # If all trials are recorded, the first and the last show what changed.
+        yield from self._causes_of(by_trial, "on the machine as it is", before[:1])
         yield from self._causes_of(by_trial, "under the settings above", found[-1:])
 
     def _causes_of(
-        self, by_trial: Mapping[int, Sequence[Cause]], what: str, numbers: Sequence[int]
+        self, by_trial: Mapping[int, Sequence[Cause]], where: str, numbers: Sequence[int]
     ) -> Iterator[str]:
         for number in numbers:
-            yield f"what made the slowest 1 % slow {what} (recorded in trial {number}):"
+            yield f"causes of the slowest 1 % {where} (recorded in trial {number}):"
             for cause in shown(by_trial[number]):
-                yield f"  {cause.slow_share:6.1%}  {cause.kind} by {cause.culprit}: {cause.chain}"
+                share = percent(cause.slow_share)
+                yield f"  {share:>7}  {cause.kind} by {cause.culprit}: {cause.chain}"
 
     def chosen(self) -> Iterator[str]:
         found = self.verdict.get("verdict", {})
@@ -104,23 +107,23 @@ class _Told:
         for name, value in found["settings"].items():
             knob = whats[name]
             unit = f" {knob.unit}" if knob.unit else ""
-            was = initial.get(name, "not there")
-            told = f"{was} → {value}{unit}" if was != value else f"kept at {value}{unit}"
-            yield f"  {name}: {told}  ({knob.what})"
+            was = initial.get(name, "none")
+            change = f"{was} → {value}{unit}" if was != value else f"unchanged at {value}{unit}"
+            yield f"  {name}: {change}  ({knob.what})"
         if names := found.get("left_out"):
-            yield f"  left out, for they bought nothing: {', '.join(names)}"
+            yield f"  left out, no contribution: {', '.join(names)}"
         for number in found.get("runs", []):
             yield f"  run {number}: {self.figures(self.rows[number])}"
         later = self.verdict.get("again", {})
         if later.get("runs"):
-            yield f"  held in {later['held']} of {later['runs']} later runs"
+            yield f"  met in {later['held']} of {later['runs']} later runs"
 
-    def bought(self) -> Iterator[str]:
+    def contributions(self) -> Iterator[str]:
         found: list[Mapping[str, Any]] = self.verdict.get("ablation", [])
         if found:
             left_out = "left_out" in self.verdict.get("verdict", {})
-            whose = "what the search found" if left_out else "these settings"
-            yield f"what each knob bought (a trial each: {whose} with that knob put back):"
+            base = "the search's winner" if left_out else "these settings"
+            yield f"contribution of each knob ({base} without that knob, one trial each):"
         for part in found:
             yield f"  without {part['knob']} = {part['won']}: {self._without(part)}"
         if text := self.verdict.get("together"):
@@ -131,14 +134,14 @@ class _Told:
             return "the trial failed"
         latency = f"{part['latency']:.2f} times the latency"
         if not math.isfinite(part["objective"]):
-            return latency  # there was nothing of the objective, with or without
+            return latency  # no objective, with or without the knob
         return f"{latency}, {1 / part['objective']:.2f} times the {self.objective}"
 
     def tradeoff(self) -> Iterator[str]:
         tried = [row for row in comparable(list(self.rows.values())) if not row.failed]
         best = front([row.observation for row in tried])
         if len(best) > 1:
-            yield f"the least that each gain of {self.objective} costs (Pareto front):"
+            yield f"Pareto front of latency and {self.objective}:"
         initial = self.study.initial()
         for position in best if len(best) > 1 else ():
             row = tried[position]
@@ -151,22 +154,22 @@ class _Told:
 
 
 def explanation(study: Study) -> dict[str, Any]:
-    """Return everything a study found, with the whole as ``text``."""
-    told = _Told(study)
+    """Return the result of a study; ``text`` is the whole as lines."""
+    paragraphs = _Explanation(study)
     parts = (
-        told.head(),
-        told.baseline(),
-        told.chosen(),
-        told.causes(),
-        told.bought(),
-        told.tradeoff(),
-        told.drift(),
+        paragraphs.head(),
+        paragraphs.baseline(),
+        paragraphs.chosen(),
+        paragraphs.causes(),
+        paragraphs.contributions(),
+        paragraphs.tradeoff(),
+        paragraphs.drift(),
     )
     text = "\n".join(line for part in parts for line in part)
     return {
         "outcome": outcome_of(study),
-        "facts": told.facts,
-        "verdict": told.verdict,
+        "facts": paragraphs.facts,
+        "verdict": paragraphs.verdict,
         "initial": study.initial(),
         "causes": [{"trial_id": n, **cause._asdict()} for n, cause in study.causes()],
         "text": text,

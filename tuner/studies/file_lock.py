@@ -1,7 +1,7 @@
-"""Who has the file of a study open: one tuner to write it, and between its writes anybody to read.
+"""Locks on the file of a study: one tuner at a time, and readers between its writes.
 
-DuckDB lets nobody read a file that somebody has open to write, and a tuning takes hours: so the
-tuner closes it while a trial runs. Who tunes with it is told by a lock of our own meanwhile.
+DuckDB allows no reader while a writer has the file open, and a tuning takes hours. The tuner
+therefore closes the file during each trial, and holds a lock of its own against other tuners.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rcp.analyzer.db.store import Store, StoreBusyError, StoreError, open_other
 from rcp.tuner.errors import LockedError, TuneError
 
 PATIENCE_S = 5.0
-"""How long a reader waits for a writer: a model thinks for a second or two between trials."""
+"""Time that a reader waits for a writer: a model takes a second or two between trials."""
 
 _POLL_S = 0.05
 
 
 def lock(path: Path) -> int:
-    """Return a handle that keeps other tuners off the study until it is closed.
+    """Return a file descriptor that locks the study against other tuners until it is closed.
 
     Raises LockedError, and TuneError for a file that cannot be written. It must outlive each
     store opened at *path*: closing any handle of a file drops DuckDB's own lock on it.
@@ -37,13 +37,13 @@ def lock(path: Path) -> int:
     except OSError as error:
         os.close(handle)
         raise LockedError(
-            f"{path}: another rcp-tune is at work on it: wait until it ends, or end it"
+            f"{path}: another rcp-tune is using it: wait until it ends, or stop it"
         ) from error
     return handle
 
 
-def opened_to_read(path: Path, not_ours: str, patience_s: float | None) -> Store:
-    """Open a study to read, and wait so long for a writer; raises StoreError."""
+def open_for_reading(path: Path, not_ours: str, patience_s: float | None) -> Store:
+    """Open a study to read; waits up to *patience_s* for a writer. Raises StoreError."""
     end = time.monotonic() + (PATIENCE_S if patience_s is None else patience_s)
     while time.monotonic() < end:
         with suppress(StoreBusyError):
@@ -52,19 +52,21 @@ def opened_to_read(path: Path, not_ours: str, patience_s: float | None) -> Store
     return open_other(path, not_ours, read_only=True)
 
 
-def opened_again(path: Path, say: Callable[[str], None]) -> Store:
-    """Open a study to write, once nobody reads it any more: no trial is lost to a reader."""
-    told_s = time.monotonic() + PATIENCE_S
+def reopen_for_writing(path: Path, say: Callable[[str], None]) -> Store:
+    """Open a study to write after the last reader has closed it; raises TuneError."""
+    warn_at_s = time.monotonic() + PATIENCE_S
     while True:
         if not path.exists():
-            raise TuneError(f"{path} is gone: somebody removed it while a trial ran")
+            raise TuneError(
+                f"{path} was removed while a trial ran: restore the file, or start a new study"
+            )
         try:
-            return open_other(path, f"{path} is no study any more", read_only=False)
+            return open_other(path, f"{path} is not a study any more", read_only=False)
         except StoreBusyError:
             pass
         except StoreError as error:
             raise TuneError(str(error)) from error
-        if time.monotonic() >= told_s:
-            say(f"{path} is open in another program: waiting until that closes it")
-            told_s = float("inf")
+        if time.monotonic() >= warn_at_s:
+            say(f"{path} is open in another program: waiting until it is closed")
+            warn_at_s = float("inf")
         time.sleep(_POLL_S)

@@ -1,25 +1,26 @@
-"""Trials as rows of a table: what `show` prints, and what is watched while they are made."""
+"""Trials as rows of a table, for `show` and for the progress of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rcp.analyzer.text import aligned
 from rcp.tuner.knobs.knob import Settings
-from rcp.tuner.studies.study import Row
-from rcp.tuner.studies.wording import aligned, changed, objective_text, settings_text, slo_text
+from rcp.tuner.studies.records import TrialRow
+from rcp.tuner.studies.wording import changed, objective_text, settings_text, slo_text
 
 
-def best_of(rows: Sequence[Row]) -> Row | None:
-    """Return the trial with most of the objective of those that met every SLO."""
+def best_of(rows: Sequence[TrialRow]) -> TrialRow | None:
+    """Return the trial with the best objective among those that met every SLO."""
     met = (row for row in rows if row.observation.feasible)
     return max(met, key=lambda row: row.observation.objective, default=None)
 
 
 class Listing:
-    """Makes the cells of trials: number, phase, each SLO, the objective, what was set."""
+    """Formats trials: number, phase, each SLO, objective, settings."""
 
     def __init__(self, bounds_ns: Mapping[str, int], objective: str, initial: Settings) -> None:
-        """Know the SLOs by their text, the objective by its name, and what the knobs were."""
+        """*bounds_ns* by the SLO's text; *initial* are the values before the study."""
         self._bounds_ns, self._objective, self._initial = bounds_ns, objective, initial
 
     @property
@@ -27,19 +28,19 @@ class Listing:
         """The names of the columns."""
         return ["trial", "phase", *self._bounds_ns, self._objective, "set"]
 
-    def cells(self, row: Row, *, most: int | None = None) -> list[str]:
-        """Return the cells of a trial; *most* of its knobs, and how many more."""
+    def cells(self, row: TrialRow, *, most: int | None = None) -> list[str]:
+        """Return the cells of a trial; at most *most* of its knobs."""
         slos = [
             slo_text(row.ratios[slo], bound_ns) if slo in row.ratios else "–"
             for slo, bound_ns in self._bounds_ns.items()
         ]
         knobs = settings_text(changed(row.settings, self._initial), most=most)
-        said = f"failed: {row.failed}; {knobs}" if row.failed else knobs
+        knobs_text = f"failed: {row.failed}; {knobs}" if row.failed else knobs
         objective = objective_text(self._objective, row.objective)
-        return [str(row.trial_id), row.phase, *slos, objective, said]
+        return [str(row.trial_id), row.phase, *slos, objective, knobs_text]
 
-    def lines(self, rows: Sequence[Row]) -> Iterator[str]:
-        """Yield the whole as text, a line each, the columns aligned."""
+    def lines(self, rows: Sequence[TrialRow]) -> Iterator[str]:
+        """Yield the table as lines with aligned columns."""
         table = [self.head, *(self.cells(row) for row in rows)]
-        wide = max(len(cells[0]) for cells in table)  # numbers stand at the right
+        wide = max(len(cells[0]) for cells in table)  # numbers are right-aligned
         yield from aligned([[number.rjust(wide), *cells] for number, *cells in table])

@@ -1,4 +1,4 @@
-"""Put the trials of several studies of one machine together in a new one."""
+"""Merge the trials of several studies of one machine into a new study."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 from rcp.tuner.errors import TuneError
 from rcp.tuner.studies.study import Study
-from rcp.tuner.trials.host import check_same, check_same_asked
+from rcp.tuner.trials.host import check_same, check_same_task
 
-_ASKED = ("slo", "objective", "knobs", "kernel_of_lab")
+_MERGED_FACTS = ("slo", "objective", "knobs", "kernel_of_lab")
 MERGED_WITH = "merged_from"
 
 
 def merge(target: Path, paths: Sequence[Path]) -> Study:
-    """Make a study at *target* of all trials in *paths*, in that order, without a verdict.
+    """Make a study at *target* with all trials of *paths*, in that order, and no verdict.
 
-    A tuning that goes on with it knows all of them. Raises TuneError for studies of unlike
-    machines, SLOs, objectives or knobs; *target* is then not made.
+    A tuning that resumes it uses all of them. Raises TuneError for studies with different
+    machines, SLOs, objectives or knobs; *target* is not created then.
     """
     if len(paths) < 2:
-        raise TuneError("name two studies or more to merge")
+        raise TuneError("name at least two studies to merge")
     if target.exists():
         raise TuneError(f"{target} already exists: name another file with -o")
     with Study.open(paths[0], read_only=True) as first:
@@ -40,9 +40,9 @@ def _check_alike(path: Path, first: Study, other_path: Path, other: Study) -> No
     facts, others = first.facts(), other.facts()
     check_same(facts, others, other_path)
     asked = ((path, facts), (other_path, others))
-    check_same_asked(_ASKED, asked, "merge studies of one SLO, objective and set of knobs")
+    check_same_task(_MERGED_FACTS, asked, "merge studies of one SLO, objective and set of knobs")
     if first.knobs() != other.knobs():
         raise TuneError(
-            f"{path} and {other_path} know different knobs or ranges: merge studies that were made "
+            f"{path} and {other_path} have different knobs or ranges: merge studies that were made "
             "by the same rcp-tune"
         )

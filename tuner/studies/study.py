@@ -1,7 +1,7 @@
-"""A study: everything one tuning measured and decided, in one DuckDB file.
+"""A study: everything that one tuning measured and decided, in one DuckDB file.
 
-Each trial is written when it ends, in one transaction, so that a killed tuner loses only the trial
-it was in the middle of. The tables are in ``tuner/sql``.
+Each trial is written when it ends, in one transaction: a killed tuner loses only the trial that
+was running. The tables are in ``tuner/sql``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rcp.analyzer.db.store import Store, StoreError, open_other
 from rcp.analyzer.latencies.slo import parse
 from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
-from rcp.tuner.search.observation import Observation
 from rcp.tuner.studies import file_lock
+from rcp.tuner.studies.records import Cause, KnobWrite, TrialRow
 from rcp.tuner.trials.measurement import Measurement
 from rcp.tuner.trials.raw import knob_from
 
@@ -38,51 +38,11 @@ _TABLES = (
     "knob_write",
     "verdict",
 )
-# Those whose first column is the number of a trial.
-_OF_TRIALS = ("trial", "trial_slo", "trial_quantile", "cause", "knob_write")
+# Tables whose first column is the number of a trial.
+_TRIAL_TABLES = ("trial", "trial_slo", "trial_quantile", "cause", "knob_write")
 
 
-class Cause(NamedTuple):
-    """What held up the requests of a recorded trial: one inversion pattern."""
-
-    kind: str
-    culprit: str
-    chain: str
-    slow_share: float
-    """Share of the time of the slowest 1 % of requests."""
-
-
-class Write(NamedTuple):
-    """One value that a trial set."""
-
-    trial_id: int
-    position: int
-    target: str
-    value: str
-
-
-class Row(NamedTuple):
-    """A trial as it is in the store; *ratios* by SLO: measured over allowed."""
-
-    trial_id: int
-    phase: str
-    asked: dict[str, Any]
-    settings: dict[str, Any]
-    why: str
-    seed: int
-    wall_s: float
-    objective: float | None
-    failed: str
-    recording: str | None
-    ratios: dict[str, float]
-
-    @property
-    def observation(self) -> Observation:
-        """What a search is told of it."""
-        return Observation(self.objective or 0.0, self.ratios, self.failed)
-
-
-_TRIALS = """
+_TRIALS_SQL = """
     SELECT t.trial_id, phase, asked, settings, why, seed, wall_s, objective, failed, recording,
         to_json(map_from_entries(list((slo, value_ns / bound_ns)) FILTER (slo IS NOT NULL)))
     FROM trial t LEFT JOIN trial_slo s ON s.trial_id = t.trial_id
@@ -99,32 +59,33 @@ class Study:
     """An open study."""
 
     def __init__(self, store: Store, path: Path, lock: int | None = None) -> None:
-        """Wrap an open store, with the lock of who writes it; use ``create`` or ``open``."""
+        """Wrap an open store, with the file lock of a writer; use ``create`` or ``open``."""
         self._store, self._path, self._lock = store, path, lock
 
     @classmethod
     def create(cls, path: Path, facts: Mapping[str, str], knobs: Sequence[Knob]) -> Study:
-        """Make a new study at *path* with the facts of the machine and of what was asked."""
+        """Make a new study at *path* with the facts of the machine and of the task."""
         if path.exists():
             raise TuneError(
-                f"{path} already exists: go on with it by --resume, or name another with --study"
+                f"{path} already exists: continue it with --resume, or name another with --study"
             )
         try:
             store = Store.create(path, schema=_schema())
             study = cls(store, path, file_lock.lock(path))
-            for key, value in {**facts, "study_version": str(STUDY_VERSION)}.items():
-                study._store.write("INSERT INTO meta VALUES (?, ?)", [key, value])
-            for knob in knobs:
-                study._add_knob(knob)
+            with store.transaction():
+                for key, value in {**facts, "study_version": str(STUDY_VERSION)}.items():
+                    store.write("INSERT INTO meta VALUES (?, ?)", [key, value])
+                for knob in knobs:
+                    study._add_knob(knob)
         except StoreError as error:
             raise TuneError(str(error)) from error
         return study
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool, patience_s: float | None = None) -> Study:
-        """Open an existing study; raises TuneError when it is none, or of a newer rcp.
+        """Open an existing study; raises TuneError for other files and other study versions.
 
-        One that is only read waits for *patience_s* (held.PATIENCE_S) until nobody writes it.
+        With *read_only* it waits up to *patience_s* (file_lock.PATIENCE_S) for a writer.
         """
         if not path.exists():
             raise TuneError(f"{path} does not exist: `rcp-tune --slo …` makes a study")
@@ -132,13 +93,13 @@ class Study:
         lock = None if read_only else file_lock.lock(path)
         try:
             if read_only:
-                store = file_lock.opened_to_read(path, not_ours, patience_s)
+                store = file_lock.open_for_reading(path, not_ours, patience_s)
             else:
                 store = open_other(path, not_ours, read_only=False)
         except StoreError as error:
             if lock is not None:
                 os.close(lock)
-            text = str(error).rstrip(".")
+            text = str(error)
             raise (NotAStudyError if text == not_ours else TuneError)(text) from error
         study = cls(store, path, lock)
         if set(_TABLES) - set(study._store.tables()):
@@ -149,7 +110,7 @@ class Study:
             study.close()
             raise TuneError(
                 f"{path} has study version {version}, this rcp-tune writes {STUDY_VERSION}: "
-                "use the rcp that made it, or begin a new study"
+                "use the rcp that made it, or start a new study"
             )
         return study
 
@@ -169,14 +130,15 @@ class Study:
             self._lock = None
 
     @contextmanager
-    def let_read(self, say: Callable[[str], None]) -> Iterator[None]:
-        """Let others read the file while this study is not used; it is closed if that fails.
+    def released(self, say: Callable[[str], None]) -> Iterator[None]:
+        """Close the file during the block, so that others can read it.
 
-        *say* is told when somebody keeps it from being opened again.
+        *say* is called with a text when another program delays the reopening. The study stays
+        closed if it fails.
         """
         self._store.close()
         yield
-        self._store = file_lock.opened_again(self._path, say)
+        self._store = file_lock.reopen_for_writing(self._path, say)
 
     def _add_knob(self, knob: Knob) -> None:
         definition = json.dumps(asdict(knob), default=list)
@@ -186,26 +148,27 @@ class Study:
         )
 
     def facts(self) -> dict[str, str]:
-        """Return what is known of the study and its machine."""
+        """Return the facts of the study and its machine."""
         return {str(key): str(value) for key, value in self._store.query("FROM meta ORDER BY key")}
 
     def bounds_ns(self) -> dict[str, int]:
-        """Return what each SLO allows, by its text, in ns."""
+        """Return the bound of each SLO in ns, by its text."""
         return {slo.text: slo.bound_ns for slo in parse(self.facts()["slo"])}
 
     def set_initial(self, values: Settings) -> None:
-        """Note what the knobs were set to before anything was tried."""
-        for name, value in values.items():
-            row = [json.dumps(value), name]
-            self._store.write("UPDATE knob SET initial = ? WHERE name = ?", row)
+        """Write the knobs' values before the first trial."""
+        with self._store.transaction():
+            for name, value in values.items():
+                row = [json.dumps(value), name]
+                self._store.write("UPDATE knob SET initial = ? WHERE name = ?", row)
 
     def initial(self) -> dict[str, Value]:
-        """Return the values before the study by knob; those that did not exist are left out."""
+        """Return the values before the study, of the knobs that existed then."""
         found = self._store.query("SELECT name, initial FROM knob WHERE initial IS NOT NULL")
         return {str(name): json.loads(value) for name, value in found}
 
     def knobs(self) -> tuple[Knob, ...]:
-        """Return the knobs as they were defined when the study began."""
+        """Return the knobs as defined when the study began."""
         found = self._store.query("SELECT definition FROM knob ORDER BY rowid")
         return tuple(knob_from(json.loads(text)) for (text,) in found)
 
@@ -217,32 +180,40 @@ class Study:
         measurement: Measurement,
         causes: Sequence[Cause] = (),
     ) -> int:
-        """Write a trial with all that belongs to it; return its number."""
-        ((last,),) = self._store.query("SELECT coalesce(max(trial_id), 0) FROM trial")
-        number = int(last) + 1
-        self._store.write("BEGIN")
-        self._store.write(
-            "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                number,
-                phase,
-                json.dumps(dict(measurement.asked)),
-                json.dumps(dict(measurement.settings)),
-                why,
-                seed,
-                datetime.now(UTC),
-                measurement.wall_s,
-                measurement.workload_s,
-                measurement.objective,
-                measurement.failed,
-                str(measurement.recording) if measurement.recording else None,
-            ],
-        )
-        self._add_figures(number, measurement)
-        for rank, cause in enumerate(causes, 1):
-            self._store.write("INSERT INTO cause VALUES (?, ?, ?, ?, ?, ?)", [number, rank, *cause])
-        self._store.write("COMMIT")
+        """Write a trial and its figures in one transaction; return its number."""
+        number = self._last_trial() + 1
+        with self._store.transaction():
+            self._add_trial(number, phase, why, seed, measurement)
+            self._add_figures(number, measurement)
+            for rank, cause in enumerate(causes, 1):
+                row = [number, rank, *cause]
+                self._store.write("INSERT INTO cause VALUES (?, ?, ?, ?, ?, ?)", row)
         return number
+
+    def _last_trial(self) -> int:
+        ((last,),) = self._store.query("SELECT coalesce(max(trial_id), 0) FROM trial")
+        return int(last)
+
+    def _add_trial(
+        self, number: int, phase: str, why: str, seed: int, measurement: Measurement
+    ) -> None:
+        recording = measurement.recording
+        row = {
+            "trial_id": number,
+            "phase": phase,
+            "asked": json.dumps(dict(measurement.asked)),
+            "settings": json.dumps(dict(measurement.settings)),
+            "why": why,
+            "seed": seed,
+            "started": datetime.now(UTC),
+            "wall_s": measurement.wall_s,
+            "workload_s": measurement.workload_s,
+            "objective": measurement.objective,
+            "failed": measurement.failed,
+            "recording": str(recording) if recording else None,
+        }
+        columns, marks = ", ".join(row), ", ".join("?" * len(row))
+        self._store.write(f"INSERT INTO trial ({columns}) VALUES ({marks})", list(row.values()))
 
     def _add_figures(self, number: int, measurement: Measurement) -> None:
         for slo in measurement.slos:
@@ -254,44 +225,43 @@ class Study:
             self._store.write("INSERT INTO knob_write VALUES (?, ?, ?, ?)", row)
 
     def take_trials(self, other: Study) -> None:
-        """Add all trials of *other* behind those there are, with all that belongs to them."""
-        ((last,),) = self._store.query("SELECT coalesce(max(trial_id), 0) FROM trial")
-        self._store.write("BEGIN")
-        for table in _OF_TRIALS:
-            # As text, which the columns turn back: a TIMESTAMPTZ would take one more package.
-            found = other._store.query(f"SELECT COLUMNS(*)::VARCHAR FROM {table} ORDER BY rowid")
-            for number, *rest in found:
-                marks = ", ".join("?" * (len(rest) + 1))
-                row = [int(last) + int(number), *rest]
-                self._store.write(f"INSERT INTO {table} VALUES ({marks})", row)
-        self._store.write("COMMIT")
+        """Append all trials of *other* with their figures, in one transaction."""
+        last = self._last_trial()
+        with self._store.transaction():
+            for table in _TRIAL_TABLES:
+                # As text, which the columns parse: a TIMESTAMPTZ would need one more package.
+                sql = f"SELECT COLUMNS(*)::VARCHAR FROM {table} ORDER BY rowid"
+                for number, *rest in other._store.query(sql):
+                    marks = ", ".join("?" * (len(rest) + 1))
+                    row = [last + int(number), *rest]
+                    self._store.write(f"INSERT INTO {table} VALUES ({marks})", row)
 
-    def trials(self) -> list[Row]:
+    def trials(self) -> list[TrialRow]:
         """Return all trials, in order."""
-        rows = self._store.query(_TRIALS)
+        rows = self._store.query(_TRIALS_SQL)
         return [_row(row) for row in rows]
 
     def causes(self) -> list[tuple[int, Cause]]:
-        """Return the causes of every recorded trial with its number, the worst first."""
+        """Return (trial, cause) of every recorded trial, the worst cause first."""
         rows = self._store.query(
             "SELECT trial_id, kind, culprit, chain, slow_share FROM cause ORDER BY trial_id, rank"
         )
         return [(int(row[0]), Cause(*row[1:])) for row in rows]
 
-    def writes(self) -> list[Write]:
-        """Return what trials set, in order."""
-        return self._store.rows(Write, "FROM knob_write ORDER BY trial_id, position")
+    def writes(self) -> list[KnobWrite]:
+        """Return the knob writes of all trials, in order."""
+        return self._store.rows(KnobWrite, "FROM knob_write ORDER BY trial_id, position")
 
     def decide(self, key: str, value: object) -> None:
-        """Write one part of the verdict, in place of an earlier one."""
+        """Write one part of the verdict; an earlier one is replaced."""
         self._store.write("INSERT OR REPLACE INTO verdict VALUES (?, ?)", [key, json.dumps(value)])
 
     def verdict(self) -> dict[str, Any]:
-        """Return the parts of the verdict written so far."""
+        """Return the parts of the verdict so far."""
         return {str(key): json.loads(value) for key, value in self._store.query("FROM verdict")}
 
 
-def _row(found: tuple[Any, ...]) -> Row:
+def _row(found: tuple[Any, ...]) -> TrialRow:
     number, phase, asked, settings, *middle, ratios = found
-    told = [json.loads(text) for text in (asked, settings)]
-    return Row._make([number, phase, *told, *middle, json.loads(ratios or "{}")])
+    parsed = [json.loads(text) for text in (asked, settings)]
+    return TrialRow._make([number, phase, *parsed, *middle, json.loads(ratios or "{}")])

@@ -1,8 +1,8 @@
-"""What a study holds, in words: times, settings, what an SLO and an objective came to."""
+"""A study's values as text: times, settings, SLOs, objectives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from rcp.analyzer.text import brief_duration, rounded
 from rcp.tuner.knobs.knob import Settings
@@ -12,12 +12,12 @@ _BYTES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 def objective_text(objective: str, value: float | None) -> str:
-    """Return what came of an objective (its name as asked for), with its unit."""
+    """Return the value of *objective* (as in --objective) with its unit."""
     if value is None:
         return "–"
     unit = parse(objective).unit
     if unit == "ns":
-        return brief_duration(abs(value))  # kept with its sign turned: less is better
+        return brief_duration(abs(value))  # stored negated: less is better
     if unit == "bytes/s":
         for name, scale in _BYTES:
             if value >= scale:
@@ -27,7 +27,7 @@ def objective_text(objective: str, value: float | None) -> str:
 
 
 def settings_text(settings: Settings, *, most: int | None = None) -> str:
-    """Return settings as ``name=value`` words; *most* of them, and how many more."""
+    """Return settings as ``name=value``; with *most* that many, and the number of others."""
     words = [f"{name}={value}" for name, value in settings.items()]
     if most is not None and len(words) > most:
         words = [*words[:most], f"and {len(words) - most} more"]
@@ -35,22 +35,15 @@ def settings_text(settings: Settings, *, most: int | None = None) -> str:
 
 
 def changed(settings: Settings, initial: Settings) -> dict[str, str | int]:
-    """Return those settings which are not what the machine has anyway."""
+    """Return the settings that differ from the machine's initial values."""
     return {name: value for name, value in settings.items() if initial.get(name) != value}
 
 
 def ratio_text(ratios: Mapping[str, float], bounds_ns: Mapping[str, int]) -> str:
-    """Return each SLO with what was measured and whether it holds."""
+    """Return each SLO with its measured value and whether it was met."""
     return ", ".join(f"{slo}: {slo_text(ratio, bounds_ns[slo])}" for slo, ratio in ratios.items())
 
 
 def slo_text(ratio: float, bound_ns: int) -> str:
-    """Return what an SLO came to, *ratio* times its bound, and whether it holds."""
+    """Return the measured value, *ratio* times the bound, and whether the SLO was met."""
     return f"{brief_duration(ratio * bound_ns)} {'met' if ratio <= 1 else 'missed'}"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows of cells as lines, each column as wide as its widest cell."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()

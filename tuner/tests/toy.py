@@ -8,28 +8,28 @@ import numpy as np
 
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.analyzer.latencies.slo import parse
-from rcp.tuner.knobs.knob import Knob, Settings
-from rcp.tuner.studies.study import Row, Study
+from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.studies.records import TrialRow
+from rcp.tuner.studies.study import Study
+from rcp.tuner.tests.knob_rows import choice, number
 from rcp.tuner.trials.judge import Judge
 from rcp.tuner.trials.measurement import Description
 from rcp.tuner.trials.objective import parse as parse_objective
 from rcp.tuner.trials.raw import RawTrial
-from rcp.tuner.trials.workload import Abort, Trial
+from rcp.tuner.trials.workload import Abort, Run
 from rcp.tuner.tuning.limits import Limits
 from rcp.tuner.tuning.searches import maker
 from rcp.tuner.tuning.tune import Tools, Tuning
 
 KNOBS = (
-    Knob("disk.scheduler", "order of I/O", "", "stock", "none", "choice", choices=("none", "rcp")),
-    Knob(
+    choice("disk.scheduler", what="order of I/O", default="none", choices=("none", "rcp")),
+    number(
         "iosched.tokens",
-        "background requests at the device",
-        "",
-        "rcp",
-        1,
-        "log",
-        1,
-        64,
+        what="background requests at the device",
+        backend="rcp",
+        default=1,
+        low=1,
+        high=64,
         needs={"disk.scheduler": ("rcp",)},
         helps=("queue",),
     ),
@@ -64,7 +64,7 @@ class ToyMachine:
         )
 
     def trial(
-        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
     ) -> RawTrial:
         """The formula, with one in a thousand requests ten times as slow."""
         if len(self.asked) >= self.die_after:
@@ -78,7 +78,7 @@ class ToyMachine:
         times = np.full(_N, base_ns, np.int64)
         times[:: _N // 4] *= 10
         latencies = Latencies("toy", {"read": times}, values={"background": 10.0 * tokens})
-        run = Trial(latencies, 0, 10**9, 0, values=latencies.values)
+        run = Run(latencies, 0, 10**9, 0, values=latencies.values)
         return RawTrial(settings, settings, run, wall_s=1.0)
 
 
@@ -86,7 +86,7 @@ class _Silent:
     def begun(self, phase: str, why: str, settings: Settings) -> None:
         """Say nothing."""
 
-    def ended(self, row: Row, left_s: float | None) -> None:
+    def ended(self, row: TrialRow, left_s: float | None) -> None:
         """Say nothing."""
 
     def note(self, text: str) -> None:

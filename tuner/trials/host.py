@@ -1,4 +1,4 @@
-"""What a study's machine is known by, so that trials of unlike hosts are never put together."""
+"""Facts that identify a study's machine, so that trials of different hosts are never mixed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from pathlib import Path
 
 from rcp.tuner.errors import TuneError
 
-_SAME = ("machine", "host", "kernel", "disk", "disk_bytes", "disk_model", "cpus", "memory_mib")
+_IDENTIFYING_FACTS = (
+    "machine",
+    "host",
+    "kernel",
+    "disk",
+    "disk_bytes",
+    "disk_model",
+    "cpus",
+    "memory_mib",
+)
 
 
 def host_facts(disk: str) -> dict[str, str]:
-    """Return what tells this host and its *disk* from others."""
+    """Return facts that identify this host and its *disk*."""
     block = Path("/sys/block") / disk
     model = block / "device/model"
     page_bytes, n_pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
@@ -29,8 +38,8 @@ def host_facts(disk: str) -> dict[str, str]:
 
 
 def check_same(ours: Mapping[str, str], theirs: Mapping[str, str], path: Path) -> None:
-    """Raise TuneError when two sets of facts are of unlike machines."""
-    for key in _SAME:
+    """Raise TuneError when two sets of facts are of different machines."""
+    for key in _IDENTIFYING_FACTS:
         if ours.get(key) != theirs.get(key):
             raise TuneError(
                 f"{path} is of another machine ({key} {theirs.get(key, 'unknown')}, here "
@@ -38,16 +47,16 @@ def check_same(ours: Mapping[str, str], theirs: Mapping[str, str], path: Path) -
             )
 
 
-def check_same_asked(
+def check_same_task(
     keys: Sequence[str],
     studies: tuple[tuple[Path, Mapping[str, str]], tuple[Path, Mapping[str, str]]],
     remedy: str,
 ) -> None:
-    """Raise TuneError when two studies (path, facts) were asked for different things."""
+    """Raise TuneError when two studies (path, facts) differ in one of the facts *keys*."""
     (path, facts), (other_path, others) = studies
     for key in keys:
         if facts.get(key) != others.get(key):
             raise TuneError(
-                f"{path} and {other_path} asked for different things ({key} {facts.get(key)} and "
+                f"{path} and {other_path} differ in what they tune ({key} {facts.get(key)} and "
                 f"{others.get(key)}): {remedy}"
             )

@@ -1,4 +1,4 @@
-"""From a raw trial to figures: each SLO's quantile, the objective, quantiles to draw."""
+"""Compute the figures of a raw trial: the quantile of each SLO, the objective, a CCDF."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rcp.tuner.trials.measurement import Measurement, Quantile, SloValue
 from rcp.tuner.trials.objective import Objective, ObjectiveError, figure
 from rcp.tuner.trials.raw import RawTrial
 
-_DRAWN = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 1.0)
+_CCDF_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 1.0)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Knows what was asked for."""
+    """Judges trials by the SLOs and the objective."""
 
     slos: Sequence[Slo]
     objective: Objective
 
     def judge(self, raw: RawTrial) -> Measurement:
-        """Return the figures of a trial; what keeps it from having any is in ``failed``."""
+        """Return the figures of a trial; ``failed`` says why there are none."""
         if raw.failed or raw.run is None:
             return _without_figures(raw, raw.failed or "the trial left no latencies")
         latencies = raw.run.latencies
@@ -33,11 +33,11 @@ class Judge:
         except (LatencyError, ObjectiveError) as error:
             return _without_figures(raw, str(error))
         return Measurement(
-            raw.asked,
-            raw.settings,
-            objective,
-            slos,
-            _quantiles(latencies),
+            asked=raw.asked,
+            settings=raw.settings,
+            objective=objective,
+            slos=slos,
+            quantiles=_quantiles(latencies),
             recording=raw.recording,
             workload_s=raw.run.duration_s,
             wall_s=raw.wall_s,
@@ -58,5 +58,5 @@ def _quantiles(latencies: Latencies) -> list[Quantile]:
         Quantile(kind, share, quantile_ns(times, share))
         for kind, times in sorted(latencies.by_kind.items())
         if len(times)
-        for share in _DRAWN
+        for share in _CCDF_SHARES
     ]

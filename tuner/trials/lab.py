@@ -1,7 +1,7 @@
-"""Trials in the lab: a guest is booted for each, so every trial begins with the same machine.
+"""Trials in the lab: each boots a guest, so every trial starts from the same machine state.
 
-The scenario's run.sh makes the disk and hands its workload to ``rcp-tune trial`` inside the guest,
-which sets the knobs under the same journal as anywhere (fixtures/scenarios/tuning/tunable.sh).
+The scenario's run.sh sets up the disk and passes its workload to ``rcp-tune trial`` in the guest,
+which sets the knobs under a journal as on any machine (fixtures/scenarios/tuning/tunable.sh).
 Times are virtual.
 """
 
@@ -23,26 +23,26 @@ from rcp.tuner.trials.raw import RawTrial, describe_file, trial_file
 from rcp.tuner.trials.workload import Abort
 
 PREPARED = "prepared.tar"
-"""What a scenario leaves under this name when it is described is an input of its trials."""
+"""A file that ``describe`` may leave; it is then an input of the scenario's trials."""
 
 
 @dataclass(frozen=True)
 class LabMachine:
-    """A guest with *kernel* (stock or rcp) that runs *scenario*; artefacts stay in *folder*."""
+    """A guest with *kernel* (stock or rcp) that runs *scenario*; artefacts go to *folder*."""
 
     scenario: str
     kernel: str
     folder: Path
     parameters: Sequence[str] = ()
-    """``KEY=VALUE``, what the scenario's run.sh lists."""
+    """``KEY=VALUE``, as the scenario's run.sh documents."""
     timeout_s: float = 900
     knobs: str = "auto"
 
     def _run(self, what: str, request: dict[str, object], out: Path) -> float:
         started = time.monotonic()
-        # Beside the artefacts and not in TMPDIR, where a SIGKILL would leave them for good.
+        # Beside the artefacts: files in TMPDIR would stay after a SIGKILL.
         self.folder.mkdir(parents=True, exist_ok=True)
-        file, said = self.folder / "trial.json", self.folder / "stderr.txt"
+        file, errors = self.folder / "trial.json", self.folder / "stderr.txt"
         file.write_text(json.dumps({"knobs": self.knobs, **request}))
         command = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing"]
         command += ["--kernel", self.kernel, "--timeout", f"{self.timeout_s:g}"]
@@ -52,9 +52,9 @@ class LabMachine:
             command += ["--input", str(prepared)]
         for pair in self.parameters:
             command += ["-e", pair]
-        with said.open("wb") as stderr:
+        with errors.open("wb") as stderr:
             status = run_child([*command, self.scenario], stdout=subprocess.DEVNULL, stderr=stderr)
-        lines = said.read_text(errors="replace").strip().splitlines()
+        lines = errors.read_text(errors="replace").strip().splitlines()
         if status != 0:
             lines = lines or [f"exit status {status}"]
             fault = lines[-1].removeprefix("rcp-lab: error: ").removeprefix("rcp-tune: error: ")
@@ -62,7 +62,7 @@ class LabMachine:
         return time.monotonic() - started
 
     def describe(self) -> Description:
-        """Boot once and ask which knobs there are."""
+        """Boot once and read the guest's knobs."""
         out = self.folder / "describe"
         self._run("describe", {}, out)
         found = describe_file(out)
@@ -71,14 +71,14 @@ class LabMachine:
         return replace(found, facts=facts)
 
     def trial(
-        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
     ) -> RawTrial:
-        """Boot, make one trial, and read what the guest left; its load prints at its end."""
+        """Boot, make one trial, read its files; *abort* is unused: latencies come at the end."""
         out = self.folder / f"trial-{seed}"
         request = {"settings": dict(settings), "seed": seed, "record": record}
         try:
             wall_s = self._run("trial", request, out)
         except TuneError as error:
-            # The guest of this trial is gone; the next one gets another.
+            # The guest is gone with its trial; the next trial boots another.
             return RawTrial(settings, settings, failed=str(error))
         return replace(trial_file(out), wall_s=wall_s)

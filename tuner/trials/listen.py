@@ -1,4 +1,4 @@
-"""A trial of a process that runs already: its latencies are listened to for a while."""
+"""A trial of a process that runs already: measure its latencies for a time window."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from rcp.analyzer.latencies.files import Growing
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.tuner.trials.source import RECORDING, Source
-from rcp.tuner.trials.workload import ABORT_PERIOD_S, Abort, Trial, WorkloadError, run_workload
+from rcp.tuner.trials.workload import ABORT_PERIOD_S, Abort, Run, WorkloadError, run_workload
 
 ATTACHED = "attached.spool"
 """The recording of a window."""
 
 RECORDER = ("rcp-trace", "record")
 _RECORDER_PATIENCE_S = 120.0
-"""Beyond the window: attaching the probes, and loading what was recorded."""
+"""Time beyond the window, to attach the probes and load the recording."""
 
 _SETTLE_S = 0.2
-"""What a program has to write out the last lines of a window."""
+"""Time that a program has to write the last lines of a window."""
 
 
 def attach(
@@ -34,17 +35,18 @@ def attach(
     out: Path,
     abort: Abort | None = None,
     recorder: Sequence[str] = RECORDER,
-) -> Trial:
+) -> Run:
     """Measure a running process for *window_s* s; raise WorkloadError.
 
-    A source without a path, or of format ``recording``, is recorded now by *recorder*, which needs
-    root; of another one what its files gain in the window is read. The process is left alone.
+    A source without a path, or of format ``recording``, is recorded by *recorder*, which needs
+    root. For other sources the lines that the files gain in the window are read. The process is
+    not touched.
     """
     name = f"process {pid}"
     try:
         watched = os.pidfd_open(pid)
     except ProcessLookupError:
-        raise WorkloadError(f"{name} does not run: name one that does.") from None
+        raise WorkloadError(f"{name} does not run: name a running one.") from None
     except (PermissionError, OSError) as error:
         raise WorkloadError(f"{name} cannot be watched: {error.strerror}.") from error
     try:
@@ -59,9 +61,9 @@ def attach(
 
 def _record(
     pid: int, window_s: float, out: Path, abort: Abort | None, recorder: Sequence[str]
-) -> Trial:
+) -> Run:
     if shutil.which(recorder[0]) is None:
-        raise WorkloadError(f"there is no {recorder[0]}: install rcp-trace beside rcp-tune.")
+        raise WorkloadError(f"{recorder[0]} not found: install rcp-trace beside rcp-tune.")
     target = out / ATTACHED
     command = [*recorder, "-p", str(pid), "-d", f"{window_s:g}", "-o", str(target)]
     return run_workload(
@@ -75,12 +77,12 @@ def _record(
 
 def _tail(
     name: str, pid: int, watched: int, window_s: float, source: Source, abort: Abort | None
-) -> Trial:
+) -> Run:
     growing = Growing(source.path, source.format, source.unit, from_end=True)
-    before = _io_of(pid)
+    before = _disk_io(pid)
     started_ns = time.monotonic_ns()
     end = time.monotonic() + window_s
-    told, aborted = Latencies(source.path), False
+    latencies, aborted = Latencies(source.path), False
     while not aborted and (left := end - time.monotonic()) > 0:
         ended, _, _ = select.select([watched], [], [], min(left, ABORT_PERIOD_S))
         if ended:
@@ -89,36 +91,42 @@ def _tail(
                 f"{name} ended {elapsed:.0f} s into the window of {window_s:g} s: "
                 "attach to one that keeps running."
             )
-        told = merged([told, growing.poll()], source.path)
-        aborted = abort is not None and abort(told)
-    ended_ns, after = time.monotonic_ns(), _io_of(pid)
+        latencies = merged([latencies, growing.poll()], source.path)
+        aborted = abort is not None and abort(latencies)
+    ended_ns, after = time.monotonic_ns(), _disk_io(pid)
     time.sleep(_SETTLE_S)
-    told = merged([told, growing.poll()], source.path)
-    if not aborted and not told.n:
+    latencies = merged([latencies, growing.poll()], source.path)
+    if not aborted and not latencies.n:
         raise WorkloadError(
             f"{name} added nothing to {source.path} in {window_s:g} s: "
-            "check the path, or give it longer."
+            "check the path, or raise --window."
         )
-    read, written = (
-        (None, None)
-        if before is None or after is None
-        else (after[0] - before[0], after[1] - before[1])
-    )
-    return Trial(
-        told,
+    moved = after.since(before) if before and after else None
+    return Run(
+        latencies,
         started_ns,
         ended_ns,
         aborted=aborted,
-        read_bytes=read,
-        written_bytes=written,
-        values=told.values,
+        read_bytes=moved.read_bytes if moved else None,
+        written_bytes=moved.written_bytes if moved else None,
+        values=latencies.values,
     )
 
 
-def _io_of(pid: int) -> tuple[int, int] | None:
-    """Return what a process read from and wrote to disks; None when we may not know."""
+class _DiskIo(NamedTuple):
+    read_bytes: int
+    written_bytes: int
+
+    def since(self, before: _DiskIo) -> _DiskIo:
+        return _DiskIo(
+            self.read_bytes - before.read_bytes, self.written_bytes - before.written_bytes
+        )
+
+
+def _disk_io(pid: int) -> _DiskIo | None:
+    """Return what a process read from and wrote to disks; None without permission."""
     with suppress(OSError, KeyError, ValueError):
         lines = Path(f"/proc/{pid}/io").read_text().splitlines()
-        told = dict(line.split(": ") for line in lines)
-        return int(told["read_bytes"]), int(told["write_bytes"])
+        counts = dict(line.split(": ") for line in lines)
+        return _DiskIo(int(counts["read_bytes"]), int(counts["write_bytes"]))
     return None

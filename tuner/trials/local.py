@@ -23,29 +23,29 @@ from rcp.tuner.trials.measurement import Description
 from rcp.tuner.trials.objective import DiskMeter, ObjectiveError
 from rcp.tuner.trials.raw import SPOOL, RawTrial
 from rcp.tuner.trials.source import RECORDING, Source
-from rcp.tuner.trials.workload import Abort, Trial, WorkloadError, run_workload
+from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
 
-_FIRST = ("disk.scheduler", "rcp.profile")
+_SET_FIRST = ("disk.scheduler", "rcp.profile")
 
 
 @dataclass(frozen=True)
 class LocalMachine:
-    """This machine: *command* is run for each trial, its files go to a folder below *folder*."""
+    """This machine: runs *command* for each trial; each has a folder below *folder*."""
 
     command: Sequence[str]
     source: Source
     disk: str
     folder: Path
     groups: Groups
-    roles: Sequence[str] = ()
-    """Options of rcp-trace record that say who is foreground and background."""
+    record_options: Sequence[str] = ()
+    """Options of rcp-trace record for roles, targets and requests."""
     which: Which = "auto"
     timeout_s: float = 900
     journal: Path = DEFAULT_FOLDER
     yes: bool = False
     tree: Tree = field(default_factory=Tree)
     attach_pid: int = 0
-    """A process that runs already, to be listened to for *window_s* in place of the command."""
+    """A running process to measure for *window_s* instead of running the command; 0: none."""
     window_s: float = 30
 
     def catalog(self) -> Catalog:
@@ -53,47 +53,47 @@ class LocalMachine:
         return catalog(self.tree, self.disk, self.which, self.groups, yes=self.yes)
 
     def describe(self) -> Description:
-        """Return the knobs there are; nothing is written."""
+        """Return the knobs of this machine; writes nothing."""
         found = self.catalog()
         facts = {**host_facts(self.disk), "machine": " ".join(self.command)}
         return Description(found.knobs, found.current(), facts)
 
     def trial(
-        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
     ) -> RawTrial:
         """Make one trial; see Machine."""
         out = self.folder / f"trial-{seed}"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
-        started_s, failed, told, written = time.monotonic(), "", None, dict(settings)
+        started_s, failed, run, written = time.monotonic(), "", None, dict(settings)
         meter = _meter(self.disk)
         with KnobSession(self.catalog(), self.journal, yes=self.yes) as session:
             try:
                 written = _apply(session, settings)
-                told = self._measure(out, seed, record, give_up)
+                run = self._measure(out, seed, record, abort)
             except (WorkloadError, KnobGoneError, KnobRefusedError) as error:
                 failed = str(error)
             moved_bytes = meter.moved_bytes() if meter else None
         recordings = (path for path in (out / SPOOL, out / ATTACHED) if path.exists())
         return RawTrial(
-            settings,
-            written,
-            told,
-            moved_bytes,
-            failed,
-            next(recordings, None),
-            time.monotonic() - started_s,
+            asked=settings,
+            settings=written,
+            run=run,
+            disk_bytes=moved_bytes,
+            failed=failed,
+            recording=next(recordings, None),
+            wall_s=time.monotonic() - started_s,
         )
 
-    def _measure(self, out: Path, seed: int, record: bool, give_up: Abort | None) -> Trial:
-        """Run the workload, or listen to the one that runs already."""
+    def _measure(self, out: Path, seed: int, record: bool, abort: Abort | None) -> Run:
+        """Run the workload, or measure the process that runs already."""
         if self.attach_pid:
             return attach(
                 self.attach_pid,
                 self.window_s,
                 self.source,
                 out=out,
-                abort=give_up,
+                abort=abort,
                 recorder=self._recorder(),
             )
         record = record or self.source.format == RECORDING
@@ -104,13 +104,13 @@ class LocalMachine:
             out=out,
             timeout_s=self.timeout_s,
             env={**os.environ, "SEED": str(seed)},
-            abort=give_up,
+            abort=abort,
         )
 
     def _recorder(self) -> list[str]:
-        # Of the same installation as this program.
+        # The one of this program's installation.
         recorder = Path(sys.argv[0]).resolve().with_name("rcp-trace")
-        return [str(recorder), "record", *self.roles]
+        return [str(recorder), "record", *self.record_options]
 
 
 def _meter(disk: str) -> DiskMeter | None:
@@ -121,12 +121,12 @@ def _meter(disk: str) -> DiskMeter | None:
 
 
 def _apply(session: KnobSession, settings: Settings) -> dict[str, Value]:
-    """Set the knobs; return those that did not hold their value already.
+    """Set the knobs; return those that did not have their value already.
 
-    A scheduler and a profile bring values for other knobs with them, so they come first.
+    Scheduler and profile come first, because they set other knobs.
     """
     before = session.current()
-    first = {name: settings[name] for name in _FIRST if name in settings}
+    first = {name: settings[name] for name in _SET_FIRST if name in settings}
     session.apply(first)
     now = session.current()
     written = {name: value for name, value in first.items() if before.get(name) != value}

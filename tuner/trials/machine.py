@@ -14,14 +14,14 @@ class Machine(Protocol):
     """A machine with knobs and a workload."""
 
     def describe(self) -> Description:
-        """Return the knobs there are; nothing is written."""
+        """Return the machine's knobs, values and facts; writes nothing."""
 
     def trial(
-        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
     ) -> RawTrial:
-        """Set the knobs, run the workload, put the knobs back, return what it left.
+        """Set the knobs, run the workload, restore the knobs, return the raw trial.
 
-        *seed* tells the workload what to differ by; *record* asks for a recording of the causes;
-        *give_up* is asked now and then whether the latencies so far make the rest pointless.
-        Whatever fails in the workload is in the trial's ``failed``; TuneError is for the rest.
+        *seed* makes the workload differ between trials; *record* asks for a recording of the
+        causes; *abort* is called from time to time with the latencies so far, and True ends the
+        trial. A failure of the workload is in the trial's ``failed``; others raise TuneError.
         """

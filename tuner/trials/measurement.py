@@ -1,4 +1,4 @@
-"""What a machine offers, and what one trial on it measured, judged by the SLOs."""
+"""A machine's knobs and facts, and the figures that one trial measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SloValue(NamedTuple):
 
 
 class Quantile(NamedTuple):
-    """A latency of one kind of requests."""
+    """A latency quantile of one kind of request; *quantile* is a share, 0.99 for p99."""
 
     kind: str
     quantile: float
@@ -32,31 +32,31 @@ class Quantile(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """One trial; *objective* is what to have more of, None when the trial failed."""
+    """One trial; more of *objective* is better, None when the trial failed."""
 
     asked: Settings
     settings: Settings
-    """What had to be set for it."""
+    """The knobs of *asked* that did not have their value already."""
     objective: float | None
     slos: Sequence[SloValue] = ()
     quantiles: Sequence[Quantile] = ()
     failed: str = ""
     recording: Path | None = None
     workload_s: float = 0.0
-    """Of the clock it was measured with: virtual in the lab."""
+    """Run time by the clock of the measurement: virtual in the lab."""
     wall_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Description:
-    """A machine before anything is tried: its knobs, their values, and facts to know it by."""
+    """A machine before the first trial: its knobs, their values, and facts that identify it."""
 
     knobs: tuple[Knob, ...]
     values: Settings
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def tunable(self) -> list[Knob]:
-        """Return the knobs as a search takes them: the default is what the machine has now."""
+        """Return the knobs for a search: the default of each is its present value."""
         return [
             replace(knob, default=self.values[knob.name])
             if knob.allows(self.values.get(knob.name, ""))
@@ -66,9 +66,9 @@ class Description:
 
 
 def to_set(settings: Settings, knobs: Sequence[Knob]) -> dict[str, Value]:
-    """Return *settings* without what is as it was: a scheduler may bring another value for it.
+    """Return *settings* without knobs at their default, which a scheduler may set otherwise.
 
-    What a profile sets is kept, because there the value the machine had is a choice too.
+    Knobs that a profile sets stay in: for them the default is a choice like any other.
     """
     usual = {knob.name: knob.default for knob in knobs}
     return {

@@ -1,8 +1,8 @@
-"""What a search is to have more, or less, of while the SLOs hold.
+"""The objective that a search maximizes or minimizes while the SLOs hold.
 
-``background`` is what all but the foreground reads from and writes to the disk, in bytes/s;
-``throughput`` is requests per second; ``p99``, ``p99@fsync`` and the like are quantiles in ns,
-of which less is better.
+``background`` is the disk's reads and writes by everybody but the workload, in bytes/s;
+``throughput`` is requests per second; ``p99``, ``p99@fsync`` and the like are latency quantiles
+in ns, and less is better.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.quantiles import SHARES
 from rcp.analyzer.latencies.slo import Slo, measure
-from rcp.tuner.trials.workload import Trial
+from rcp.tuner.trials.workload import Run
 
 Kind = Literal["background", "throughput", "quantile"]
 
@@ -28,12 +28,12 @@ _KNOWN = f"{BACKGROUND}, {THROUGHPUT}, or a quantile such as p99 or p99@fsync"
 
 
 class ObjectiveError(Exception):
-    """An objective is unknown or a trial does not tell it; the message has the remedy."""
+    """An objective is unknown, or a trial does not measure it; the message has the remedy."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is wanted; *quantile* and *request* (a kind, "" for all) are of quantiles only."""
+    """An objective; *quantile* and *request* (a kind, "" for all) are for quantiles only."""
 
     kind: Kind
     text: str
@@ -47,7 +47,7 @@ class Objective:
 
     @property
     def sign(self) -> int:
-        """1 when more of it is better, -1 when less is; times the figure, more is better."""
+        """1 when more is better, -1 when less is: of figure times sign, more is always better."""
         return -1 if self.kind == QUANTILE else 1
 
 
@@ -63,17 +63,17 @@ def parse(text: str) -> Objective:
     return Objective(QUANTILE, word, SHARES[name.strip().lower()], request.strip())
 
 
-def figure(objective: Objective, trial: Trial, disk_bytes: int | None = None) -> float:
-    """Return what a trial measured, in the objective's unit; raise ObjectiveError.
+def figure(objective: Objective, run: Run, disk_bytes: int | None = None) -> float:
+    """Return a run's figure in the objective's unit; raise ObjectiveError.
 
-    *disk_bytes* is what the disk moved meanwhile (see ``DiskMeter``). A result that the workload
-    printed under the objective's name counts before anything computed here.
+    *disk_bytes* is the disk's I/O during the run (see ``DiskMeter``). A result that the workload
+    printed under the objective's name takes precedence over the figure computed here.
     """
     if objective.kind == QUANTILE:
-        return _quantile_ns(objective, trial.latencies)
-    if objective.kind in trial.values:
-        return trial.values[objective.kind]
-    return _background(trial, disk_bytes) if objective.kind == BACKGROUND else _throughput(trial)
+        return _quantile_ns(objective, run.latencies)
+    if objective.kind in run.values:
+        return run.values[objective.kind]
+    return _background(run, disk_bytes) if objective.kind == BACKGROUND else _throughput(run)
 
 
 def _quantile_ns(objective: Objective, latencies: Latencies) -> float:
@@ -84,37 +84,37 @@ def _quantile_ns(objective: Objective, latencies: Latencies) -> float:
         raise ObjectiveError(str(error)) from error
 
 
-def _throughput(trial: Trial) -> float:
-    n, span_s = trial.latencies.n, trial.latencies.span_s or trial.duration_s
+def _throughput(run: Run) -> float:
+    n, span_s = run.latencies.n, run.latencies.span_s or run.duration_s
     if not n or span_s <= 0:
         raise ObjectiveError(
-            f"{trial.latencies.source} does not tell the throughput: "
+            f"{run.latencies.source} does not give the throughput: "
             f"print it ({THROUGHPUT}=1200 /s), or every latency."
         )
     return n / span_s
 
 
-def _background(trial: Trial, disk_bytes: int | None) -> float:
-    """What the disk moved, but for what the workload's own processes asked for."""
-    if disk_bytes is None or trial.duration_s <= 0:
+def _background(run: Run, disk_bytes: int | None) -> float:
+    """The disk's I/O without that of the workload's own processes."""
+    if disk_bytes is None or run.duration_s <= 0:
         raise ObjectiveError(
-            f"{trial.latencies.source} does not tell what the background did: "
+            f"{run.latencies.source} does not give the background's I/O: "
             f"print it ({BACKGROUND}=123456 bytes/s), or name the disk."
         )
-    own = (trial.read_bytes or 0) + (trial.written_bytes or 0)
-    return max(0, disk_bytes - own) / trial.duration_s
+    own = (run.read_bytes or 0) + (run.written_bytes or 0)
+    return max(0, disk_bytes - own) / run.duration_s
 
 
 class DiskMeter:
-    """Counts the bytes a disk reads and writes from now on."""
+    """Counts the bytes that a disk reads and writes."""
 
     def __init__(self, disk: str) -> None:
-        """Begin to count; *disk* is its name in /sys/block. Raises ObjectiveError."""
+        """Start counting; *disk* is its name in /sys/block. Raises ObjectiveError."""
         self._disk = disk
         self._before = self._count()
 
     def moved_bytes(self) -> int:
-        """Return what it has moved since; raise ObjectiveError when it is gone."""
+        """Return the bytes read and written since; raise ObjectiveError when the disk is gone."""
         return self._count() - self._before
 
     def _count(self) -> int:

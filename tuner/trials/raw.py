@@ -1,4 +1,4 @@
-"""What a trial leaves behind, in memory and as files: latencies and figures, not yet judged."""
+"""A raw trial, in memory and as files: latencies and counts, not yet compared with the SLOs."""
 
 from __future__ import annotations
 
@@ -12,29 +12,35 @@ import numpy as np
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.tuner.knobs.knob import Knob, Settings
 from rcp.tuner.trials.measurement import Description
-from rcp.tuner.trials.workload import Trial
+from rcp.tuner.trials.workload import Run
 
 _TRIAL, _LATENCIES, _DESCRIPTION = "trial.json", "latencies.npz", "description.json"
 SPOOL = "trial.spool"
-# What is kept of a run and of its latencies, beside the latencies themselves.
-_RUN = (
-    *("started_ns", "ended_ns", "status", "aborted", "n_left"),
-    *("read_bytes", "written_bytes", "values"),
+# Fields that are saved of a run and of its latencies, beside the latencies themselves.
+_RUN_FIELDS = (
+    "started_ns",
+    "ended_ns",
+    "status",
+    "aborted",
+    "n_left",
+    "read_bytes",
+    "written_bytes",
+    "values",
 )
-_TOLD = ("source", "open_loop", "warnings", "values", "interval_s")
+_LATENCIES_FIELDS = ("source", "open_loop", "warnings", "values", "interval_s")
 
 
 @dataclass(frozen=True)
 class RawTrial:
-    """One trial, before anybody asks whether its latencies are good."""
+    """One trial, before it is judged by the SLOs."""
 
     asked: Settings
     settings: Settings
-    """Of what was asked, what the machine did not hold already: this had to be set."""
-    run: Trial | None = None
-    """What the workload gave, None when it failed."""
+    """The knobs of *asked* that did not have their value already."""
+    run: Run | None = None
+    """The run of the workload, None when it failed."""
     disk_bytes: int | None = None
-    """Read and written by the disk meanwhile, by whomever."""
+    """Bytes that the disk read and wrote during the run, for all processes."""
     failed: str = ""
     recording: Path | None = None
     wall_s: float = 0.0
@@ -50,23 +56,23 @@ def save_trial(folder: Path, trial: RawTrial) -> None:
         "wall_s": trial.wall_s,
     }
     if trial.run is not None:
-        table["run"] = {name: getattr(trial.run, name) for name in _RUN}
-        told = trial.run.latencies
-        table["latencies"] = {name: getattr(told, name) for name in _TOLD}
-        np.savez_compressed(folder / _LATENCIES, **told.by_kind)  # type: ignore[arg-type]
+        table["run"] = {name: getattr(trial.run, name) for name in _RUN_FIELDS}
+        latencies = trial.run.latencies
+        table["latencies"] = {name: getattr(latencies, name) for name in _LATENCIES_FIELDS}
+        np.savez_compressed(folder / _LATENCIES, **latencies.by_kind)  # type: ignore[arg-type]
     (folder / _TRIAL).write_text(json.dumps(table, indent=1, default=dict) + "\n")
 
 
 def trial_file(folder: Path) -> RawTrial:
     """Read a trial that ``save_trial`` left in *folder*, with its recording if there is one."""
     table = json.loads((folder / _TRIAL).read_text())
-    run, told = table.pop("run", None), table.pop("latencies", None)
+    run, fields = table.pop("run", None), table.pop("latencies", None)
     if run is not None:
         with np.load(folder / _LATENCIES) as archive:
             by_kind = {name: archive[name] for name in archive.files}
-        told["warnings"] = tuple(told["warnings"])
-        told["interval_s"] = tuple(told["interval_s"]) if told["interval_s"] else None
-        run = Trial(Latencies(by_kind=by_kind, **told), **run)
+        fields["warnings"] = tuple(fields["warnings"])
+        fields["interval_s"] = tuple(fields["interval_s"]) if fields["interval_s"] else None
+        run = Run(Latencies(by_kind=by_kind, **fields), **run)
     spool = folder / SPOOL
     return RawTrial(**table, run=run, recording=spool if spool.exists() else None)
 

@@ -14,19 +14,19 @@ OUT_PLACEHOLDER = "{out}"
 
 
 class SourceError(Exception):
-    """A source cannot be understood; the message names it, the fault and the remedy."""
+    """A source cannot be parsed; the message names it, the fault and the remedy."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file, with ``{out}`` in its path for the trial's folder; lines on stdout with no path."""
+    """A file, with ``{out}`` in its path for the trial's folder; no path: lines on stdout."""
 
     path: str = ""
     format: str = AUTO
     unit: str | None = None
 
     def within(self, out: Path) -> Source:
-        """Return the source with the trial's folder in its path."""
+        """Return the source with ``{out}`` replaced by the trial's folder."""
         return Source(self.path.replace(OUT_PLACEHOLDER, str(out)), self.format, self.unit)
 
 
@@ -42,5 +42,5 @@ def parse_source(text: str) -> Source:
         if colon and head in UNITS_NS:
             text, unit = rest, head
     if not text:
-        raise SourceError("the source of latencies has no name: write lines, or a file's path.")
+        raise SourceError("the source of latencies is empty: write lines, or the path of a file.")
     return Source(text, format, unit)

@@ -1,4 +1,4 @@
-"""A command under a keeper (see ``keeper``): its output as it comes, its end, and its ending."""
+"""A command under a supervisor (see ``supervisor``): its output as it comes, and its end."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _CONTROL = "control"
 _READ_BYTES = 1 << 20
 _PATIENCE_S = supervisor.GRACE_S + supervisor.GIVE_UP_S + 5
 _START_S = 30.0
-"""What the keeper has to start, on a machine that swaps."""
+"""Time that the supervisor has to start, on a machine that swaps."""
 
 _DRAIN_S = 1.0
-"""How long output is waited for when every process has ended: what is left is in the pipes."""
+"""Wait for output after every process has ended: the rest is in the pipes."""
 
 
-class Kept:
-    """A command that is running; a context whose end ends every process the command started."""
+class SupervisedCommand:
+    """A running command; leaving the context ends every process that it started."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start it."""
+        """Start the command."""
         self.error = ""
         """Why it could not be started."""
         self.status: int | None = None
         """Exit status, negative for a signal; None while it runs."""
-        self.told: dict[str, int] = {}
-        """``n_left``, ``read_bytes`` and ``written_bytes`` once every process has ended."""
-        self._heard = b""
+        self.usage: dict[str, int] = {}
+        """``n_left``, ``read_bytes`` and ``written_bytes``, once every process has ended."""
+        self._partial_line = b""
         self._is_started = False
         self._drained_s: float | None = None
         self._control, theirs = socket.socketpair()
         self.started_ns = self.ended_ns = time.monotonic_ns()
         with theirs:
-            self._keeper = subprocess.Popen(
+            self._supervisor = subprocess.Popen(
                 [sys.executable, "-IS", supervisor.__file__, str(theirs.fileno()), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -57,13 +57,13 @@ class Kept:
         self._open = selectors.DefaultSelector()
         for name, file in (
             (_CONTROL, self._control),
-            (STDOUT, self._keeper.stdout),
-            (STDERR, self._keeper.stderr),
+            (STDOUT, self._supervisor.stdout),
+            (STDERR, self._supervisor.stderr),
         ):
             assert file is not None
             self._open.register(file, selectors.EVENT_READ, name)
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> SupervisedCommand:
         """Return itself."""
         return self
 
@@ -73,32 +73,32 @@ class Kept:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End every process and wait for that."""
+        """End every process and wait until all are gone."""
         self.end()
-        for file in (self._keeper.stdout, self._keeper.stderr, self._control):
+        for file in (self._supervisor.stdout, self._supervisor.stderr, self._control):
             if file is not None:
                 file.close()
         self._open.close()
 
     def end(self) -> None:
-        """Have every process ended, if any is left."""
+        """End every process that is left."""
         self._control.shutdown(socket.SHUT_WR)
         try:
-            self._keeper.wait(_PATIENCE_S)
+            self._supervisor.wait(_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            os.killpg(self._keeper.pid, signal.SIGKILL)
-            self._keeper.wait()
+            os.killpg(self._supervisor.pid, signal.SIGKILL)
+            self._supervisor.wait()
 
     @property
     def stdout_is_open(self) -> bool:
-        """Whether somebody can still write to its stdout."""
+        """Whether a process still has the command's stdout open."""
         return STDOUT in self._names()
 
     def _names(self) -> set[str]:
         return {key.data for key in self._open.get_map().values()}
 
     def output(self, limit_s: float, period_s: float) -> Iterator[tuple[str, bytes]]:
-        """Yield what it writes, by stream, and a TICK every period, until its end or the limit."""
+        """Yield output by stream, and a TICK every period, until the command's end or the limit."""
         tick = time.monotonic() + period_s
         while self._names() and (now := time.monotonic()) < (end := self._end_s(limit_s)):
             if now >= tick:
@@ -111,35 +111,35 @@ class Kept:
                     if key.data == _CONTROL:
                         self._drained_s = time.monotonic() + _DRAIN_S
                 elif key.data == _CONTROL:
-                    self._hear(data)
+                    self._read_reports(data)
                 else:
                     yield key.data, data
 
     def _end_s(self, limit_s: float) -> float:
-        """Return when to stop listening: the limit is the command's, not its keeper's."""
+        """Return when to stop reading. The limit excludes the start of the supervisor."""
         if self._drained_s is not None:
             return self._drained_s
-        if self.status is not None:  # what it left is being ended
+        if self.status is not None:  # its remaining processes are being ended
             return math.inf
         if not self._is_started:
             limit_s += _START_S
         return self.started_ns / 1e9 + limit_s
 
     def rest(self) -> Iterator[tuple[str, bytes]]:
-        """End every process and yield what they still wrote."""
+        """End every process and yield the rest of their output."""
         self.end()
         self._drained_s = time.monotonic() + _DRAIN_S
         for stream, data in self.output(_DRAIN_S, _DRAIN_S):
             if stream != TICK:
                 yield stream, data
 
-    def _hear(self, data: bytes) -> None:
-        *lines, self._heard = (self._heard + data).split(b"\n")
+    def _read_reports(self, data: bytes) -> None:
+        *lines, self._partial_line = (self._partial_line + data).split(b"\n")
         for line in lines:
-            what = json.loads(line)
-            self.error = what.pop("error", self.error)
-            if "started_ns" in what:
-                self.started_ns, self._is_started = what.pop("started_ns"), True
-            if "status" in what:
-                self.status, self.ended_ns = what.pop("status"), time.monotonic_ns()
-            self.told |= what
+            report = json.loads(line)
+            self.error = report.pop("error", self.error)
+            if "started_ns" in report:
+                self.started_ns, self._is_started = report.pop("started_ns"), True
+            if "status" in report:
+                self.status, self.ended_ns = report.pop("status"), time.monotonic_ns()
+            self.usage |= report

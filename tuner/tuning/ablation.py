@@ -1,4 +1,4 @@
-"""Which knob bought what: what a search found, with one of its knobs at a time put back."""
+"""Ablation: what each knob contributes, by trials of the winner without that knob."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rcp.tuner.search.observation import Observation
 from rcp.tuner.search.pareto import worst
 from rcp.tuner.search.space import Space
 
-# Factors closer than this to each other are the same: runs of the same settings differ as much.
-_SAME = math.log(1.25)
+# Factors within this ratio count as equal: runs of the same settings differ by as much.
+_SAME_FACTOR_LOG = math.log(1.25)
 
 
 @dataclass(frozen=True)
 class Step:
-    """The winner with *knob* back at *default*; what hangs on the knob goes with it."""
+    """The winner with *knob* at its *default*, without the knobs that need it."""
 
     knob: str
     won: Value
@@ -26,11 +26,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Bought:
-    """What a knob is worth: how many times worse the winner is without it.
+class Contribution:
+    """What a knob contributes: factors between the winner without and with it.
 
-    *latency* is by the SLO missed by most, above 1 if the knob makes it shorter; *objective* above
-    1 if the knob makes it more.
+    *latency* is by the SLO missed by most, above 1 if the knob reduces it. *objective* is above 1
+    if the knob increases it.
     """
 
     knob: str
@@ -38,13 +38,13 @@ class Bought:
     default: Value
     latency: float
     objective: float
-    """NaN when there was nothing of it; 0 when the trial without the knob failed."""
+    """NaN when the objective is 0 on one side; 0 when the trial without the knob failed."""
     is_met: bool = False
     """Whether every SLO was met without the knob."""
 
 
 def plan(knobs: Sequence[Knob], winner: Settings) -> list[Step]:
-    """Return the trials to make: one for each knob that the winner changes."""
+    """Return the trials to run: one for each knob that the winner changes."""
     winner = Space(knobs).present(winner)
     steps = []
     for knob in knobs:
@@ -55,46 +55,58 @@ def plan(knobs: Sequence[Knob], winner: Settings) -> list[Step]:
 
 
 def without(knobs: Sequence[Knob], winner: Settings, names: Sequence[str]) -> dict[str, Value]:
-    """Return the winner's settings with the knobs called *names* put back."""
+    """Return the winner's settings with the knobs *names* at their defaults."""
     space = Space(knobs)
     back = {knob.name: knob.default for knob in knobs if knob.name in names}
     return space.complete({**space.present(winner), **back})
 
 
-def bought(winner: Observation, steps: Mapping[str, tuple[Step, Observation]]) -> list[Bought]:
-    """Return what each knob bought, what shortens the latency most first.
+def contributions(
+    winner: Observation, steps: Mapping[str, tuple[Step, Observation]]
+) -> list[Contribution]:
+    """Return the contribution of each knob, the largest latency reduction first.
 
-    A trial that failed without the knob is infinitely worse.
+    If the trial without the knob failed, its latency factor is infinite.
     """
     found = []
     for step, without in steps.values():
         latency = worst(without) / max(worst(winner), 1e-9)
         objective = 0.0 if without.failed else times(winner.objective, without.objective)
-        worth = latency, objective, without.feasible
-        found.append(Bought(step.knob, step.won, step.default, *worth))
+        found.append(
+            Contribution(
+                knob=step.knob,
+                won=step.won,
+                default=step.default,
+                latency=latency,
+                objective=objective,
+                is_met=without.feasible,
+            )
+        )
     return sorted(found, key=lambda one: (-one.latency, one.knob))
 
 
 def times(more: float, less: float) -> float:
-    """How many times one objective is another; of less-is-better ones, which are negative, too.
+    """Return the factor between two objectives; negative ones, of which less is better, too.
 
-    NaN when there is nothing to compare.
+    NaN when they cannot be compared.
     """
     if more < 0 and less < 0:
         return less / more
     return more / less if less > 0 and more > 0 else math.nan
 
 
-def together(default: Observation, winner: Observation, parts: Sequence[Bought]) -> str:
-    """Say whether the knobs' shares multiply to the whole, or act through each other."""
+def together(default: Observation, winner: Observation, parts: Sequence[Contribution]) -> str:
+    """Return a line on whether the knobs act independently, amplify or replace each other."""
     whole = worst(default) / max(worst(winner), 1e-9)
     product = math.prod(part.latency for part in parts)
     if not (math.isfinite(whole) and math.isfinite(product) and whole > 0 and product > 0):
-        return "a trial failed: what the knobs do together is not known"
+        return "a trial failed: the combined effect of the knobs is unknown"
     difference = math.log(product / whole)
-    told = f"their single gains multiply to {product:.1f} times, all gain {whole:.1f} times"
-    if abs(difference) <= _SAME:
-        return f"the knobs act each by itself: {told}"
+    factors = (
+        f"the single gains multiply to {product:.1f} times, together they gain {whole:.1f} times"
+    )
+    if abs(difference) <= _SAME_FACTOR_LOG:
+        return f"the knobs act independently: {factors}"
     if difference > 0:
-        return f"the knobs need each other: {told}"
-    return f"the knobs stand in for each other: {told}"
+        return f"the knobs depend on each other: {factors}"
+    return f"the knobs replace each other: {factors}"

@@ -1,4 +1,4 @@
-"""How much a tuning may cost."""
+"""Limits of a tuning: trials and wall time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Trials of the search, and seconds of wall time for everything (None: no limit).
+    """Trials of the search, and seconds of wall time for the whole tuning (None: no limit).
 
-    After every *baseline_every* trials of the search one measures the machine as it was: no more
-    than these are lost to drift, at the price of one in nine. *confirm_runs* fresh runs decide
-    about a candidate; *record* asks for the causes. The winner is run *n_again* times more, which
-    decide about nothing: whether it holds is told.
+    After every *baseline_every* trials of the search the baseline is measured again: drift can
+    spoil that many trials at most, and it costs one trial in nine. *confirm_runs* fresh runs
+    decide on a candidate; *record* asks for the causes. The winner is run *n_again* times more.
+    These runs decide nothing; the result says in how many the SLOs were met.
     """
 
     n_trials: int = 24
@@ -26,10 +26,10 @@ class Limits:
 
 
 class Budget:
-    """Watches the wall time."""
+    """The wall time that is left."""
 
     def __init__(self, budget_s: float | None) -> None:
-        """Begin now."""
+        """Start the clock."""
         self._started, self._budget_s = time.monotonic(), budget_s
 
     @property
@@ -40,6 +40,6 @@ class Budget:
         return max(0.0, self._budget_s - (time.monotonic() - self._started))
 
     def has(self, needed_s: float) -> bool:
-        """Whether so many seconds are left."""
+        """Whether *needed_s* seconds are left."""
         left_s = self.left_s
         return left_s is None or left_s >= needed_s

@@ -7,25 +7,25 @@ from collections.abc import Callable, Sequence
 from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.search.observation import Search
 from rcp.tuner.search.start import starts, worth_first
-from rcp.tuner.studies.study import Cause
+from rcp.tuner.studies.records import Cause
 
-# By then the knobs worth trying first have shown what they can do: let the others in.
+# After so many settings the first knobs have shown their effect: vary the others too.
 _WIDEN_AFTER = 30
 
 Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
 
 
 def maker(name: str, slos: Sequence[str], seed: int, *, advised: bool = True) -> Maker:
-    """Return what makes the search *name* (gp, random, tpe) for knobs and causes.
+    """Return a function that makes the search *name* (gp, random, tpe) for knobs and causes.
 
-    *advised* has it begin with what papers and the causes advise, and move the knobs that these
-    name; else it begins with the defaults, and moves all.
+    With *advised* it starts with settings from papers that match the causes, and varies the knobs
+    against these; otherwise it starts with the defaults and varies every knob.
     """
 
     def make(knobs: Sequence[Knob], causes: Sequence[Cause]) -> Search:
-        told = [(cause.kind, cause.slow_share) for cause in causes]
-        first = starts(knobs, told) if advised else starts(knobs)[:1]
-        moving = worth_first(knobs, told) if advised else None
+        shares = [(cause.kind, cause.slow_share) for cause in causes]
+        first = starts(knobs, shares) if advised else starts(knobs)[:1]
+        moving = worth_first(knobs, shares) if advised else None
         if name == "random":
             from rcp.tuner.search.random import RandomSearch
 

@@ -1,1 +1,1 @@
-"""Vega-Lite specifications of what ``info`` says. Pure."""
+"""Vega-Lite specifications of the data from ``info``. Pure."""

@@ -77,7 +77,7 @@ def _arrow_rows(chain: Chain) -> list[dict[str, Any]]:
 
 
 def _tooltip(rows: list[dict[str, Any]]) -> list[Spec]:
-    """Return what hovering shows: details that some piece has."""
+    """Return the tooltip: the details that at least one piece has."""
     known = [name for name in _DETAILS if any(row[name] for row in rows)]
     return [nominal(name) for name in ("lane", "what", "since", *known)]
 
@@ -86,7 +86,11 @@ def _pieces(chain: Chain, rows: list[dict[str, Any]], y: Spec) -> Spec:
     x = quantity(
         "begin",
         scale={"domain": [0, chain.dur_ns], "nice": False},
-        axis={"title": "since the request began", "labelExpr": DURATION_LABEL, "tickCount": 6},
+        axis={
+            "title": "since the start of the request",
+            "labelExpr": DURATION_LABEL,
+            "tickCount": 6,
+        },
     )
     colour = nominal(
         "reason",
@@ -119,7 +123,7 @@ def _arrows(y: Spec, ink: str) -> list[Spec]:
 
 
 def lanes(chain: Chain, is_dark: bool) -> Spec:
-    """Draw who did and waited for what: a wait is pale, what it waited for stands below it."""
+    """Draw the lanes: waits are pale, and what they waited for is in the lanes below."""
     rows, ink, n = _rows(chain), INK[is_dark], len(chain.lanes)
     domain = {"domain": [0, n], "reverse": True, "nice": False, "zero": False}
     y = quantity("top", scale=domain, axis=None)

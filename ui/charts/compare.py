@@ -28,11 +28,11 @@ _ROW = 24
 _SIGNED_LABEL = DURATION_LABEL.replace("datum.value >=", "abs(datum.value) >=")
 
 REASONS_MAX = 12
-"""Reasons drawn: the others change little."""
+"""Reasons drawn; the others changed less."""
 
 
 def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool) -> Spec:
-    """Draw the part of requests that took longer, over latency, a curve for each recording."""
+    """Draw the CCDF of latency, a curve for each recording."""
     rows = [
         {"recording": name, **row}
         for name, curve in zip(names, points, strict=True)
@@ -62,7 +62,7 @@ def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool)
 
 
 def _row(at: int, shift: Shift) -> dict[str, Any]:
-    change, half = shift.change, shift.give_or_take_ns
+    change, half = shift.change, shift.half_interval_ns
     return {
         "reason": change.what,
         "order": at,
@@ -77,7 +77,7 @@ def _row(at: int, shift: Shift) -> dict[str, Any]:
 
 
 def reasons(shifts: Sequence[Shift], is_dark: bool) -> Spec:
-    """Draw how the time per request changed, by reason, with what chance may do."""
+    """Draw the change of the time per request by reason, with 95 % intervals."""
     greatest = sorted(shifts, key=lambda shift: -abs(shift.change.delta_ns))[:REASONS_MAX]
     rows = [_row(at, shift) for at, shift in enumerate(greatest)]
     y = in_order("reason", labelLimit=160)
@@ -89,8 +89,8 @@ def reasons(shifts: Sequence[Shift], is_dark: bool) -> Spec:
     tip = [
         nominal("reason"),
         nominal("change"),
-        nominal("interval", title="95 %"),
-        nominal("both", title="per request"),
+        nominal("interval", title="95 % interval"),
+        nominal("both", title="time per request"),
     ]
     bar = mark("bar", height={"band": 0.65})
     whisker = mark("rule", color=INK[is_dark], strokeWidth=1.5)

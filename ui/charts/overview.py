@@ -34,7 +34,7 @@ def _slo_layers(x: Spec, is_dark: bool) -> list[Spec]:
 def ccdf(
     points: Sequence[Point], marks: Sequence[Mark], bounds: Sequence[Bound], is_dark: bool
 ) -> Spec:
-    """Draw the part of requests that took longer, over latency; both logarithmic."""
+    """Draw the CCDF of latency with quantiles and SLOs; both axes logarithmic."""
     quantiles = [
         {"dur": mark.dur_ns, "share": mark.share, "text": f"{mark.name} {duration(mark.dur_ns)}"}
         for mark in marks
@@ -76,7 +76,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
         }
         for wait in waits
     ]
-    part = {"title": "part of these requests' time", "format": "%"}
+    part = {"title": "share of the band's time", "format": "%"}
     legend = {"title": None, "orient": "bottom", "columns": 7}
     return base(
         is_dark,
@@ -92,7 +92,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
             "opacity": {"condition": {"param": "pick", "value": 1}, "value": 0.35},
             "tooltip": [
                 nominal("reason"),
-                nominal("percent", title="part"),
+                nominal("percent", title="share"),
                 nominal("time"),
                 quantity("times"),
             ],

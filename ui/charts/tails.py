@@ -1,4 +1,4 @@
-"""The tail of latencies: the part of requests that took longer, over latency. Pure."""
+"""The latency CCDF: the share of requests that took longer, over latency. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ HEIGHT = 260
 STEPS = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
 
 _ROOM = 1.7
-"""Part of the latency axis beyond the slowest request, for the label of its quantile."""
+"""Factor by which the latency axis extends beyond the slowest request, for its label."""
 
 LONGER = quantity(
     "share",
     scale=LOG,
-    axis={"title": "requests that took longer", "format": "~%", "tickCount": 5},
+    axis={"title": "share of requests that took longer", "format": "~%", "tickCount": 5},
 )
 TIP = [nominal("latency"), quantity("slower", title="requests slower")]
 
 
 def latency(known_ns: Iterable[int]) -> Spec:
-    """Return a logarithmic axis for the field ``dur`` with room for what is known."""
+    """Return a logarithmic axis for the field ``dur`` that covers the known latencies."""
     known = list(known_ns)
     domain = [max(min(known, default=1), 1), max(known, default=1) * _ROOM]
     axis = {
@@ -38,7 +38,7 @@ def latency(known_ns: Iterable[int]) -> Spec:
 
 
 def rows(points: Iterable[Point]) -> Iterator[dict[str, Any]]:
-    """Yield what a curve is drawn from; a logarithmic axis has no 0."""
+    """Yield the rows of a curve, without zeros, which a logarithmic axis cannot show."""
     for point in points:
         if point.n_slower:
             yield {

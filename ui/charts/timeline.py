@@ -21,19 +21,19 @@ _LABELS = 34
 """Pixels for the labels below the last row."""
 
 
-_SINCE = quantity("from", title="from s", format=".3f")
+_SINCE = quantity("from", title="start s", format=".3f")
 
 
 def _x(axis: Axis, *, is_labelled: bool) -> Spec:
     span_s = axis.n_steps * axis.step_ns / 1e9
-    labels: dict[str, Any] = {"title": "s since the recording began", "tickCount": 8}
+    labels: dict[str, Any] = {"title": "s since the start of the recording", "tickCount": 8}
     if not is_labelled:
         labels = {"labels": False, "ticks": False, "title": None, "tickCount": 8}
     return quantity("from", scale={"domain": [0, span_s], "nice": False}, axis=labels)
 
 
 def _y(**parts: Any) -> Spec:
-    # A title would take room of its own, and axes would no longer be below one another.
+    # A title would take extra width, and the charts' axes would no longer align.
     return {"title": None, "minExtent": _LEFT, "maxExtent": _LEFT, **parts}
 
 
@@ -42,7 +42,7 @@ def _at(axis: Axis, step: int) -> dict[str, float]:
 
 
 def heat(cells: Sequence[Cell], axis: Axis, is_dark: bool) -> Spec:
-    """Draw how many requests began when and took how long; a cell can be picked."""
+    """Draw the number of requests by start time and latency; a cell can be picked."""
     per = LATENCY_STEPS_PER_DOUBLING
     rows = [
         {
@@ -74,7 +74,7 @@ def heat(cells: Sequence[Cell], axis: Axis, is_dark: bool) -> Spec:
             "stroke": {"condition": {"param": "pick", "value": INK[is_dark], "empty": False}},
             "tooltip": [
                 quantity("n", title="requests"),
-                nominal("longest", title="the slowest took"),
+                nominal("longest", title="slowest"),
                 _SINCE,
             ],
         },
@@ -120,22 +120,22 @@ def _area(level: _Level, axis: Axis, is_dark: bool, *, is_last: bool) -> Spec:
 def _levels(found: Activity, step_s: float) -> dict[str, _Level]:
     return {
         "background": _Level(
-            "background requests under way (mean)",
+            "background requests in progress (mean)",
             colour("lock"),
             [(level.step, level.value) for level in found.background],
         ),
         "commits": _Level(
-            "journal commits: part of the time one was under way",
+            "journal commits: share of the time one was in progress",
             colour("journal_commit"),
             [(level.step, level.value) for level in found.commits],
         ),
         "written": _Level(
-            "written for other than foreground threads, MB/s",
+            "writes of other than foreground work, MB/s",
             colour("page_writeback"),
             [(level.step, level.value / 1e6 / step_s) for level in found.written],
         ),
         "waiting": _Level(
-            "ios waiting to be issued (mean)",
+            "ios waiting for issue (mean)",
             colour("queue"),
             [(depth.step, depth.n_waiting) for depth in found.depths],
         ),
@@ -145,7 +145,7 @@ def _levels(found: Activity, step_s: float) -> dict[str, _Level]:
             [(depth.step, depth.n_at_device) for depth in found.depths],
         ),
         "dirty": _Level(
-            "dirty pages, when a writer was throttled",
+            "dirty pages when a writer was throttled",
             colour("dirty_throttle"),
             [(dirty.step, dirty.n_pages) for dirty in found.dirty],
         ),
@@ -153,7 +153,7 @@ def _levels(found: Activity, step_s: float) -> dict[str, _Level]:
 
 
 def activity(found: Activity, axis: Axis, is_dark: bool) -> dict[str, Spec]:
-    """Draw what went on beside the requests, a picture for each thing that did, by name."""
+    """Draw the activity beside the requests: a chart per kind of activity, by name."""
     levels = _levels(found, axis.step_ns / 1e9)
     drawn = {name: level for name, level in levels.items() if any(v for _, v in level.values)}
     last = list(drawn)[-1] if drawn else ""

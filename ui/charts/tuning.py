@@ -20,7 +20,7 @@ from rcp.ui.charts.vega import (
     nominal,
     quantity,
 )
-from rcp.ui.info.tuning import BASELINE, Bound, Effect, Told, Trial
+from rcp.ui.info.tuning import BASELINE, Effect, StudySlo, StudyView, Trial
 from rcp.ui.palette import ACCENT, GRID, INK, OTHER_COLOUR, SLO_COLOUR
 from rcp.ui.texts import short
 
@@ -32,13 +32,13 @@ _PHASES = {
     "ablation": "triangle-down",
     "again": "triangle-right",
 }
-"""Shapes: told apart without colour, which says whether the SLOs hold."""
+"""Shape per phase; the colour shows whether the SLOs hold."""
 
-MET, MISSED, FAILED = "SLOs hold", "missed", "failed"
+MET, MISSED, FAILED = "SLOs met", "SLOs missed", "failed"
 _MET_SCALE = {"domain": [MET, MISSED, FAILED], "range": [ACCENT, SLO_COLOUR, OTHER_COLOUR]}
 
 _ROOM = 1.3
-"""Part of the axis of trials beyond the last one, for the name of the SLO."""
+"""Factor by which the axis of trials extends beyond the last one, for the SLO's label."""
 
 _ROW = 26
 """Height of a knob's bar in pixels."""
@@ -71,7 +71,7 @@ _TIP = [
 _DOT = mark("point", filled=True, size=80, opacity=1)
 
 
-def _row(trial: Trial, told: Told, slo: str) -> dict[str, Any]:
+def _row(trial: Trial, told: StudyView, slo: str) -> dict[str, Any]:
     measured = trial.measured_ns.get(slo)
     return {
         "trial": trial.trial_id,
@@ -81,12 +81,12 @@ def _row(trial: Trial, told: Told, slo: str) -> dict[str, Any]:
         "verdict": _verdict(trial),
         "measured": brief_duration(measured) if measured else short(trial.failed or "no figures"),
         "gain": objective_text(told.objective, trial.objective),
-        "set": short(trial.set_shortly),
+        "set": short(trial.settings_text),
         "front": trial.is_on_front,
     }
 
 
-def _latency(bound: Bound) -> Spec:
+def _latency(bound: StudySlo) -> Spec:
     axis = {
         "title": bound.text.partition("=")[0],
         "labelExpr": DURATION_LABEL,
@@ -96,7 +96,7 @@ def _latency(bound: Bound) -> Spec:
     return quantity("dur", scale={**LOG, "padding": 12}, axis=axis)
 
 
-def _bound_rows(bound: Bound) -> list[dict[str, Any]]:
+def _bound_rows(bound: StudySlo) -> list[dict[str, Any]]:
     return [{"dur": bound.bound_ns, "text": f"SLO {brief_duration(bound.bound_ns)}"}]
 
 
@@ -104,8 +104,8 @@ def _bound_line(y: Spec, is_dark: bool) -> Spec:
     return layer("bound", mark("rule", color=INK[is_dark], **DASHED), y=y)
 
 
-def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:
-    """Draw what each trial measured for an SLO, in the order they were made."""
+def trials(told: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
+    """Draw each trial's measured value of an SLO's quantile, in trial order."""
     rows = [_row(trial, told, bound.text) for trial in told.trials]
     last = max((trial.trial_id for trial in told.trials), default=1)
     x = quantity(
@@ -114,7 +114,7 @@ def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:
         axis={"title": "trial", "tickMinStep": 1, "grid": False},
     )
     y = _latency(bound)
-    # Side by side, one picture explains the shapes and the other the colours.
+    # The two charts are side by side: one has the legend of shapes, the other that of colours.
     colour, shape = _colour(None), _shape(told.trials, _LEGEND)
     above = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
     name = mark("text", color=INK[is_dark], **above)
@@ -136,7 +136,7 @@ def trials(told: Told, bound: Bound, is_dark: bool) -> Spec:
     )
 
 
-def _objective(told: Told) -> Spec:
+def _objective(told: StudyView) -> Spec:
     labels = {
         "bytes/s": "format(datum.value / 1e6, '~g') + ' MB/s'",
         "ns": DURATION_LABEL,
@@ -150,15 +150,15 @@ def _objective(told: Told) -> Spec:
     return quantity("objective", scale=scale, axis=axis)
 
 
-def pareto(told: Told, bound: Bound, is_dark: bool) -> Spec:
-    """Draw latency over the objective; a line joins the trials that no other beats in both."""
+def pareto(told: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
+    """Draw latency over the objective, with a line along the Pareto front."""
     rows = [_row(trial, told, bound.text) for trial in told.trials]
     known = [row for row in rows if row["dur"] and row["objective"] is not None]
     front = sorted((row for row in known if row["front"]), key=lambda row: row["objective"])
     at = {"x": _objective(told), "y": _latency(bound)}
     ink = INK[is_dark]
     colour, shape = _colour(_LEGEND), _shape(told.trials, None)
-    # Neighbours on the front are often near: their numbers go below and above in turn.
+    # Neighbours on the front are often close: their numbers alternate below and above.
     turns = {"below": (14, front[::2]), "above": (-13, front[1::2])}
     numbers = [
         layer(name, mark("text", color=ink, fontSize=11, dy=dy), **at, text={"field": "trial"})
@@ -200,9 +200,9 @@ def _effect_rows(found: Sequence[Effect]) -> list[dict[str, Any]]:
 
 
 def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
-    """Draw how many times longer the latency is with one knob of the winner put back."""
+    """Draw the ablation: by what factor the latency grows with one knob of the winner reset."""
     rows = _effect_rows(found)
-    axis = {"title": "latency without the knob, times the winner's", "format": "~g"}
+    axis = {"title": "latency without the knob, relative to the winner", "format": "~g"}
     scale = {**LOG, "padding": 30}
     y = in_order("knob", labelLimit=220)
     hue = {

@@ -1,1 +1,1 @@
-"""What the screens show, as plain tuples: queries only, no drawing."""
+"""The screens' data as plain tuples: queries only, no drawing."""

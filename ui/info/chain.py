@@ -1,4 +1,4 @@
-"""One request's critical path as lanes: a task or an io each, deeper ones further down."""
+"""One request's critical path as lanes: one per task or io, ordered by depth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rcp.ui.info.chain_lanes import Key, Lane, Lanes
 from rcp.ui.queries import query
 
 PIECES_MAX = 2_000
-"""Pieces drawn of each sort: a path of more has most of them narrower than a pixel."""
+"""Most bars drawn, of waits and of segments each: of more, most are narrower than a pixel."""
 
 _FRAMES = 12
 """Frames of a stack that fit in a tooltip."""
@@ -33,21 +33,21 @@ class Slow(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A bar of a lane: what it did, or what it waited for."""
+    """A bar of a lane: what the task or io did, or what the task waited for."""
 
     lane: int
     begin_ns: int
     end_ns: int
     reason: str
     is_wait: bool
-    """The time belongs to lanes further down."""
+    """Whether it is a wait, which lanes further down explain."""
     text: str
     details: dict[str, str]
-    """More, by name, for hovering."""
+    """Details for the tooltip, by name."""
 
 
 class Arrow(NamedTuple):
-    """A hand-over: the lane it comes from ended the wait of the other one."""
+    """A wake-up: *from_lane* ended a wait of *to_lane*."""
 
     from_lane: int
     to_lane: int
@@ -56,7 +56,7 @@ class Arrow(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """What is drawn of a request; times are since its start."""
+    """The drawing of a request; times in ns since its start."""
 
     dur_ns: int
     lanes: list[Lane]
@@ -92,7 +92,7 @@ class _Ahead(NamedTuple):
 
 
 LANES_MAX = 12
-"""Lanes with one io each; where there are more, ios of one thread share lanes."""
+"""With more lanes than this, ios of one thread share lanes."""
 
 
 def slowest(store: Store, role: str, kind: str) -> list[Slow]:
@@ -163,12 +163,12 @@ def _edge_piece(edge: PathEdge, wait: _Wait, key: Key) -> tuple[Key, Piece]:
 def _longest(found: list[tuple[Key, Piece]]) -> tuple[list[tuple[Key, Piece]], int]:
     if len(found) <= PIECES_MAX:
         return found, 0
-    kept = sorted(found, key=lambda item: item[1].begin_ns - item[1].end_ns)[:PIECES_MAX]
-    return kept, len(found) - PIECES_MAX
+    longest = sorted(found, key=lambda item: item[1].begin_ns - item[1].end_ns)[:PIECES_MAX]
+    return longest, len(found) - PIECES_MAX
 
 
 def chain(store: Store, request_id: int) -> Chain | None:
-    """Return the critical path of a finished request as lanes, None when there is none."""
+    """Return the critical path of a finished request as lanes, or None if there is none."""
     path, links = segments(store, request_id), edges(store, request_id)
     if not path:
         return None
@@ -222,24 +222,24 @@ def _ender(edge: PathEdge, wait: _Wait) -> Key | None:
 
 def _handed(edge: PathEdge) -> str:
     if edge.io_id is not None:
-        return f"the io's end wakes {edge.waiter}"
+        return f"the io's completion wakes {edge.waiter}"
     return f"{edge.waker} wakes {edge.waiter}"
 
 
-def told(store: Store, request_id: int) -> str:
-    """Return a request's chain as text, with where it was recorded; "" when there is none."""
+def as_text(store: Store, request_id: int) -> str:
+    """Return a request's chain as text, headed by host, kernel and clock; "" if there is none."""
     found = report.request(store, request_id)
     if found is None:
         return ""
     head = report.header(store, facts(store))
     lines = [f"{head.host}, kernel {head.kernel}, {head.clock}", *render.request_text(found)]
     lines += render.held_up_text(report.held_up(store, request_id))
-    lines += render.story_text(story.tell(store, request_id))
+    lines += render.story_text(story.request_story(store, request_id))
     return "\n".join(lines)
 
 
 def perfetto_slice(store: Store, request_id: int) -> bytes:
-    """Return a Perfetto trace of a request's time; raise SelectionError when it has none."""
+    """Return a Perfetto trace of a request's interval; raise SelectionError if it has none."""
     out = io.BytesIO()
     write_perfetto(store, select(store, [request_id]), out)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Which lane of a drawn chain is whose. Pure."""
+"""Assignment of tasks and ios to the lanes of a drawn chain. Pure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Key = tuple[str, int]
-"""What a lane is of: ("task" or "io", its key)."""
+"""("task" or "io", its id)."""
 
 
 class Lane(NamedTuple):
-    """A task or an io, or several ios of one task that follow one another."""
+    """A task, an io, or consecutive ios of one task."""
 
     depth: int
     name: str
 
 
 @dataclass
-class _Known:
+class _LaneState:
     name: str
     depth: int
     begin_ns: int
@@ -26,33 +26,33 @@ class _Known:
 
 
 class Lanes:
-    """Lanes in order of depth and first appearance."""
+    """Lanes ordered by depth and first appearance."""
 
     def __init__(self) -> None:
         """Begin without lanes."""
-        self._known: dict[Key, _Known] = {}
+        self._known: dict[Key, _LaneState] = {}
         self._stands_in: dict[Key, Key] = {}
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of lanes."""
         return len(self._known)
 
     def add(
         self, key: Key, name: str, depth: int, begin_ns: int, end_ns: int, shared: str = ""
     ) -> Key:
-        """Note that something of ``key`` happens in [begin_ns, end_ns); return the key.
+        """Register that ``key`` is active in [begin_ns, end_ns); return the key.
 
-        A task that is on the path at several depths has one lane, at the least of them. A lane
-        may be given to others that are called ``shared`` too.
+        A task that is on the path at several depths has one lane, at the smallest depth. Keys with
+        the same ``shared`` name may share a lane.
         """
-        known = self._known.setdefault(key, _Known(name, depth, begin_ns, end_ns, shared))
+        known = self._known.setdefault(key, _LaneState(name, depth, begin_ns, end_ns, shared))
         known.depth = min(known.depth, depth)
         known.begin_ns = min(known.begin_ns, begin_ns)
         known.end_ns = max(known.end_ns, end_ns)
         return key
 
     def share(self) -> None:
-        """Let what may share lanes, and is not at the same time, do so."""
+        """Put keys with the same shared name that do not overlap into one lane."""
         ends: dict[Key, int] = {}
         for key, known in sorted(self._known.items(), key=lambda item: item[1].begin_ns):
             if not known.shared:
@@ -70,7 +70,7 @@ class Lanes:
             self._known[lane].name = known.shared
 
     def placed(self) -> tuple[list[Lane], dict[Key, int]]:
-        """Return the lanes from above, and the position of each key's."""
+        """Return the lanes from top to bottom, and the position of each key's lane."""
         used = [key for key in self._known if self._stands_in.get(key, key) == key]
         order = sorted(
             used, key=lambda key: (self._known[key].depth, self._known[key].begin_ns, key)

@@ -1,11 +1,11 @@
-"""What differs between two recordings, and whether that is more than chance.
+"""Differences between two recordings, and whether they are significant.
 
-A recording is cut into stretches of as many requests each. How much the stretches of one
-recording differ says how much two recordings of the same machine would: requests near to each
-other are slow together, so single requests would promise too much.
+A recording is cut into stretches with the same number of requests. The spread between stretches of
+one recording estimates how much two recordings of the same machine differ. Neighbouring requests
+are slow together, so single requests would underestimate that.
 
-    stretches of A: 4, 6, 4, 6 ms a request    of B: 1, 3, 1, 3
-    A 5 ms, B 2 ms: a change of -3 ms, give or take what the spread of both says
+    stretches of A: 4, 6, 4, 6 ms per request    of B: 1, 3, 1, 3
+    A 5 ms, B 2 ms: a change of -3 ms, with an interval from the spread of both
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from statistics import variance
 from typing import NamedTuple
 
-from rcp.analyzer.compare.by_kind import QUANTILES, Found, Load, Measured
+from rcp.analyzer.compare.by_kind import QUANTILES, Load, Measured, Tally
 from rcp.analyzer.compare.by_kind import Side as Named
 from rcp.analyzer.compare.diff import Change, Diff, Kind, between
 from rcp.analyzer.compare.render import verdict
@@ -27,13 +27,13 @@ from rcp.ui.queries import query
 N_STRETCHES = 20
 
 REQUESTS_MIN = 5 * N_STRETCHES
-"""Fewer leave too little in a stretch for its mean to mean anything."""
+"""With fewer requests, the mean of a stretch says nothing."""
 
 _T = 2.093
 """Student's t for 95 % and 19 degrees of freedom; two times 20 stretches have that many or more."""
 
 
-class Pattern(NamedTuple):
+class PatternKey(NamedTuple):
     """Inversions of one chain shape, kind and culprit."""
 
     pattern: str
@@ -42,40 +42,40 @@ class Pattern(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands for it in a comparison."""
+        """Its key in a comparison."""
         return f"{self.pattern}: {self.kind} by {self.culprit}"
 
 
 class Side(NamedTuple):
-    """One recording: the requests shown."""
+    """One recording's figures for the requests shown."""
 
     dur_ns: int
     recorded_share: float
     measured: Measured
     stretches: list[int]
-    """Requests of each."""
+    """Number of requests in each stretch."""
     reasons: dict[str, dict[int, int]]
     """ns by reason and stretch."""
     patterns: dict[str, dict[int, int]]
-    known: dict[str, Pattern]
+    known: dict[str, PatternKey]
     confidence: dict[str, float]
-    """How sure the analysis is of a pattern, 0 to 1."""
+    """Confidence of each pattern, 0 to 1."""
 
 
 class Shift(NamedTuple):
-    """A cause in both recordings, with what chance may do."""
+    """The change of a reason or pattern between the recordings, with its interval."""
 
     change: Change
-    give_or_take_ns: float | None
-    """Half of the interval that holds the true change 95 times in 100; None with few requests."""
+    half_interval_ns: float | None
+    """Half of the 95 % confidence interval; None with few requests."""
     confidence: float | None
-    """Of patterns: how sure the analysis is of them, by what they took."""
-    pattern: Pattern | None = None
+    """Of patterns: their confidence, weighted by time."""
+    pattern: PatternKey | None = None
 
     @property
-    def is_beyond_chance(self) -> bool:
-        """Tell whether the interval leaves 0 out."""
-        half = self.give_or_take_ns
+    def is_significant(self) -> bool:
+        """Whether the interval excludes 0."""
+        half = self.half_interval_ns
         return half is not None and abs(self.change.delta_ns) > half
 
 
@@ -92,19 +92,19 @@ class Compared(NamedTuple):
 
 def _by_stretch(
     rows: Sequence[tuple[str, int, int, int]],
-) -> tuple[dict[str, Found], dict[str, dict[int, int]]]:
-    total: dict[str, Found] = {}
+) -> tuple[dict[str, Tally], dict[str, dict[int, int]]]:
+    total: dict[str, Tally] = {}
     parts: dict[str, dict[int, int]] = {}
     for what, stretch, n, dur in rows:
-        before = total.get(what, Found(0, 0))
-        total[what] = Found(before.n + n, before.dur_ns + dur)
+        before = total.get(what, Tally(0, 0))
+        total[what] = Tally(before.n + n, before.dur_ns + dur)
         of = parts.setdefault(what, {})
         of[stretch] = of.get(stretch, 0) + dur
     return total, parts
 
 
 def side(store: Store, role: str, kind: str) -> Side | None:
-    """Return what is to be compared of one recording; None when it has no such requests."""
+    """Return one recording's figures; None if it has no such requests."""
     shares = [share for _, share in QUANTILES]
     ((n, total, worst, quantiles),) = store.query(query("compare/load"), [role, kind, shares])
     if not n:
@@ -112,19 +112,19 @@ def side(store: Store, role: str, kind: str) -> Side | None:
     cut = [role, kind, N_STRETCHES]
     reasons, reason_parts = _by_stretch(store.query(query("compare/reasons"), cut))
     rows = store.query(query("compare/patterns"), cut)
-    known = {pattern.text: pattern for pattern in (Pattern(*row[:3]) for row in rows)}
+    known = {pattern.text: pattern for pattern in (PatternKey(*row[:3]) for row in rows)}
     patterns, pattern_parts = _by_stretch(
-        [(Pattern(*row[:3]).text, row[4], row[5], row[6]) for row in rows]
+        [(PatternKey(*row[:3]).text, row[4], row[5], row[6]) for row in rows]
     )
     sure: dict[str, float] = {}
     behind: dict[str, int] = {}
     for *who, culprit_role, _, _, dur, weighted in rows:
-        text = Pattern(*who).text
+        text = PatternKey(*who).text
         sure[text] = sure.get(text, 0.0) + weighted
         behind[culprit_role] = behind.get(culprit_role, 0) + dur
     begin, end = extent(store)
     culprits = {
-        who: Found(times, dur)
+        who: Tally(times, dur)
         for who, times, dur in store.query(query("compare/culprits"), [role, kind])
     }
     load = Load(n, n / max((end - begin) / 1e9, 1e-9), total, worst)
@@ -140,12 +140,12 @@ def side(store: Store, role: str, kind: str) -> Side | None:
     )
 
 
-def give_or_take(
+def half_interval(
     a: Mapping[int, int], b: Mapping[int, int], of_a: Sequence[int], of_b: Sequence[int]
 ) -> float | None:
-    """Return half of the 95 % interval of a change of ns per request; None with few requests.
+    """Return half of the 95 % interval of a change in ns per request; None with few requests.
 
-    ``a`` and ``b`` hold ns by stretch, ``of_a`` and ``of_b`` the requests of each stretch.
+    ``a`` and ``b`` are ns by stretch, ``of_a`` and ``of_b`` the number of requests by stretch.
     """
     if min(sum(of_a), sum(of_b)) < REQUESTS_MIN:
         return None
@@ -165,15 +165,15 @@ def _shifts(
     found = []
     for change in changes:
         of_a, of_b = (part.get(change.what, {}) for part in parts)
-        half = give_or_take(of_a, of_b, a.stretches, b.stretches)
+        half = half_interval(of_a, of_b, a.stretches, b.stretches)
         sure = [side.confidence[change.what] for side in (a, b) if change.what in side.confidence]
         pattern = a.known.get(change.what) or b.known.get(change.what)
         found.append(Shift(change, half, min(sure, default=None), pattern))
-    return sorted(found, key=lambda shift: not shift.is_beyond_chance)
+    return sorted(found, key=lambda shift: not shift.is_significant)
 
 
 def compared(a: Side, b: Side, names: tuple[str, str], kind: str, role: str) -> Compared:
-    """Compare two recordings called ``names``; what is beyond chance comes first."""
+    """Compare two recordings called ``names``; significant changes come first."""
     found = between(kind or "request", role or "any", a.measured, b.measured)
     named = [
         Named(name, side.dur_ns, side.recorded_share)

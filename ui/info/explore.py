@@ -1,4 +1,4 @@
-"""What a recording holds, and the answers to a user's own queries."""
+"""The tables of a recording, and the answers to a user's own queries."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from rcp.analyzer.text import as_csv
 from rcp.ui.queries import query
 
 SHOWN = Limits(seconds=10, rows=1_000)
-"""Of a query on the page: nobody scrolls further, or waits longer without knowing why."""
+"""Limits of a query on the page: nobody scrolls further or waits longer."""
 
 SAVED = Limits(seconds=60, rows=100_000)
-"""Of a file to download: it is made in memory."""
+"""Limits of a file to download, which is made in memory."""
 
 _EXACT = 1 << 53
 """Whole numbers beyond this are not exact in a browser."""
 
 EXAMPLES = (
-    ("patterns of inversions", "FROM inversion_pattern"),
+    ("Patterns of inversions", "FROM inversion_pattern"),
     (
-        "slowest requests",
+        "Slowest requests",
         "SELECT request_id, name, comm, dur / 1e6 AS ms\n"
         "FROM request JOIN task USING (utid)\nORDER BY dur DESC NULLS LAST\nLIMIT 20",
     ),
     (
-        "what requests waited for",
+        "What requests waited for",
         "SELECT name, reason, sum(dur) / 1e6 AS ms, sum(n_requests) AS requests\n"
         "FROM wait_by_kind\nGROUP BY ALL\nORDER BY ms DESC",
     ),
     (
-        "who submitted ios",
+        "Who submitted ios",
         "SELECT comm, count(*) AS ios, sum(bytes) / 1e6 AS MB,\n"
         "    quantile_cont(completed_ns - issued_ns, 0.99) / 1e6 AS p99_at_device_ms\n"
         "FROM io JOIN task ON task.utid = io.submitter_utid\nGROUP BY comm\nORDER BY ios DESC",
     ),
 )
-"""Queries to begin with, by what they tell."""
+"""Example queries, each with its title."""
 
 
 class Relation(NamedTuple):
@@ -53,7 +53,7 @@ class Relation(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A column of one."""
+    """A column of a table or view."""
 
     name: str
     type: str
@@ -61,14 +61,14 @@ class Field(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a query gave, as a page shows it."""
+    """The result of a query, as a page shows it."""
 
     columns: list[str]
     is_number: list[bool]
     rows: list[tuple[Any, ...]]
     """Numbers, texts and None only."""
     is_cut: bool
-    """There are more rows."""
+    """Whether there are more rows."""
 
 
 def relations(store: Store) -> list[Relation]:
@@ -98,7 +98,7 @@ def _is_shown_as_number(values: Sequence[Any]) -> bool:
 
 
 def answer(store: Store, sql: str, limits: Limits) -> Answer:
-    """Run a user's query; raise StoreError where it would write or takes too long."""
+    """Run a user's query; raise StoreError if it would write or takes too long."""
     found = ask_within(store, sql, limits)
     columns = [[row[at] for row in found.rows] for at in range(len(found.columns))]
     numbers = [_is_shown_as_number(column) for column in columns]
@@ -113,12 +113,12 @@ def answer(store: Store, sql: str, limits: Limits) -> Answer:
 
 
 def saved_csv(store: Store, sql: str, limits: Limits) -> bytes:
-    """Return what a query gives as a CSV file."""
+    """Return the result of a query as a CSV file."""
     found = ask_within(store, sql, limits)
     return as_csv(found.columns, found.rows).encode()
 
 
 def saved_parquet(store: Store, sql: str, limits: Limits) -> bytes:
-    """Return what a query gives as a Parquet file."""
+    """Return the result of a query as a Parquet file."""
     found = ask_within(store, sql, limits)
     return as_parquet(found.columns, found.rows)

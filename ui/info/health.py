@@ -1,4 +1,4 @@
-"""How far a recording can be trusted: where it was made, what is missing."""
+"""The health of a recording: where it was made, and what it lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rcp.ui.queries import query
 
 
 class Candidate(NamedTuple):
-    """Threads of one name that made requests and have no role."""
+    """Threads of one name that make requests but have no role."""
 
     comm: str
     n_requests: int
@@ -28,21 +28,21 @@ class Lost(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What is known of a recording as a whole."""
+    """Facts about a recording as a whole."""
 
     header: report.Header
     is_virtual: bool
-    """Its clock is the lab's: no time passes but what the guest's instructions take."""
+    """Whether it was made in the lab's virtual time, which counts the guest's instructions."""
     lost: list[Lost]
     notes: list[str]
-    """What else makes it incomplete."""
+    """Further reasons why it is incomplete."""
     has_foreground: bool
     candidates: list[Candidate]
-    """Who could be the foreground, the busiest first."""
+    """Possible foreground threads, the busiest first."""
 
 
 def health(store: Store) -> Health:
-    """Return what is known of a recording as a whole."""
+    """Return the health of a recording."""
     meta = facts(store)
     header = report.header(store, meta)
     return Health(

@@ -1,4 +1,4 @@
-"""Who held requests up, by pattern, and which requests."""
+"""Inversions by pattern, and the requests they delayed."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _EVER = 1 << 62
 
 
 class Filter(NamedTuple):
-    """Which inversions are asked for; what is "" or None does not matter."""
+    """Selects inversions; "" and None select all."""
 
     from_s: float | None = None
     to_s: float | None = None
-    """Time since the recording's beginning at which the requests began."""
+    """Interval of the requests' start, in s since the start of the recording."""
     kind: str = ""
     culprit: str = ""
     path: str = ""
     """File on the requests' critical path."""
     cgroup: int | None = None
-    """cgroup of the culprit."""
+    """Id of the culprit's cgroup."""
 
 
 class Pattern(NamedTuple):
@@ -44,15 +44,15 @@ class Pattern(NamedTuple):
     n_requests: int
     total_ns: int
     slow_ns: int
-    """What it took of the slowest 1 % of requests."""
+    """Its time in the slowest 1 % of requests."""
     slow_share: float | None
-    """The same as a part of these requests' time, 0 to 1."""
+    """The same as a share of these requests' time, 0 to 1."""
     max_ns: int
     confidence: float
 
     @property
     def key(self) -> str:
-        """What stands for it in a URL."""
+        """Its id in a URL."""
         parts = (self.kind, self.culprit, self.role_rule, self.pattern)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
@@ -71,7 +71,7 @@ class HeldUp(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What filters offer, in order of name; files by how often they were met."""
+    """The options of the filters, by name; files by how often they occur."""
 
     kinds: list[str]
     culprits: list[str]
@@ -80,7 +80,7 @@ class Choices(NamedTuple):
 
 
 def choices(store: Store) -> Choices:
-    """Return what filters offer."""
+    """Return the options of the filters."""
     found: dict[str, list[str]] = {"kind": [], "culprit": [], "cgroup": []}
     for what, value, _ in store.query(query("inversions/choices")):
         found[what].append(value)
@@ -96,7 +96,7 @@ def _window(store: Store, asked: Filter) -> tuple[int, int, int]:
 
 
 def patterns(store: Store, role: str, kind: str, asked: Filter) -> list[Pattern]:
-    """Return the patterns of inversions of the requests shown, by what the slowest lost."""
+    """Return the inversion patterns of the requests shown, by time in the slowest requests."""
     ends = limits(store, role, kind)
     if not ends:
         return []
@@ -108,14 +108,14 @@ def patterns(store: Store, role: str, kind: str, asked: Filter) -> list[Pattern]
 
 
 def held_up(store: Store, role: str, kind: str, asked: Filter, of: Pattern) -> list[HeldUp]:
-    """Return the requests a pattern held up, longest first."""
+    """Return the requests with inversions of a pattern, the longest delayed first."""
     begin, lo, hi = _window(store, asked)
     which = [of.kind, of.culprit, of.pattern, of.role_rule, begin]
     return store.rows(HeldUp, query("inversions/requests"), [role, kind, lo, hi, *which])
 
 
 def doubts(store: Store, of: Pattern) -> list[str]:
-    """Say what keeps a pattern's confidence below 1."""
+    """Return the reasons why a pattern's confidence is below 1."""
     share = float(facts(store).get("recorded_share", 1.0))
     return why_lowered(of.confidence, of.role, share)
 
@@ -134,14 +134,14 @@ _STEPS = (
 def sentence(pattern: str) -> str:
     """Return a chain as a sentence: ``fsync waits for jbd2 (journal_commit), which …``."""
     name, *steps = pattern.split(" → ")
-    told, has_object = name, True
+    text, has_object = name, True
     for at, step in enumerate(steps):
         match, words = next(
             ((found, words) for form, words in _STEPS if (found := form.fullmatch(step))),
             (None, step),
         )
-        text = words.format(*match.groups()) if match else step
+        clause = words.format(*match.groups()) if match else step
         joint = " " if at == 0 or not has_object else ", which "
-        told += joint + text
-        has_object = not text.startswith("waits (")
-    return told
+        text += joint + clause
+        has_object = not clause.startswith("waits (")
+    return text

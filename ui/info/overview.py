@@ -1,4 +1,4 @@
-"""What the overview shows: how slow requests were, and what they waited for."""
+"""Data of the overview: latencies, SLOs, and what requests waited for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rcp.ui.info.population import BANDS
 from rcp.ui.queries import query
 
 STEPS_PER_DOUBLING = 24
-"""Points of a CCDF for each factor of two: 3 % apart, less than a pixel on a wide screen."""
+"""Points of a CCDF per factor of two: 3 % apart, less than a pixel on a wide screen."""
 
 
 class Point(NamedTuple):
@@ -44,13 +44,13 @@ class Bound(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Requests in all."""
+    """Totals over all requests shown."""
 
     n: int
     dur_ns: int
     longest_ns: int
     n_held_up: int
-    """Those with an inversion."""
+    """Requests with an inversion."""
     held_up_ns: int
 
 
@@ -61,7 +61,7 @@ class BandWait(NamedTuple):
     reason: str
     dur_ns: int
     n: int
-    """Times."""
+    """Number of waits."""
     share: float
     """Part of the time of the band's requests, 0 to 1."""
 
@@ -69,14 +69,14 @@ class BandWait(NamedTuple):
 def ccdf(store: Store, role: str, kind: str) -> list[Point]:
     """Return the complementary distribution of latency, thinned out, by rising latency."""
     rows = store.query(query("overview/ccdf"), [role, kind, STEPS_PER_DOUBLING])
-    # The first point's requests are those slower than it and those of its own step, so the
-    # total is not in the rows: ask.
+    # The rows do not have the total: the first point's requests are those slower than it and those
+    # of its own step.
     ((n,),) = store.query("SELECT count(*) FROM digest.chosen($1, $2)", [role, kind])
     return [Point(dur, n_slower, n_slower / n) for dur, n_slower in rows]
 
 
 def totals(store: Store, role: str, kind: str) -> Totals:
-    """Return how many requests there are, and how long they were held up."""
+    """Return the number of requests, and how long inversions delayed them."""
     (found,) = store.rows(Totals, query("overview/totals"), [role, kind])
     return found
 

@@ -1,4 +1,4 @@
-"""Which requests a screen is about: whose, of what kind, and how slow they are."""
+"""The requests a screen shows, by role and kind, and their bands of latency."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rcp.analyzer.db.store import Store
 from rcp.ui.queries import query
 
 ROLES = (FOREGROUND, UNKNOWN, BACKGROUND, KERNEL)
-"""Roles of threads, those whose requests matter most first."""
+"""Roles of threads, the most important first."""
 
 ANY = "all"
-"""What stands in a URL for any role and any kind; '' in queries."""
+"""Any role or kind in a URL; queries use ''."""
 
 BANDS = ((0.5, "fastest 50 %"), (0.9, "50–90 %"), (0.99, "90–99 %"), (0.999, "99–99.9 %"))
-"""Where each band ends, and its name; what is slower than all is the last one."""
+"""Upper quantile and name of each band but the last, SLOWEST."""
 
 SLOWEST = "slowest 0.1 %"
 BAND_NAMES = (*(name for _, name in BANDS), SLOWEST)

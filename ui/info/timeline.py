@@ -1,4 +1,4 @@
-"""Requests over time, and what else went on: everything binned in SQL."""
+"""Requests and other activity over time, binned in SQL."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rcp.analyzer.export.selection import extent
 from rcp.ui.queries import query
 
 TIME_STEPS = 96
-"""Steps of time: cells are then wide enough to hit with a mouse at 1280 pixels."""
+"""Time steps: at 1280 pixels, cells are then wide enough to click."""
 
 LATENCY_STEPS_PER_DOUBLING = 2
 
 
 class Axis(NamedTuple):
-    """The steps of time all pictures of a recording share."""
+    """The time steps that all charts of a recording share."""
 
     begin_ns: int
     step_ns: int
@@ -23,7 +23,7 @@ class Axis(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Requests that began in a step of time and took about as long."""
+    """Requests that began in one time step and have about the same latency."""
 
     time_step: int
     latency_step: int
@@ -42,7 +42,7 @@ class Example(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """Mean number of ios under way in a step of time."""
+    """Mean number of ios in progress in a time step."""
 
     step: int
     n_waiting: float
@@ -50,14 +50,14 @@ class Depth(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A figure of a step of time."""
+    """A value of a time step."""
 
     step: int
     value: float
 
 
 class Dirty(NamedTuple):
-    """Dirty pages in a step of time, and how many were allowed."""
+    """Dirty pages in a time step, and their limit."""
 
     step: int
     n_pages: float
@@ -65,26 +65,26 @@ class Dirty(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """What went on beside the requests."""
+    """Activity beside the requests."""
 
     background: list[Level]
-    """Background requests under way, on average."""
+    """Mean number of background requests in progress."""
     commits: list[Level]
-    """Part of the time in which a journal committed, 0 to 1."""
+    """Share of the time in which a journal committed, 0 to 1."""
     written: list[Level]
-    """Bytes that others than foreground threads had written."""
+    """Bytes written for other than foreground threads."""
     depths: list[Depth]
     dirty: list[Dirty]
 
 
 def axis(store: Store) -> Axis:
-    """Return the steps of time of a recording."""
+    """Return the time steps of a recording."""
     begin, end = extent(store)
     return Axis(begin, max(-(-(end - begin) // TIME_STEPS), 1), TIME_STEPS)
 
 
 def heat(store: Store, role: str, kind: str) -> list[Cell]:
-    """Return how many requests there are by time and latency."""
+    """Return the number of requests by time and latency."""
     at = axis(store)
     parameters = [role, kind, at.begin_ns, at.step_ns, LATENCY_STEPS_PER_DOUBLING]
     return store.rows(Cell, query("overview/heat"), parameters)
@@ -100,7 +100,7 @@ def examples(
 
 
 def activity(store: Store) -> Activity:
-    """Return what went on beside the requests; ios queued before the beginning do not count."""
+    """Return the activity beside the requests; ios queued before the recording do not count."""
     at = axis(store)
     steps = [at.begin_ns, at.step_ns]
     return Activity(

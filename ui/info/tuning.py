@@ -1,4 +1,4 @@
-"""What a study of rcp-tune tells: its trials, what they cost, and what each knob is worth."""
+"""Data of a study of rcp-tune: its trials, and what each knob contributed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any, NamedTuple
 from rcp.tuner.search.pareto import front, worst
 from rcp.tuner.studies.comparable import comparable, usual
 from rcp.tuner.studies.explain import explanation, outcome_of
-from rcp.tuner.studies.study import Row, Study, Write
+from rcp.tuner.studies.records import KnobWrite, TrialRow
+from rcp.tuner.studies.study import Study
 from rcp.tuner.studies.wording import changed, objective_text, settings_text, slo_text
 from rcp.tuner.trials.objective import parse
 
 _KNOBS_SHOWN = 3
-"""Of a trial on one line; selecting it shows all."""
+"""Knobs of a trial on one line; selecting the trial shows all."""
 
 BASELINE = "baseline"
 CONFIRMED = ("met", "met already")
 """Outcomes of a study whose SLOs hold."""
 
 
-class Bound(NamedTuple):
+class StudySlo(NamedTuple):
     """An SLO of the study."""
 
     text: str
@@ -44,36 +45,36 @@ class Trial(NamedTuple):
     phase: str
     why: str
     failed: str
-    """Why it has no figures, "" when it has."""
+    """Why it has no figures; "" if it has."""
     measured_ns: dict[str, int]
-    """What each SLO's quantile came to, by its text."""
+    """Measured quantile of each SLO, by the SLO's text."""
     ratio: float | None
-    """The worst of them over its bound: at most 1 when all SLOs hold."""
+    """The largest of measured quantile over bound: at most 1 if all SLOs hold."""
     objective: float | None
     """In the objective's unit."""
     gain: float | None
-    """The objective over that of the machine as it was."""
+    """The objective relative to the baseline."""
     figures: str
     settings: list[Setting]
-    set_shortly: str
+    settings_text: str
     is_on_front: bool
     wall_s: float
     recording: str
 
 
 class Effect(NamedTuple):
-    """What a knob of the winner bought: how many times worse the winner is without it."""
+    """Contribution of a knob of the winner: by what factor the winner is worse without it."""
 
     knob: str
     won: str
     default: str
     latency: float | None
-    """None when the trial without it failed."""
+    """None if the trial without it failed."""
     objective: float | None
 
 
 class CauseOf(NamedTuple):
-    """What made the slowest requests of a recorded trial slow."""
+    """A cause in the slowest requests of a recorded trial."""
 
     trial_id: int
     kind: str
@@ -82,28 +83,28 @@ class CauseOf(NamedTuple):
     share: float
 
 
-class Told(NamedTuple):
-    """Everything a study tells."""
+class StudyView(NamedTuple):
+    """All data of a study that pages show."""
 
     head: str
     outcome: str
     text: str
-    """The same in words, as ``rcp-tune explain`` prints it."""
+    """The study as ``rcp-tune explain`` prints it."""
     is_virtual: bool
     objective: str
     unit: str
-    bounds: list[Bound]
+    bounds: list[StudySlo]
     trials: list[Trial]
     usual: Trial | None
-    """The machine as it is, recorded or not as the others: what they are held against."""
+    """The baseline trial, recorded or not like the trials it is compared with."""
     fresh: list[Trial]
     """The runs that confirmed the winner."""
     effects: list[Effect]
     together: str
     left_out: list[str]
-    """Knobs that bought nothing, which the winner does without."""
+    """Knobs without effect, which the winner leaves unchanged."""
     causes: list[CauseOf]
-    writes: list[Write]
+    writes: list[KnobWrite]
 
 
 def _number(value: Any) -> float | None:
@@ -138,7 +139,7 @@ class _Study:
         tried = [row for row in comparable(self.rows) if not row.failed]
         self.best = {tried[at].trial_id for at in front([row.observation for row in tried])}
 
-    def _settings(self, row: Row) -> list[Setting]:
+    def _settings(self, row: TrialRow) -> list[Setting]:
         found = []
         for name, value in changed(row.settings, self.initial).items():
             knob = self.whats.get(name)
@@ -147,13 +148,13 @@ class _Study:
             found.append(Setting(name, knob.what if knob else "", was, f"{value}{unit}"))
         return found
 
-    def _figures(self, row: Row) -> str:
+    def _figures(self, row: TrialRow) -> str:
         if row.failed:
             return "failed"
         told = [slo_text(ratio, self.bounds_ns[slo]) for slo, ratio in row.ratios.items()]
         return f"{', '.join(told)}; {objective_text(self.objective.text, row.objective)}"
 
-    def trial(self, row: Row) -> Trial:
+    def trial(self, row: TrialRow) -> Trial:
         """Return one trial as pages show it."""
         set_ = changed(row.settings, self.initial)
         gain = row.objective / self.usual if row.objective is not None and self.usual else None
@@ -170,27 +171,27 @@ class _Study:
             gain=gain,
             figures=self._figures(row),
             settings=self._settings(row),
-            set_shortly=settings_text(set_, most=_KNOBS_SHOWN),
+            settings_text=settings_text(set_, most=_KNOBS_SHOWN),
             is_on_front=row.trial_id in self.best,
             wall_s=row.wall_s,
             recording=row.recording or "",
         )
 
 
-def told(study: Study) -> Told:
-    """Read a study."""
+def study_view(study: Study) -> StudyView:
+    """Return a study's data."""
     read, verdict = _Study(study), study.verdict()
     text = str(explanation(study)["text"])
     trials = [read.trial(row) for row in read.rows]
     fresh = verdict.get("verdict", {}).get("runs", [])
-    return Told(
+    return StudyView(
         head=text.splitlines()[0],
         outcome=outcome_of(study),
         text=text,
         is_virtual=read.facts.get("clock") == "virtual",
         objective=read.objective.text,
         unit=read.objective.unit,
-        bounds=[Bound(slo, bound_ns) for slo, bound_ns in read.bounds_ns.items()],
+        bounds=[StudySlo(slo, bound_ns) for slo, bound_ns in read.bounds_ns.items()],
         trials=trials,
         usual=read.trial(read.baseline) if read.baseline else None,
         fresh=[trial for trial in trials if trial.trial_id in fresh],

@@ -1,1 +1,1 @@
-"""The pages of the explorer: each asks ``info``, draws with ``charts``, through ``web``."""
+"""The explorer's pages: each queries ``info``, draws with ``charts`` and shows through ``web``."""

@@ -1,4 +1,4 @@
-"""SQL: what a recording holds, and a place to ask it anything."""
+"""SQL: the tables of a recording, and queries on them."""
 
 from rcp.analyzer.db.store import StoreError
 from rcp.ui import web
@@ -7,7 +7,7 @@ from rcp.ui.info import explore
 from rcp.ui.info.explore import SAVED, SHOWN, Answer
 
 _ROW_HIGH = 35
-"""Height of a row in pixels, the head's too."""
+"""Height of a row in pixels, including the header row."""
 
 _FIELDS = {
     "name": web.Column("column", width=160),
@@ -17,7 +17,7 @@ _FIELDS = {
 
 
 def _schema(view: View) -> None:
-    web.heading("What a recording holds")
+    web.heading("Tables and views")
     found = {one.name: one for one in view.recording.ask(explore.relations)}
     name = web.choose("Table or view", list(found), "table")
     chosen = found[name]
@@ -25,11 +25,11 @@ def _schema(view: View) -> None:
     columns = view.recording.ask(explore.fields, name)
     high = min(len(columns), 9) * _ROW_HIGH + _ROW_HIGH + 3
     web.table([field._asdict() for field in columns], _FIELDS, f"schema-{name}", height=high)
-    web.link("explore", f"show the rows of {name}", table=name, sql=f"FROM {name}")
+    web.link("explore", f"Show the rows of {name}", table=name, sql=f"FROM {name}")
 
 
 def _examples() -> None:
-    web.empty("Nothing is asked yet.", "Write a query above, or begin with one of these:")
+    web.empty("No query yet.", "Write one above, or start with an example:")
     for text, sql in explore.EXAMPLES:
         web.link("explore", text, sql=sql)
 
@@ -47,18 +47,18 @@ def _files(view: View, sql: str) -> None:
     recording = view.recording
     csv, parquet, rest = web.columns(1, 1, 2)
     with csv:
-        made = lambda: recording.ask_anew(explore.saved_csv, sql, SAVED)  # noqa: E731
+        made = lambda: recording.ask_uncached(explore.saved_csv, sql, SAVED)  # noqa: E731
         web.download("CSV", "answer.csv", made, "text/csv")
     with parquet:
-        packed = lambda: recording.ask_anew(explore.saved_parquet, sql, SAVED)  # noqa: E731
+        packed = lambda: recording.ask_uncached(explore.saved_parquet, sql, SAVED)  # noqa: E731
         web.download("Parquet", "answer.parquet", packed, "application/vnd.apache.parquet")
     with rest:
-        web.caption(f"files hold at most {SAVED.rows:,} rows")
+        web.caption(f"files have at most {SAVED.rows:,} rows")
 
 
 def _answer(view: View, sql: str) -> None:
     try:
-        with web.waiting(f"asking, for at most {SHOWN.seconds:g} s"):
+        with web.waiting(f"running the query, at most {SHOWN.seconds:g} s"):
             found = view.recording.ask(explore.answer, sql, SHOWN)
     except StoreError as error:
         web.fail(str(error))
@@ -73,11 +73,11 @@ def _answer(view: View, sql: str) -> None:
 
 
 def screen(view: View) -> None:
-    """Put the screen."""
-    web.title(f"Ask {view.recording.name}")
-    limits = f"it may take {SHOWN.seconds:g} s and only read; {SHOWN.rows:,} rows are shown"
+    """Show the screen."""
+    web.title(f"Query {view.recording.name}")
+    limits = f"read-only; stopped after {SHOWN.seconds:g} s; shows up to {SHOWN.rows:,} rows"
     sql = web.ask_text("SQL", "sql", example="FROM inversion_pattern", help=limits, height=130)
-    web.button("Run", key="run")  # leaving the text is what runs it, and a click does that
+    web.button("Run", key="run")  # the query runs when the text loses focus, as by this click
     if sql:
         _answer(view, sql)
     else:

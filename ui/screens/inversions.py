@@ -1,4 +1,4 @@
-"""Inversions: who held requests up, ranked by what the slowest requests lost to them."""
+"""Inversions: what delayed requests, ranked by the time that the slowest requests lost to it."""
 
 from collections.abc import Sequence
 
@@ -15,17 +15,17 @@ ANY = "any"
 
 _FILTERS = ("inversion", "culprit", "path", "cgroup", "from", "to")
 
-# Patterns on a page: each is a row of links and texts, of which some hundred draw in a moment.
+# Patterns on a page: a page draws some hundred rows of links and texts without delay.
 _SHOWN = 20
 
 _REQUESTS = {
     "request": web.Column("request", format="%d"),
-    "at": web.Column("at s", "since the recording began", "%.3f"),
+    "at": web.Column("start s", "since the start of the recording", "%.3f"),
     "name": web.Column("kind"),
     "comm": web.Column("thread"),
-    "held": web.Column("held up ms", format="%.3f"),
-    "dur": web.Column("took ms", format="%.3f"),
-    "ahead": web.Column("ios ahead", "most ios of others ahead or in flight at once", "%d"),
+    "delay": web.Column("delay ms", "time in this inversion", "%.3f"),
+    "dur": web.Column("latency ms", format="%.3f"),
+    "ahead": web.Column("ios ahead", "most ios of others ahead or in flight at a time", "%d"),
 }
 
 
@@ -46,7 +46,7 @@ def _filter(found: Choices) -> Filter:
     here = web.params()
     for name in ("from", "to"):
         if here.get(name) and places.seconds(here, name) is None:
-            web.fail(f"{here[name]} is no time: write seconds since the recording began.")
+            web.fail(f"{here[name]} is not a time: write seconds since the start of the recording.")
     return Filter(
         from_s=places.seconds(here, "from"),
         to_s=places.seconds(here, "to"),
@@ -63,7 +63,7 @@ def _wanted(name: str) -> str:
 
 def _ranked(found: Sequence[Pattern], current: str) -> None:
     widths = (6.4, 1, 1, 1, 1)
-    names = ("what happened", "p99 share", "requests", "worst", "total")
+    names = ("wait chain", "p99 share", "requests", "longest", "total")
     for place, name in zip(web.columns(*widths), names, strict=True):
         with place:
             web.caption(name)
@@ -84,15 +84,15 @@ def _ranked(found: Sequence[Pattern], current: str) -> None:
             duration(pattern.max_ns),
             duration(pattern.total_ns),
         )
-        for place, told in zip(others, texts, strict=True):
+        for place, text in zip(others, texts, strict=True):
             with place:
-                web.caption(told)
+                web.caption(text)
     if len(found) > n_shown:
         _link(f"{len(found) - n_shown} more", shown=len(found))
 
 
 def _link(text: str, **changes: object) -> None:
-    """Put a link to this screen under the same filters."""
+    """Show a link to this screen with the same filters."""
     here = {name: web.params().get(name) for name in (*_FILTERS, "pattern", "shown")}
     web.link("inversions", text, is_plain=True, **{**here, **changes})
 
@@ -103,23 +103,23 @@ def _request_row(found: HeldUp) -> dict[str, object]:
         "at": found.offset_ns / 1e9,
         "name": found.name,
         "comm": found.comm,
-        "held": found.held_up_ns / 1e6,
+        "delay": found.held_up_ns / 1e6,
         "dur": found.dur_ns / 1e6,
         "ahead": found.n_ios_ahead,
     }
 
 
 def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
-    web.heading("Requests held up")
+    web.heading("Delayed requests")
     web.say(inversions.sentence(of.pattern))
-    web.caption(f"{of.role} by {of.role_rule or 'no rule'}")
+    web.caption(f"culprit's role: {of.role}, set by {of.role_rule or 'no rule'}")
     for doubt in view.recording.ask(inversions.doubts, of):
         web.caption(f"confidence {of.confidence:.2f}: {doubt}")
     found = view.recording.ask(inversions.held_up, view.role, view.kind, asked, of)
     for held in found[:3]:
         web.link(
             "request",
-            f"request {held.request_id}: held up {duration(held.held_up_ns)} of "
+            f"request {held.request_id}: delayed {duration(held.held_up_ns)} of "
             f"{duration(held.dur_ns)}, {held.name} by {held.comm}",
             request=held.request_id,
         )
@@ -135,15 +135,17 @@ def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
 
 
 def screen(view: View) -> None:
-    """Put the screen."""
+    """Show the screen."""
     web.title("Inversions")
     if not view.recording.ask(health).has_foreground:
         offer_roles(view)
         return
     asked = _filter(view.recording.ask(inversions.choices))
-    found = view.recording.ask_held(inversions.patterns, view.role, view.kind, asked)
+    found = view.recording.ask_inversions(inversions.patterns, view.role, view.kind, asked)
     if not found:
-        web.empty("Nobody held these requests up.", "Take filters away, or choose other requests.")
+        web.empty(
+            "No inversion delayed these requests.", "Remove filters, or choose other requests."
+        )
         return
     current = web.params().get("pattern", "")
     chosen = next((pattern for pattern in found if pattern.key == current), None)
@@ -151,8 +153,8 @@ def screen(view: View) -> None:
         _of_pattern(view, asked, chosen)
         web.heading("All patterns")
     web.caption(
-        "Ranked by p99 share: the part of the slowest 1 % of requests' time that it took. "
-        "Choose one to see its requests."
+        "Ranked by p99 share: the share of the slowest 1 % of requests' time spent in the "
+        "inversion. Choose one to see its requests."
     )
     _ranked(found, current)
 

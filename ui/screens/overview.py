@@ -1,7 +1,7 @@
-"""Overview: how slow requests were, when, beside what, and what they waited for."""
+"""Overview: latencies, when requests were slow, concurrent activity, and what they waited for."""
 
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
-from rcp.analyzer.text import duration, percent
+from rcp.analyzer.text import duration, percent, plural
 from rcp.ui import web
 from rcp.ui.charts import overview as charts
 from rcp.ui.charts import timeline as time_charts
@@ -34,22 +34,22 @@ def _latency(view: View) -> None:
         for bound in bounds:
             verdict = "met" if bound.is_met else "not met"
             web.say(
-                f"{bound.text}: {verdict}. It is {duration(bound.measured_ns)}; "
-                f"{bound.n_slower} requests took longer than {duration(bound.bound_ns)}."
+                f"{bound.text}: {verdict}. Measured {duration(bound.measured_ns)}; "
+                f"{plural(bound.n_slower, 'request')} took longer than {duration(bound.bound_ns)}."
             )
         if slos and not bounds:
-            web.say("The SLO is of requests that are not shown.")
+            web.say("The SLO is for a kind of request that is not shown.")
     with wide:
-        web.heading("Latency", "part of the requests that took longer; both axes logarithmic")
+        web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
         points = view.recording.ask(overview.ccdf, *of)
         marks = view.recording.ask(overview.marks, *of, _ends(view))
         web.chart(charts.ccdf(points, marks, bounds, web.is_dark()), "ccdf")
-    with narrow:  # after the chart: these may have to be awaited
-        totals = view.recording.ask_held(overview.totals, *of)
+    with narrow:  # after the chart: this may block until the inversion tables are ready
+        totals = view.recording.ask_inversions(overview.totals, *of)
         web.metric("requests", f"{totals.n:,}")
-        web.metric("held up by others", f"{totals.n_held_up:,}", "requests with an inversion")
+        web.metric("delayed requests", f"{totals.n_held_up:,}", "requests with an inversion")
         share = totals.held_up_ns / totals.dur_ns if totals.dur_ns else 0
-        web.metric("of their time", percent(share), "part of all requests' time in inversions")
+        web.metric("time in inversions", percent(share), "share of all requests' time")
 
 
 def _example(view: View, example: timeline.Example) -> None:
@@ -62,7 +62,7 @@ def _example(view: View, example: timeline.Example) -> None:
 
 
 def _over_time(view: View) -> None:
-    web.heading("Over time", "each cell is some requests: click one to see the slowest of them")
+    web.heading("Over time", "each cell counts requests: click one to see its slowest requests")
     axis = view.recording.ask(timeline.axis)
     cells = view.recording.ask(timeline.heat, view.role, view.kind)
     picked = web.chart(time_charts.heat(cells, axis, web.is_dark()), "heat", selecting=True)
@@ -78,20 +78,23 @@ def _over_time(view: View) -> None:
 def _bands(view: View) -> None:
     of = (view.role, view.kind, _ends(view))
     waits = view.recording.ask(overview.band_waits, *of)
-    web.heading("Where the time went", "what requests' own threads did, by how slow they were")
+    web.heading(
+        "Where the time went",
+        "what the requests' own threads did or waited for, by band of latency",
+    )
     if waits:
         tail = max(wait.band for wait in waits)
         worst = next(wait for wait in waits if wait.band == tail)
         web.say(
-            f"The {population.BAND_NAMES[tail]} spend {percent(worst.share)} of their time "
-            f"in {worst.reason}."
+            f"The {population.BAND_NAMES[tail]} of requests spend {percent(worst.share)} of their "
+            f"time in {worst.reason}."
         )
     web.chart(charts.band_waits(waits, web.is_dark()), "bands")
     for band in reversed(view.recording.ask(population.bands, *of)):
         name, slowest, typical = web.columns(4, 1, 1)
         with name:
             web.say(
-                f"{population.BAND_NAMES[band.band]}: {band.n:,} requests of "
+                f"{population.BAND_NAMES[band.band]}: {plural(band.n, 'request')}, "
                 f"{duration(band.shortest_ns)} to {duration(band.longest_ns)}"
             )
         with slowest:
@@ -107,21 +110,21 @@ def _health(view: View, found: Health) -> None:
         f"{duration(header.dur_ns)} recorded"
     )
     if view.recording.is_running:
-        web.warn("This recording has not ended: shown is what was written when it was read.")
+        web.warn("This recording is still running: the page shows what was written so far.")
     if not found.has_foreground:
         offer_roles(view)
 
 
 def _trust(found: Health) -> None:
-    with web.folded("The recording's health", is_open=bool(found.lost)):
+    with web.folded("Health of the recording", is_open=bool(found.lost)):
         for lost in found.lost:
-            web.say(f"{lost.probe}: {lost.n:,} events lost, {percent(lost.share)} of them")
+            web.say(f"{lost.probe}: {lost.n:,} of its events lost ({percent(lost.share)})")
         if not found.lost:
-            web.say("No event was lost.")
+            web.say("No events were lost.")
         for note in found.notes:
             web.say(note)
         if found.is_virtual:
-            web.say("Virtual time: the lab's clock counts the guest's instructions, not seconds.")
+            web.say("Virtual time: the lab's clock counts the guest's instructions.")
         web.say(f"ended by {found.header.ended}")
         if found.header.cost:
             web.say(found.header.cost)
@@ -130,12 +133,12 @@ def _trust(found: Health) -> None:
 
 
 def screen(view: View) -> None:
-    """Put the screen."""
+    """Show the screen."""
     found = view.recording.ask(health)
     web.title(view.recording.name)
     _health(view, found)
     if not view.recording.ask(overview.ccdf, view.role, view.kind):
-        web.empty("No request of this kind finished.", "Choose other requests at the left.")
+        web.empty("No finished requests of this kind.", "Choose other requests on the left.")
     else:
         _latency(view)
         _bands(view)

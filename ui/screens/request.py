@@ -1,7 +1,7 @@
-"""Request: who waited for whom, drawn as lanes and told as text."""
+"""Request: its chain of waits as lanes and as text."""
 
 from rcp.analyzer.reports.report import Request, held_up, request, request_range
-from rcp.analyzer.text import duration
+from rcp.analyzer.text import duration, plural
 from rcp.ui import places, web
 from rcp.ui.charts import chain as charts
 from rcp.ui.frame import View, show
@@ -12,7 +12,7 @@ def _choose(view: View) -> None:
     web.heading("Slowest requests")
     slow = view.recording.ask(chain.slowest, view.role, view.kind)
     if not slow:
-        web.empty("No request of this kind finished.", "Choose other requests at the left.")
+        web.empty("No finished requests of this kind.", "Choose other requests on the left.")
     for found in slow:
         web.link(
             "request",
@@ -25,22 +25,22 @@ def _choose(view: View) -> None:
 def _lanes(view: View, found: Request) -> None:
     drawn = view.recording.ask(chain.chain, found.request_id)
     if drawn is None:
-        web.empty("This request had not ended when the recording did, so it was not judged.")
+        web.empty("This request was unfinished at the end of the recording, so it has no path.")
         return
     web.heading(
-        "Who waited for whom",
-        "pale: waits; what ended them is further down. Hover for stacks, files and sectors; "
-        "Shift and the wheel zoom, dragging moves.",
+        "Critical path",
+        "Pale bars are waits; the lanes below show what ended them. Hover for stacks, files and "
+        "sectors; zoom with Shift and the mouse wheel, drag to move.",
     )
     web.chart(charts.lanes(drawn, web.is_dark()), f"lanes-{found.request_id}")
     if drawn.n_left_out:
-        web.caption(f"{drawn.n_left_out} shorter pieces are left out.")
+        web.caption(f"{plural(drawn.n_left_out, 'shorter segment')} not shown.")
 
 
 def _held_up(view: View, found: Request) -> None:
     reasons = view.recording.ask(held_up, found.request_id)
     if not reasons:
-        web.say("Nothing of others held this request up.")
+        web.say("No inversion delayed this request.")
     for reason in reasons:
         ahead = f", {reason.n_ios_ahead} ios ahead" if reason.n_ios_ahead else ""
         web.say(f"{duration(reason.dur_ns)} {reason.kind} by {reason.culprit}{ahead}")
@@ -56,13 +56,13 @@ def _perfetto(view: View, found: Request) -> None:
         "application/octet-stream",
     )
     web.caption(
-        "Open https://ui.perfetto.dev, choose Open trace file, and take the file; it stays on your "
-        "machine."
+        'Open https://ui.perfetto.dev, choose "Open trace file" and select the file; it stays on '
+        "your machine."
     )
 
 
 def screen(view: View) -> None:
-    """Put the screen."""
+    """Show the screen."""
     here = web.params()
     asked = places.number(here, "request")
     if asked is None:
@@ -73,18 +73,19 @@ def screen(view: View) -> None:
     if found is None:
         web.title("Request")
         first, last = view.recording.ask(request_range)
-        known = f"request ids go from {first} to {last}" if last else "it has no requests"
+        known = f"request ids are {first} to {last}" if last else "it has no requests"
         web.fail(f"{view.recording.name} has no request {asked}: {known}.")
         _choose(view)
         return
     web.title(f"Request {found.request_id}: {found.name} by {found.comm}")
-    took = duration(found.dur_ns) if found.dur_ns is not None else "did not end"
-    web.say(f"{took}, {duration(found.inverted_ns)} of it held up; {found.role} thread {found.tid}")
+    took = f"took {duration(found.dur_ns)}" if found.dur_ns is not None else "did not end"
+    inverted = f"{duration(found.inverted_ns)} of it in inversions"
+    web.say(f"{took}, {inverted}; {found.role} thread {found.tid}")
     _lanes(view, found)
     _held_up(view, found)
     if found.dur_ns is not None:
         web.heading("As text", "to paste into a bug report")
-        web.code(view.recording.ask(chain.told, found.request_id))
+        web.code(view.recording.ask(chain.as_text, found.request_id))
         _perfetto(view, found)
 
 

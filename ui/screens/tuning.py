@@ -1,4 +1,4 @@
-"""Tuning: what a study of rcp-tune tried, what that cost, and what each knob is worth."""
+"""Tuning: the trials of a study of rcp-tune, and what each knob contributed."""
 
 from pathlib import Path
 
@@ -8,32 +8,36 @@ from rcp.ui import places, studies, web
 from rcp.ui.charts import tuning as charts
 from rcp.ui.frame import show_study
 from rcp.ui.info import tuning
-from rcp.ui.info.tuning import Effect, Told, Trial
+from rcp.ui.info.tuning import Effect, StudyView, Trial
 from rcp.ui.rows import ROWS_MAX
 
 _OUTCOMES = {
     "met": "The SLOs hold, and fresh runs confirmed it.",
-    "met already": "The SLOs hold as the machine is: there is nothing to tune.",
-    "not confirmed": "A trial met the SLOs, but no fresh run confirmed it: this is not a result.",
+    "met already": "The SLOs hold without any change: there is nothing to tune.",
+    "not confirmed": "A trial met the SLOs, but fresh runs did not confirm it: this is no result.",
     "not reached": "No trial met the SLOs.",
-    "unfinished": "This study is unfinished: `rcp-tune run --resume` goes on with it.",
+    "unfinished": "This study is unfinished: `rcp-tune run --resume` continues it.",
 }
 
 _TRIALS = {
     "trial": web.Column("trial", format="%d", width=50),
     "phase": web.Column("phase", width=75),
     "figures": web.Column("measured", width=230),
-    "gain": web.Column("objective", "part of what it was as the machine is", "percent", width=75),
-    "front": web.Column("front", "no other trial beats it in both latency and objective", width=45),
+    "gain": web.Column("objective", "relative to the baseline", "percent", width=75),
+    "front": web.Column("Pareto", "on the Pareto front of latency and objective", width=50),
     "set": web.Column("set", width=330),
     "why": web.Column("proposed because", width=260),
 }
 
 _EFFECTS = {
     "knob": web.Column("knob", width=145),
-    "change": web.Column("set", "before and in the winner", width=130),
-    "latency": web.Column("latency ×", "times the winner's, without the knob", "%.2f", width=75),
-    "objective": web.Column("objective ×", "times the winner's, without it", "%.2f", width=88),
+    "change": web.Column("set", "value before and in the winner", width=130),
+    "latency": web.Column(
+        "latency ×", "without the knob, relative to the winner", "%.2f", width=75
+    ),
+    "objective": web.Column(
+        "objective ×", "without the knob, relative to the winner", "%.2f", width=88
+    ),
 }
 
 _SETTINGS = {
@@ -51,7 +55,7 @@ _WRITES = {
 }
 
 
-def _verdict(found: Told) -> None:
+def _verdict(found: StudyView) -> None:
     text = _OUTCOMES.get(found.outcome, found.outcome)
     if found.outcome in tuning.CONFIRMED:
         web.say(text)
@@ -59,21 +63,21 @@ def _verdict(found: Told) -> None:
         web.warn(text)
     web.caption(found.head)
     if found.is_virtual:
-        web.caption("Measured in the lab: virtual time and a simulated disk, not hardware.")
+        web.caption("Measured in the lab: virtual time, simulated disk; not hardware.")
 
 
-def _pictures(found: Told) -> None:
+def _pictures(found: StudyView) -> None:
     slos = [bound.text for bound in found.bounds]
     chosen = web.choose("SLO", slos, "bound") if len(slos) > 1 else slos[0]
     bound = next(bound for bound in found.bounds if bound.text == chosen)
     left, right = web.columns(1, 1)
     with left:
-        web.heading("Trials over time", "below the line the SLO holds; × made no figures")
+        web.heading("Trials over time", "below the line the SLO holds; × marks failed trials")
         web.chart(charts.trials(found, bound, web.is_dark()), "trials")
     with right:
         web.heading(
-            f"Latency and {found.objective}",
-            "the line joins the trials that no other beats in both, by their numbers",
+            f"Pareto front of latency and {found.objective}",
+            "the line joins the trials on the front, labelled by trial number",
         )
         web.chart(charts.pareto(found, bound, web.is_dark()), "pareto")
 
@@ -87,15 +91,15 @@ def _effect_row(effect: Effect) -> dict[str, object]:
     }
 
 
-def _effects(found: Told) -> None:
-    web.heading("What each knob bought", "what the search found, with one knob at a time put back")
+def _effects(found: StudyView) -> None:
+    web.heading("Contribution of each knob", "ablation: the winner with one knob at a time reset")
     if not found.effects:
-        web.say("This is measured once the SLOs hold; here they did not, or it has not ended.")
+        web.say("The ablation runs only after the SLOs hold: they do not yet, or never did.")
         return
     if found.together:
         web.say(found.together)
     if found.left_out:
-        web.say(f"Left out of the winner, for they bought nothing: {', '.join(found.left_out)}")
+        web.say(f"Left out of the winner, without effect: {', '.join(found.left_out)}")
     left, right = web.columns(1, 1)
     with left:
         web.chart(charts.effects(found.effects, web.is_dark()), "effects")
@@ -110,36 +114,36 @@ def _trial_row(trial: Trial) -> dict[str, object]:
         "figures": f"failed: {trial.failed}" if trial.failed else trial.figures,
         "gain": trial.gain,
         "front": "yes" if trial.is_on_front else "",
-        "set": trial.set_shortly,
+        "set": trial.settings_text,
         "why": trial.why,
     }
 
 
-def _causes(found: Told, of: Trial) -> None:
+def _causes(found: StudyView, of: Trial) -> None:
     causes = [cause for cause in found.causes if cause.trial_id == of.trial_id]
     if causes:
-        web.say("What made the slowest 1 % of its requests slow:")
+        web.say("Causes in the slowest 1 % of its requests:")
     for cause in causes:
         web.say(f"{percent(cause.share)}: {cause.kind} by {cause.culprit}")
         web.caption(cause.chain)
     if of.recording:
-        web.caption(f"its recording: {of.recording}")
+        web.caption(f"recording: {of.recording}")
 
 
-def _one(found: Told, of: Trial) -> None:
+def _one(found: StudyView, of: Trial) -> None:
     web.heading(f"Trial {of.trial_id}")
-    told = f"failed: {of.failed}" if of.failed else of.figures
-    usual = "" if of.gain is None else f" ({percent(of.gain)} of what it was)"
-    web.say(f"{of.phase}; {of.why}; {told}{usual}; took {of.wall_s:.0f} s of the host's time")
+    figures = f"failed: {of.failed}" if of.failed else of.figures
+    relative = "" if of.gain is None else f" ({percent(of.gain)} of the baseline)"
+    web.say(f"{of.phase}; {of.why}; {figures}{relative}; took {of.wall_s:.0f} s on the host")
     if of.settings:
         web.table([one._asdict() for one in of.settings], _SETTINGS, f"set-{of.trial_id}")
     else:
-        web.say("It changed nothing: the machine as it was.")
+        web.say("It changed no knob.")
     _causes(found, of)
 
 
-def _trials(found: Told) -> None:
-    web.heading("Trials", "select one to see all it set")
+def _trials(found: StudyView) -> None:
+    web.heading("Trials", "select one to see all its settings")
     asked = places.number(web.params(), "trial")
     numbers = [trial.trial_id for trial in found.trials]
     chosen = web.table(
@@ -150,13 +154,13 @@ def _trials(found: Told) -> None:
         selected=numbers.index(asked) if asked in numbers else None,
         height=300,
     )
-    web.put("trial", None if chosen is None else numbers[chosen])
+    web.set_param("trial", None if chosen is None else numbers[chosen])
     if chosen is not None:
         _one(found, found.trials[chosen])
 
 
-def _journal(found: Told) -> None:
-    with web.folded(f"Journal of writes: {len(found.writes):,} settings of knobs, in order"):
+def _journal(found: StudyView) -> None:
+    with web.folded(f"Journal: {len(found.writes):,} knob writes in order"):
         shown = found.writes[-ROWS_MAX:]
         if len(shown) < len(found.writes):
             web.caption(f"the last {len(shown):,} of {len(found.writes):,}")
@@ -165,26 +169,26 @@ def _journal(found: Told) -> None:
         web.code(found.text)
 
 
-def _best(found: Told) -> None:
+def _best(found: StudyView) -> None:
     if found.usual is not None:
-        web.say(f"As the machine is: {found.usual.figures}")
+        web.say(f"Baseline: {found.usual.figures}")
     if found.outcome == "met" and found.fresh:
         runs = " and ".join(trial.figures for trial in found.fresh)
-        web.say(f"With {found.fresh[0].set_shortly}, in fresh runs: {runs}")
+        web.say(f"With {found.fresh[0].settings_text}, in fresh runs: {runs}")
 
 
 def screen(path: Path) -> None:
-    """Put the screen."""
+    """Show the screen."""
     web.title(path.name)
     try:
         found = studies.read(path)
     except StoreError as error:
         web.fail(str(error))
-        web.empty("Choose another study at the left.")
+        web.empty("Choose another study on the left.")
         return
     _verdict(found)
     if not found.trials:
-        web.empty("No trial has ended yet.", "Reload the page when one has.")
+        web.empty("No finished trials yet.", "Reload the page later.")
         return
     _best(found)
     _pictures(found)

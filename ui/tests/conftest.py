@@ -10,7 +10,7 @@ import pytest
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory, load_spool
 from rcp.fixtures.synth import Synth
-from rcp.ui.source import FILES_VARIABLE, prepare_held, prepare_requests
+from rcp.ui.source import FILES_VARIABLE, prepare_inversions, prepare_requests
 
 APP = Path(__file__).parents[1] / "app.py"
 
@@ -28,7 +28,7 @@ def load(tmp_path: Path) -> Iterator[Load]:
         store = load_in_memory(synth.write(tmp_path / f"{len(opened)}.spool"))
         opened.append(store)
         prepare_requests(store)
-        prepare_held(store)
+        prepare_inversions(store)
         return store
 
     yield of

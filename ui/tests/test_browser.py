@@ -46,10 +46,10 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture
 def page(chromium: Any) -> Iterator[Any]:
     """A page that must leave no error and stay on this machine."""
-    with browsers.page(chromium) as (opened, seen):
+    with browsers.page(chromium) as (opened, log):
         yield opened
-        assert seen.elsewhere == []
-        assert seen.errors == []
+        assert log.external == []
+        assert log.errors == []
 
 
 class Clicks:
@@ -87,7 +87,7 @@ def test_a_cell_of_the_heatmap_is_two_clicks_from_a_chain(
     page.goto(server.url)
     clicks = Clicks(page)
     # The slowest request of the recording took 32.6 ms.
-    clicks.on(page.locator(f'{MARK}[aria-label*="the slowest took: 32.6 ms"]'))
+    clicks.on(page.locator(f'{MARK}[aria-label*="slowest: 32.6 ms"]'))
     clicks.on(page.get_by_role("link", name="32.6 ms · fsync by wal-writer"))
     see(page, "Request 812: fsync by wal-writer")
     page.locator(f'{MARK}[aria-label*="journal_handle"]').first.wait_for()
@@ -99,11 +99,11 @@ def test_filters_and_patterns_have_addresses(server: browsers.Server, page: Any)
     see(page, "fsync waits for jbd2/nullb*-* (journal_commit), which waits for checkpointer")
     assert page.get_by_text("waits for a CPU while checkpointer runs").count() == 0
     page.get_by_role("link", name="which waits (admission_slot) for an io").first.click()
-    see(page, "Requests held up")
+    see(page, "Delayed requests")
     assert "inversion=condition" in page.url
     assert "pattern=" in page.url
     page.reload()
-    see(page, "Requests held up")
+    see(page, "Delayed requests")
     page.get_by_role("link", name="request 1206").click()
     see(page, "Request 1206: fsync by wal-writer")
 
@@ -113,7 +113,7 @@ def test_an_slo_is_kept_from_screen_to_screen(server: browsers.Server, page: Any
     box = page.get_by_placeholder("p999=50ms")
     box.fill("p99=10ms")
     box.press("Enter")
-    see(page, "p99=10ms: not met. It is 15.4 ms")
+    see(page, "p99=10ms: not met. Measured 15.4 ms")
     page.get_by_role("link", name="Inversions").click()
     see(page, "Ranked by p99 share")
     assert "slo=p99" in page.url
@@ -173,8 +173,8 @@ def test_two_recordings_are_compared_by_address(
     server: browsers.Server, recordings: list[Path], page: Any
 ) -> None:
     page.goto(f"{server.url}/compare?other={recordings[1]}")
-    see(page, "What vanished")
+    see(page, "Only in A")
     page.locator(CHART).nth(1).wait_for()
-    page.get_by_role("link", name="requests of A that").first.click()
+    page.get_by_role("link", name="Requests in A delayed by").first.click()
     see(page, "Ranked by p99 share")
     assert "culprit=" in page.url

@@ -9,7 +9,7 @@ import pytest
 from rcp.fixtures.explored import one_request
 from rcp.fixtures.synth import Synth
 from rcp.ui.charts import compare as charts
-from rcp.ui.info.compare import Compared, compared, give_or_take, side
+from rcp.ui.info.compare import Compared, compared, half_interval, side
 from rcp.ui.tests.test_screens import said
 
 Page = Callable[..., Any]
@@ -57,12 +57,12 @@ def test_the_interval_comes_of_how_stretches_differ() -> None:
     a = {at: 4 if at % 2 else 6 for at in range(20)}
     sizes = [5] * 20
     fives = {at: 5 * value for at, value in a.items()}
-    half = give_or_take(fives, dict.fromkeys(range(20), 5), sizes, sizes)
+    half = half_interval(fives, dict.fromkeys(range(20), 5), sizes, sizes)
     assert half == pytest.approx(2.093 * math.sqrt(20 / 19 / 20))
 
 
 def test_few_requests_promise_nothing() -> None:
-    assert give_or_take({}, {}, [4] * 20, [5] * 20) is None
+    assert half_interval({}, {}, [4] * 20, [5] * 20) is None
 
 
 def test_a_culprit_that_is_gone_and_one_that_came(load: Any) -> None:
@@ -72,7 +72,7 @@ def test_a_culprit_that_is_gone_and_one_that_came(load: Any) -> None:
     assert new.pattern is not None
     assert (gone.pattern.culprit, gone.change.a_ns, gone.change.b_ns) == ("checkpointer", 4000, 0)
     assert (new.pattern.culprit, new.change.a_ns, new.change.b_ns) == ("backup", 0, 2000)
-    assert gone.is_beyond_chance
+    assert gone.is_significant
     assert gone.change.a_per_1000 == 1000
     assert 0 < (gone.confidence or 0) <= 1
     assert not found.changed
@@ -83,7 +83,7 @@ def test_a_change_within_the_spread_is_not_beyond_chance(load: Any) -> None:
     found = sides(load, recording(200, 4000, spread_ns=1500), recording(200, 4100, spread_ns=1500))
     (pattern,) = found.changed
     assert pattern.change.delta_ns == pytest.approx(100)
-    assert not pattern.is_beyond_chance
+    assert not pattern.is_significant
 
 
 def test_a_recording_beside_itself_has_not_changed(load: Any) -> None:
@@ -111,8 +111,8 @@ def test_the_page_tells_what_vanished_and_what_appeared(page: Page, saved: Any) 
     assert not shown.exception
     assert not shown.error
     words = said(shown).replace("\\", "")
-    assert "What vanished" in words
-    assert "What appeared" in words
+    assert "Only in A" in words
+    assert "Only in B" in words
     assert "condition by checkpointer: -4.00 µs" in words
     assert f"by {hostile}: +2.00 µs" in words
 
@@ -120,4 +120,4 @@ def test_the_page_tells_what_vanished_and_what_appeared(page: Page, saved: Any) 
 def test_a_recording_without_such_requests_is_named(page: Page, saved: Any) -> None:
     shown = page("compare", saved(one_request(), "one.duckdb"), saved(Synth(), "empty.duckdb"))
     assert not shown.exception
-    assert "B: empty.duckdb has no finished request" in said(shown).replace("\\", "")
+    assert "B: empty.duckdb has no finished requests" in said(shown).replace("\\", "")

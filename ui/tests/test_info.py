@@ -190,7 +190,7 @@ def test_an_unfinished_request_has_no_chain(load: Load) -> None:
 
 
 def test_the_text_says_where_it_was_recorded(load: Load) -> None:
-    lines = chain.told(load(journal()), 1).splitlines()
+    lines = chain.as_text(load(journal()), 1).splitlines()
     assert lines[0] == "synth, kernel 6.12.0, hardware clock"
     assert lines[1].startswith("request 1: fsync by writer (tid 10, foreground) took 1.00 µs")
 

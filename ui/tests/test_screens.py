@@ -36,9 +36,9 @@ def every_screen(app: Any, visit: Page) -> list[Any]:
 
 def test_a_recording_without_requests_is_told(page: Page, visit: Page, saved: Any) -> None:
     told = every_screen(page("overview", saved(Synth(), "empty.duckdb")), visit)
-    assert "No request of this kind finished." in told[0]
-    assert "No thread of this recording is foreground" in told[1]
-    assert "No request of this kind finished." in told[2]
+    assert "No finished requests of this kind." in told[0]
+    assert "No thread of this recording has the role foreground" in told[1]
+    assert "No finished requests of this kind." in told[2]
 
 
 def test_one_request_is_shown(page: Page, visit: Page, saved: Any) -> None:
@@ -55,7 +55,7 @@ def test_losses_are_told(page: Page, visit: Page, saved: Any) -> None:
     synth = one_request()
     synth.lose("sleep", lost=2)
     told = every_screen(page("overview", saved(synth, "lossy.duckdb")), visit)
-    assert "sleep: 2 events lost, 50.0 % of them" in told[0]
+    assert "sleep: 2 of its events lost (50.0 %)" in told[0]
 
 
 def test_two_recordings_are_shown(page: Page, visit: Page, saved: Any) -> None:
@@ -69,7 +69,7 @@ def test_an_interrupted_recording_is_told(page: Page, tmp_path: Path) -> None:
     spool = one_request().write(tmp_path / "live.spool", finished=False)
     app = page("overview", spool)
     assert not app.exception
-    assert "This recording has not ended" in said(app)
+    assert "This recording is still running" in said(app)
 
 
 def test_what_goes_on_being_recorded_is_read_anew(page: Page, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_names_are_no_markdown(page: Page, visit: Page, saved: Any) -> None:
 @pytest.mark.parametrize(
     ("params", "fault"),
     [
-        ({"request": "999"}, "one.duckdb has no request 999: request ids go from 1 to 1."),
+        ({"request": "999"}, "one.duckdb has no request 999: request ids are 1 to 1."),
         ({"request": "x'; DROP"}, None),
         ({"request": "9" * 40}, None),
     ],
@@ -170,4 +170,4 @@ def test_filters_follow_the_address(page: Page, visit: Page, saved: Any) -> None
     assert "fsync waits for jbd2" in str([e.proto for e in app.main if hasattr(e, "proto")])
     visit(app, "inversions", **{"from": "yesterday"})
     (error,) = app.error
-    assert error.value.startswith("yesterday is no time")
+    assert error.value.startswith("yesterday is not a time")

@@ -12,11 +12,12 @@ import pytest
 from rcp.analyzer.db.store import StoreError
 from rcp.fixtures.synth import Synth
 from rcp.tuner.knobs.knob import Knob
-from rcp.tuner.studies.study import Study, Write
+from rcp.tuner.studies.records import KnobWrite
+from rcp.tuner.studies.study import Study
 from rcp.tuner.trials.measurement import Measurement, SloValue
 from rcp.ui import studies
 from rcp.ui.charts import tuning as charts
-from rcp.ui.info.tuning import Bound, Effect, Setting, Told, told
+from rcp.ui.info.tuning import Effect, Setting, StudySlo, StudyView, study_view
 from rcp.ui.tests.test_screens import said
 
 Page = Callable[..., Any]
@@ -51,13 +52,13 @@ def study_at(path: Path, *, ends: bool = True) -> Path:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Told:
+def found(tmp_path: Path) -> StudyView:
     with Study.open(study_at(tmp_path / "study.duckdb"), read_only=True) as study:
-        return told(study)
+        return study_view(study)
 
 
-def test_trials_are_held_against_the_slo_and_the_machine_as_it_was(found: Told) -> None:
-    assert found.bounds == [Bound(SLO, 10_000_000)]
+def test_trials_are_held_against_the_slo_and_the_machine_as_it_was(found: StudyView) -> None:
+    assert found.bounds == [StudySlo(SLO, 10_000_000)]
     assert [trial.ratio for trial in found.trials] == [4.0, 0.8, 2.0, None, 0.9]
     assert [trial.gain for trial in found.trials] == [1.0, 0.5, 0.6, None, 0.5]
     assert found.trials[1].measured_ns == {SLO: 8_000_000}
@@ -65,7 +66,7 @@ def test_trials_are_held_against_the_slo_and_the_machine_as_it_was(found: Told) 
     assert found.trials[3].failed == "no such disk"
 
 
-def test_the_front_leaves_out_what_is_beaten_in_both(found: Told) -> None:
+def test_the_front_leaves_out_what_is_beaten_in_both(found: StudyView) -> None:
     assert [trial.trial_id for trial in found.trials if trial.is_on_front] == [1, 2, 3]
 
 
@@ -78,7 +79,11 @@ def test_a_trial_that_was_recorded_unlike_the_others_is_held_against_nothing(
         of_causes = replace(measured({"q": 4}, 1, 90e6), recording=Path("recording"))
         study.add("record", "what remains", 6, of_causes)
     with Study.open(path, read_only=True) as study:
-        assert [trial.trial_id for trial in told(study).trials if trial.is_on_front] == [1, 2, 3]
+        assert [trial.trial_id for trial in study_view(study).trials if trial.is_on_front] == [
+            1,
+            2,
+            3,
+        ]
 
 
 def test_the_machine_as_it_is_is_told_by_a_baseline_like_the_others(tmp_path: Path) -> None:
@@ -90,12 +95,12 @@ def test_the_machine_as_it_is_is_told_by_a_baseline_like_the_others(tmp_path: Pa
         study.add("search", "why", 2, measured({}, 8, 50e6))
         study.add("baseline", "again", 3, measured({}, 40, 100e6))
     with Study.open(tmp_path / "study.duckdb", read_only=True) as study:
-        usual = told(study).usual
+        usual = study_view(study).usual
     assert usual is not None
     assert usual.figures == "40 ms missed; 100 MB/s"
 
 
-def test_a_knob_without_which_the_trial_failed_has_no_factor(found: Told) -> None:
+def test_a_knob_without_which_the_trial_failed_has_no_factor(found: StudyView) -> None:
     assert found.effects == [Effect("q", "1", "64", 5.0, 0.5), Effect("r", "1", "0", None, None)]
 
 
@@ -106,26 +111,26 @@ def test_fresh_runs_are_the_winners_not_those_of_the_next_best(tmp_path: Path) -
             study.add("confirm", "a fresh run", number, measured({"q": queue}, 9, 50e6))
         study.decide("verdict", {"outcome": "met", "settings": {"q": 1}, "runs": [5, 6]})
     with Study.open(path, read_only=True) as study:
-        assert [trial.trial_id for trial in told(study).fresh] == [5, 6]
+        assert [trial.trial_id for trial in study_view(study).fresh] == [5, 6]
 
 
-def test_writes_are_in_order(found: Told) -> None:
+def test_writes_are_in_order(found: StudyView) -> None:
     assert found.writes == [
-        Write(2, 0, "q", "1"),
-        Write(3, 0, "q", "8"),
-        Write(4, 0, "q", "2"),
-        Write(5, 0, "q", "1"),
+        KnobWrite(2, 0, "q", "1"),
+        KnobWrite(3, 0, "q", "8"),
+        KnobWrite(4, 0, "q", "2"),
+        KnobWrite(5, 0, "q", "1"),
     ]
 
 
 def test_an_unfinished_study_has_no_effects(tmp_path: Path) -> None:
     with Study.open(study_at(tmp_path / "s.duckdb", ends=False), read_only=True) as study:
-        unfinished = told(study)
+        unfinished = study_view(study)
     assert unfinished.outcome == "unfinished"
     assert unfinished.effects == []
 
 
-def test_pictures_have_a_mark_for_every_trial(found: Told) -> None:
+def test_pictures_have_a_mark_for_every_trial(found: StudyView) -> None:
     over_time = charts.trials(found, found.bounds[0], False)["datasets"]
     assert [row["trial"] for row in over_time["measured"]] == [1, 2, 3, 5]
     assert [row["trial"] for row in over_time["failed"]] == [4]
@@ -169,7 +174,7 @@ def test_the_page_of_a_study_shows_a_trial_of_the_link(
     assert not shown.error
     words = said(shown)
     assert "fresh runs confirmed it" in words
-    assert "Left out of the winner, for they bought nothing: s, t" in words
+    assert "Left out of the winner, without effect: s, t" in words
     assert "Trial 2" in words
     assert HOSTILE in words  # put as text, which reads no Markdown
 

@@ -1,5 +1,5 @@
--- Foreground requests that are not inside another of their name, and those held up. A request that
--- never finished has no path, so what is inside it is judged by itself.
+-- Outermost foreground requests (a request inside one of its own name counts too), and those that
+-- were held up. An unfinished request has no path, so requests inside it count.
 WITH outermost AS (
     SELECT request.request_id, request.name, request.dur
     FROM request

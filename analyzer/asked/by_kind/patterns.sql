@@ -1,3 +1,3 @@
--- The same by pattern.
+-- Inversions of requests by name and role, by pattern.
 SELECT name, role, pattern || ': ' || kind || ' by ' || culprit, n_requests, dur
 FROM pattern_by_kind

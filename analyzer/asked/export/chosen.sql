@@ -1,5 +1,5 @@
--- Finished requests that begin in [$1, $2), the $5 slowest; of foreground threads unless $3; of ids
--- $4 or, without any, all.
+-- The $5 slowest finished requests that start in [$1, $2): only of foreground threads unless $3; only
+-- the ids in $4 unless that is empty.
 SELECT request_id, ts, ts + dur
 FROM request JOIN task USING (utid)
 WHERE dur IS NOT NULL

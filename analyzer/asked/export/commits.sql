@@ -1,4 +1,4 @@
--- Commits of journals under way in [$1, $2).
+-- Journal commits that overlap [$1, $2).
 SELECT dev, ts, dur, transaction_id, comm, locking_ns, flushing_ns, logging_ns, n_handles,
     n_blocks, n_blocks_logged
 FROM journal_commit JOIN task USING (utid)

@@ -1,5 +1,5 @@
--- Ios of device $3 in {column} in [$1, $2). A counter holds until its next value, so only changes
--- are sent.
+-- Values of {column} of device $3 in [$1, $2). A counter keeps its value until the next one, so only
+-- changes are returned.
 SELECT ts, n FROM (
     SELECT ts, {column} AS n, lag({column}) OVER (ORDER BY ts) AS before
     FROM io_in_flight

@@ -1,4 +1,4 @@
--- Inversions that begin in [$1, $2), of requests $3 or, without any, of all.
+-- Inversions that start in [$1, $2): only of requests $3 unless that is empty.
 SELECT inversion.ts, inversion.kind, inversion.culprit, {
     'kind': inversion.kind, 'culprit': inversion.culprit, 'role': inversion.role,
     'role_rule': inversion.role_rule, 'chain': chain, 'share': share,

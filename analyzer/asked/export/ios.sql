@@ -1,4 +1,4 @@
--- Ios under way in [$1, $2), with who submitted them, of which file, and who dirtied what they write.
+-- Ios in flight in [$1, $2) with their submitter, file, and the threads that dirtied their pages.
 SELECT io_id, io.dev, op, bytes, sector, queued_ns, issued_ns, completed_ns,
     task.comm, task.role, io_file.path, causes
 FROM io

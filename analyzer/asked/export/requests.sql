@@ -1,4 +1,4 @@
--- Requests under way in [$1, $2) and how long inversions held them up, outer before inner ones.
+-- Requests that overlap [$1, $2) with the total time of their inversions, outer before inner ones.
 SELECT request_id, utid, name, ts, request.dur, ret, role,
     (SELECT coalesce(sum(dur), 0)::BIGINT FROM inversion
         WHERE inversion.request_id = request.request_id)

@@ -1,4 +1,4 @@
--- Which thread had which CPU in [$1, $2), and what took it from it.
+-- Runs of threads on CPUs in [$1, $2), and how each ended.
 SELECT on_cpu.cpu, on_cpu.ts, on_cpu.utid,
     coalesce(on_cpu.ts + on_cpu.dur, if(task.exit_ns >= on_cpu.ts, task.exit_ns, NULL)),
     coalesce(left_as, if(task.exit_ns IS NULL, NULL, 'exited')), sleep.ran_utid,
@@ -6,6 +6,6 @@ SELECT on_cpu.cpu, on_cpu.ts, on_cpu.utid,
 FROM on_cpu
 JOIN task USING (utid)
 JOIN sleep USING (sleep_id)
--- A thread runs on for a while after it says that it exits, and may be preempted then.
+-- After its exit event a thread runs on for a while, and may be preempted.
 WHERE on_cpu.ts < $2
   AND (on_cpu.dur IS NULL OR on_cpu.ts + on_cpu.dur >= $1)

@@ -1,4 +1,4 @@
--- What is known of sleeps $1: the lock and its owner, and where.
+-- Sleeps $1 with the lock, its owner and the kernel stack.
 SELECT sleep_id, ts, woken_ns, object, owner.comm, array_to_string(frames, ' ← ')
 FROM sleep
 LEFT JOIN stack USING (stack_id)

@@ -1,4 +1,4 @@
--- Requests $1 and how long inversions held them up, the slowest first.
+-- Requests $1 with the total time of their inversions, the slowest first.
 SELECT request_id, tid, ts, dur,
     (SELECT coalesce(sum(inversion.dur), 0)::BIGINT FROM inversion
         WHERE inversion.request_id = request.request_id)

@@ -1,4 +1,4 @@
--- Who woke whom in [$1, $2). The waker was on the CPU it had got last.
+-- Wake-ups in [$1, $2) with waker and woken. The waker was on the CPU of its last run.
 SELECT coalesce(waker.cpu, woken.cpu), woken.woken_ns, woken.utid, woken.waker_utid,
     woken.waker_context, woken.cpu, woken.stack_id, woken.woken_ns = woken.ts
 FROM sleep AS woken

@@ -1,3 +1,3 @@
--- Who held them up.
+-- Inversions of the requests of _window by culprit.
 SELECT kind || ' by ' || culprit, count(DISTINCT request_id), sum(inversion.dur)::BIGINT
 FROM inversion JOIN _window USING (request_id) GROUP BY ALL

@@ -1,3 +1,3 @@
--- What the requests of _window did and waited for.
+-- States and waits of the requests of _window.
 SELECT reason, count(*), sum(request_wait.dur)::BIGINT
 FROM request_wait JOIN _window USING (request_id) GROUP BY ALL

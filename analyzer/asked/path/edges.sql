@@ -1,4 +1,4 @@
--- Edges of the critical path of a request, with what is known of who waited for whom.
+-- Edges of the critical path of a request, with waiter, waker, file and decision.
 WITH chosen AS (SELECT * FROM edge WHERE request_id = ?),
 blamed AS (
     SELECT io_id, arg_max(comm, share) AS comm, max(share) AS share

@@ -1,5 +1,5 @@
--- Segments of the critical path of request $1. A policy's decision is that about the io in the
--- scheduler, else that about the sleep which the segment is a part of.
+-- Segments of the critical path of request $1. The decision of a policy is the one about the io in
+-- the scheduler, or else about the sleep that the segment is part of.
 WITH chosen AS (SELECT * FROM segment WHERE request_id = $1),
 of_io AS (
     SELECT io_id, string_agg(decision, '; ' ORDER BY ts, policy_event_id) AS decision

@@ -1,4 +1,4 @@
--- Foreground requests that ended, and those that did not.
+-- Number of foreground requests that finished, and of those that did not.
 SELECT count(dur), count(*) - count(dur)
 FROM request
 JOIN task USING (utid)

@@ -1,4 +1,4 @@
--- What held request $1 up, the longest first.
+-- Inversions of request $1, the longest first.
 SELECT dur, kind, comm, n_ios_ahead, bytes_ahead, chain
 FROM inversion
 JOIN task ON utid = culprit_utid

@@ -1,4 +1,4 @@
--- Events that were written, lost and left out, by probe.
+-- Events recorded, lost and excluded, by probe.
 SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT
 FROM loss
 GROUP BY probe

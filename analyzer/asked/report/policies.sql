@@ -1,4 +1,4 @@
--- What the patched kernel's policies decided, the longest first.
+-- Decisions of the patched kernel's policies by kind, role and class, the longest first.
 SELECT kind, role, level, n, dur, max_dur, n_requests, foreground_dur
 FROM policy_by_kind
 ORDER BY dur DESC, kind, role, level

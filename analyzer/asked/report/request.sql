@@ -1,4 +1,4 @@
--- Request $1, and how long inversions held it up.
+-- Request $1, and the total time of its inversions.
 SELECT
     request_id, name, comm, tid, role, ts, request.dur,
     (SELECT coalesce(sum(dur), 0)::BIGINT FROM inversion WHERE request_id = $1)

@@ -1,4 +1,4 @@
--- By which rule how many threads are foreground or background, as the header says it.
+-- Foreground and background rules with their numbers of threads, as text for the header.
 SELECT role || ' ' || role_rule || ' (' || count(*) || if(count(*) = 1, ' thread)', ' threads)')
 FROM task
 WHERE role IN ('foreground', 'background')

@@ -1,4 +1,4 @@
--- Threads with their role and what they did, the busiest of a rule first.
+-- Threads with their role and activity, the busiest of each rule first.
 SELECT utid, role, role_rule, comm, tid, pid, cpu_dur, runqueue_dur, asleep_dur, n_ios, io_bytes
 FROM task
 JOIN task_activity USING (utid)

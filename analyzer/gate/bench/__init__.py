@@ -1,1 +1,1 @@
-"""How often the gate and its peers are wrong, on simulated runs."""
+"""Error rates of the gate and its peers on simulated runs."""

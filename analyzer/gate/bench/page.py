@@ -1,4 +1,4 @@
-"""The page docs/results/gate.md from what ``bench`` found. Pure: results in, Markdown out."""
+"""The page docs/results/gate.md. Pure: results of ``rates`` in, Markdown out."""
 
 from __future__ import annotations
 
@@ -10,32 +10,38 @@ import numpy as np
 import scipy
 
 from rcp.analyzer.gate.bench.results import WORKLOADS, Rate, Results
-from rcp.analyzer.gate.bench.series import NOISE, SAVES, STEP, STEP_AT, Found
+from rcp.analyzer.gate.bench.series import NOISE, SAVES, STEP, STEP_AT, Detected
+from rcp.analyzer.text import percent
 
 _HEAD = """\
-# How often the gate is wrong
+# Error rates of the gate
 
 Simulated runs, 8 a side (and 8 fresh ones to confirm), made by `make gate-bench`: no figure here is
-of hardware. Latencies are log-normal around 1 ms, follow an AR(1) of 0.8, and stalls hold up
-requests in a row; a candidate is so many times as slow in everything. Rates are of calling the
-candidate *worse*; in brackets the 95 % interval of the rate.
+of hardware. Latencies are log-normal around 1 ms and follow an AR(1) process with coefficient 0.8;
+stalls delay several requests in a row. The column is the candidate's slowdown. Each cell is the
+share of comparisons that call the candidate *worse*, with its 95 % interval and the number of
+comparisons in brackets.
 
-"files": the verdict on files, without fresh runs. "confirmed": as `rcp-trace gate run` does it,
-the verdict of 16 runs a side where the first 8 were suspicious.
+"files" is the verdict on files, without fresh runs. "confirmed" is the verdict of
+`rcp-trace gate run`: 16 runs a side if the first 8 were suspicious.
 """
 
-_FRESH = "How often the first runs were suspicious, so that as many fresh ones were made:"
+_FRESH = (
+    "Share of comparisons whose first runs were suspicious, so that as many fresh runs were made:"
+)
 
 
 def _cell(rate: Rate) -> str:
     low, high = rate.interval
     share = rate.alarms / rate.repetitions
-    return f"{share:.1%} ({low:.1%}–{high:.1%}, {rate.repetitions})"
+    return f"{percent(share)} ({percent(low)} – {percent(high)}, {rate.repetitions})"
 
 
 def _table(rates: Sequence[Rate]) -> Iterator[str]:
     factors = sorted({rate.factor for rate in rates})
-    names = ["unchanged" if factor == 1 else f"{factor - 1:+.0%}" for factor in factors]
+    names = [
+        "unchanged" if factor == 1 else percent(factor - 1, 0, sign=True) for factor in factors
+    ]
     yield "| method | " + " | ".join(names) + " |"
     yield "|---|" + "--:|" * len(factors)
     for method in dict.fromkeys(rate.method for rate in rates):
@@ -45,11 +51,10 @@ def _table(rates: Sequence[Rate]) -> Iterator[str]:
 
 
 def _unclear(rates: Sequence[Rate]) -> Iterator[str]:
-    told = [rate for rate in rates if rate.inconclusive and "gate" in rate.method]
-    for rate in told:
-        what = "unchanged" if rate.factor == 1 else f"{rate.factor - 1:+.0%}"
+    for rate in (rate for rate in rates if rate.inconclusive and "gate" in rate.method):
+        what = "unchanged" if rate.factor == 1 else percent(rate.factor - 1, 0, sign=True)
         share = rate.inconclusive / rate.repetitions
-        yield f"* {rate.method}, {what}: inconclusive in {share:.1%}"
+        yield f"* {rate.method}, {what}: inconclusive in {percent(share)}"
 
 
 def page(results: Results) -> str:
@@ -57,12 +62,12 @@ def page(results: Results) -> str:
     lines = [_HEAD]
     for name, workload in WORKLOADS.items():
         of = [rate for rate in results.rates if rate.workload == name]
-        lines += [f"## {name.capitalize()}", "", f"{workload.told()}.", ""]
+        lines += [f"## {name.capitalize()}", "", f"{workload.description()}.", ""]
         lines += [*_table(of), "", *_unclear(of), ""]
     lines += ["## Fresh runs", "", _FRESH, ""]
-    lines += [f"* {name}: {share:.1%}" for name, share in results.more_runs.items()]
+    lines += [f"* {name}: {percent(share)}" for name, share in results.more_runs.items()]
     lines += ["", *_series(results.series), "", "## Time", ""]
-    lines += ["Judging two runs of a million latencies, median of three:", ""]
+    lines += ["Time to judge two runs of a million latencies, median of three:", ""]
     lines += ["| what | wall s | CPU s |", "|---|--:|--:|"]
     lines += [f"| {one.what} | {one.wall_s:.2f} | {one.cpu_s:.2f} |" for one in results.timings]
     host = f"{os.cpu_count()} cores, Python {platform.python_version()}"
@@ -71,16 +76,17 @@ def page(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _series(found: Sequence[Found]) -> Iterator[str]:
+def _series(found: Sequence[Detected]) -> Iterator[str]:
     yield "## Histories"
     yield ""
     yield (
-        f"{SAVES} saves with {NOISE:.0%} between them; a step of {STEP - 1:+.0%} at the "
-        f"{STEP_AT}th counts as found within 3 saves of it."
+        f"Histories of {SAVES} saves with a standard deviation of {percent(NOISE, 0)} between "
+        f"them. A step of {percent(STEP - 1, 0, sign=True)} at save {STEP_AT} counts as detected "
+        "within 3 saves."
     )
     yield ""
-    yield "| method | series | changes told without one | steps found |"
+    yield "| method | series | false alarms without a step | steps detected |"
     yield "|---|--:|--:|--:|"
     for one in found:
-        shares = f"{one.false / one.series:.1%} | {one.found / one.series:.1%}"
+        shares = f"{percent(one.false / one.series)} | {percent(one.detected / one.series)}"
         yield f"| {one.method} | {one.series} | {shares} |"

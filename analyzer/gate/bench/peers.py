@@ -1,6 +1,7 @@
-"""What others test with, for the table of ``bench``: each says whether B is worse than A.
+"""Tests that other tools use, for comparison: each returns whether B is worse than A.
 
-Arrays are latencies by run. All use 5 %; those which test both directions count only alarms on B.
+Arrays hold latencies, a row per run. All use a level of 5 %; for two-sided tests only alarms that B
+is worse count.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _ALPHA = 0.05
 
 
 def mann_whitney_raw(a: Values, b: Values) -> bool:
-    """All latencies of a side thrown together, as if each were a run."""
+    """Mann-Whitney on all latencies of a side pooled, as if each were a run."""
     return bool(stats.mannwhitneyu(b.ravel(), a.ravel(), alternative="greater").pvalue <= _ALPHA)
 
 
@@ -42,7 +43,7 @@ def benchstat_like(a: Values, b: Values) -> bool:
 
 
 def ratio_of_p99(a: Values, b: Values) -> bool:
-    """One run a side, and an alarm where the p99 is 5 % longer: a threshold on two numbers."""
+    """Raise an alarm if B's p99 is 5 % longer, with one run a side: a plain threshold."""
     of_a, of_b = (float(np.quantile(side[0], 0.99)) for side in (a, b))
     return of_b > 1.05 * of_a
 

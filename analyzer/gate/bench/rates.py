@@ -1,4 +1,4 @@
-"""How often the gate is wrong, and how long it takes: docs/results/gate.md, by `make gate-bench`.
+"""Error rates of the gate, and its speed: docs/results/gate.md, by `make gate-bench`.
 
 python -m rcp.analyzer.gate.bench.rates [--repetitions N] [--peer-repetitions N] [--json]
 """
@@ -45,34 +45,35 @@ class _Counts:
 
 
 def gate_rates(
-    workload: Workload, name: str, factor: float, asked: str, repetitions: int
+    workload: Workload, name: str, factor: float, limits_text: str, repetitions: int
 ) -> tuple[list[Rate], float]:
-    """Return the gate's rates, by the first runs and after confirmation, and how often it ran more.
+    """Return the gate's alarm rates, and the share of comparisons that made fresh runs.
 
-    This is the path of ``rcp-trace gate run`` but for where runs come from.
+    The rates are of the first runs and after confirmation. Only the source of the runs differs from
+    ``rcp-trace gate run``.
     """
     generator = np.random.default_rng(SEED)
-    rules, told = Rules(limits.parse(asked)), _Counts()
+    rules, counts = Rules(limits.parse(limits_text)), _Counts()
     for _ in range(repetitions):
         a = side(latencies(generator, workload, RUNS), "A")
         b = side(latencies(generator, workload, RUNS, factor), "B")
         first = judge(a, b, rules)
-        told.first += first.verdict == Verdict.REGRESSION
-        told.first_unclear += first.verdict == Verdict.INCONCLUSIVE
+        counts.first += first.verdict == Verdict.REGRESSION
+        counts.first_unclear += first.verdict == Verdict.INCONCLUSIVE
         last = first
         if worth_confirming(first):
-            told.more_runs += 1
+            counts.more_runs += 1
             a += side(latencies(generator, workload, RUNS), "A")
             b += side(latencies(generator, workload, RUNS, factor), "B")
             last = judge_again(a, b, rules)
-        told.confirmed += last.verdict == Verdict.REGRESSION
-        told.unclear += last.verdict == Verdict.INCONCLUSIVE
-    label = f"rcp gate, {asked}"
+        counts.confirmed += last.verdict == Verdict.REGRESSION
+        counts.unclear += last.verdict == Verdict.INCONCLUSIVE
+    label = f"rcp gate, {limits_text}"
     rates = [
-        Rate(f"{label}, files", name, factor, told.first, repetitions, told.first_unclear),
-        Rate(f"{label}, confirmed", name, factor, told.confirmed, repetitions, told.unclear),
+        Rate(f"{label}, files", name, factor, counts.first, repetitions, counts.first_unclear),
+        Rate(f"{label}, confirmed", name, factor, counts.confirmed, repetitions, counts.unclear),
     ]
-    return rates, told.more_runs / repetitions
+    return rates, counts.more_runs / repetitions
 
 
 def _peers(workload: Workload, name: str, factor: float, repetitions: int) -> list[Rate]:
@@ -87,11 +88,11 @@ def _peers(workload: Workload, name: str, factor: float, repetitions: int) -> li
 
 
 def timings() -> list[Timing]:
-    """Return how long the gate takes from files, and from memory."""
+    """Return how long the gate takes with files and with data in memory."""
     rules = Rules(limits.parse(ONE))
     generator = np.random.default_rng(SEED)
     values = [generator.lognormal(13, 0.5, _MILLION) for _ in "ab"]
-    runs = [[Run(name, _told(one), {})] for name, one in zip("ab", values, strict=True)]
+    runs = [[Run(name, _in_memory(one), {})] for name, one in zip("ab", values, strict=True)]
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as scratch:
         folder = Path(scratch)
         for name, one in zip("ab", values, strict=True):
@@ -113,7 +114,7 @@ def timings() -> list[Timing]:
         ]
 
 
-def _told(values: Values) -> Latencies:
+def _in_memory(values: Values) -> Latencies:
     return Latencies("bench", {"request": values.astype(np.int64)})
 
 
@@ -128,7 +129,7 @@ def _timed(what: str, work: Callable[[], object]) -> Timing:
 
 
 def _times(name: str, factor: float, repetitions: int) -> int:
-    """Return how often to repeat: the workload that the bars are about most."""
+    """Return how often to repeat a comparison: most often for the workload of the target rates."""
     if name == "few stalls":
         return repetitions if factor == 1 else -(-repetitions // 2)
     return -(-repetitions // (4 if factor == 1 else 10))
@@ -141,12 +142,12 @@ def measure(repetitions: int, peer_repetitions: int, otava: Path | None) -> Resu
     for name, workload in WORKLOADS.items():
         for factor in FACTORS:
             if factor == 1 and workload.tail_only:
-                continue  # unchanged is unchanged: see the first
-            for asked in (ONE, THREE) if name == "few stalls" else (ONE,):
+                continue  # without a change it is the same workload as the first
+            for limits_text in (ONE, THREE) if name == "few stalls" else (ONE,):
                 n = _times(name, factor, repetitions)
-                found, share = gate_rates(workload, name, factor, asked, n)
+                found, share = gate_rates(workload, name, factor, limits_text, n)
                 rates += found
-                more_runs[f"{asked} {name} {factor:g}"] = share
+                more_runs[f"{limits_text} {name} {factor:g}"] = share
             rates += _peers(workload, name, factor, peer_repetitions)
             click.echo(f"rcp: {name}, times {factor:g}: done", err=True)
     found_in_series = series.measure(peer_repetitions, SEED, otava)
@@ -154,16 +155,26 @@ def measure(repetitions: int, peer_repetitions: int, otava: Path | None) -> Resu
 
 
 @click.command()
-@click.option("--repetitions", type=click.IntRange(1), default=1000, show_default=True, help="A/A.")
 @click.option(
-    "--peer-repetitions", type=click.IntRange(1), default=100, show_default=True, help="Of peers."
+    "--repetitions",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Comparisons of unchanged runs by the gate.",
 )
 @click.option(
-    "--otava", type=click.Path(path_type=Path, exists=True), help="apache-otava's program."
+    "--peer-repetitions",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Comparisons by each peer.",
+)
+@click.option(
+    "--otava", type=click.Path(path_type=Path, exists=True), help="Path of apache-otava's program."
 )
 @click.option("--json", "as_json_text", is_flag=True, help="Print JSON.")
 def main(repetitions: int, peer_repetitions: int, otava: Path | None, as_json_text: bool) -> None:
-    """Measure how often the gate and its peers are wrong, on simulated runs, and its speed."""
+    """Measure the error rates of the gate and its peers on simulated runs, and the gate's speed."""
     found = measure(repetitions, peer_repetitions, otava)
     if as_json_text:
         click.echo(as_json(asdict(found)), nl=False)

@@ -1,4 +1,4 @@
-"""What the benchmark of the gate finds: rates of alarms, times, change points."""
+"""Results of the gate's benchmark: alarm rates, times, change points."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that was found."""
+    """All results."""
 
     rates: list[Rate]
     more_runs: dict[str, float]
-    """How often fresh runs were made, by workload and factor."""
+    """Share of comparisons that made fresh runs, by workload and factor."""
     timings: list[Timing]
-    series: list[series.Found]
+    series: list[series.Detected]
     """Change points in histories."""

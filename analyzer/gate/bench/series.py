@@ -1,7 +1,7 @@
-"""Change points in made-up histories: rcp's own, and apache-otava's where it is installed.
+"""Change points in simulated histories: rcp's, and apache-otava's if it is installed.
 
-Otava pins old numpy and scipy, so it cannot live beside rcp: it is called as a program of another
-environment (``--otava PATH``).
+Otava pins old versions of numpy and scipy, so it cannot share rcp's environment: it is run as a
+program of another one (``--otava PATH``).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ NOISE = 0.05
 """Standard deviation of the logs."""
 
 _NEAR = 3
-"""Saves that a change may be told early or late."""
+"""How many saves early or late a change point may be."""
 
 Values = npt.NDArray[np.float64]
 Finder = Callable[[Values], list[list[int]]]
-"""From series (one a row) to where each changes."""
+"""Takes series, a row each; returns the change points of each."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """How often a method told a change that was not there, and found the one that was."""
+class Detected:
+    """How often a method reported a change that was not there, and detected the one that was."""
 
     method: str
     series: int
     false: int
-    found: int
+    detected: int
 
 
 def _ours(values: Values) -> list[list[int]]:
@@ -75,7 +75,7 @@ def _otava(program: Path) -> Finder:
 
 
 def _write(folder: Path, values: Values) -> None:
-    """Write series as otava reads them: a metric each, a row a day."""
+    """Write series in otava's format: a metric per series, a row per day."""
     names = [f"v{number}" for number in range(len(values))]
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     lines = [",".join(["time", *names])]
@@ -89,8 +89,8 @@ def _write(folder: Path, values: Values) -> None:
     (folder / "otava.yaml").write_text(json.dumps({"tests": {"s": {**test, "attributes": []}}}))
 
 
-def measure(series: int, seed: int, otava: Path | None) -> list[Found]:
-    """Return how the methods do on as many series without and with a step."""
+def measure(series: int, seed: int, otava: Path | None) -> list[Detected]:
+    """Return each method's results on as many series without a step as with one."""
     generator = np.random.default_rng(seed)
     same = np.exp(generator.normal(0, NOISE, (series, SAVES)))
     step = np.exp(generator.normal(0, NOISE, (series, SAVES)))
@@ -101,6 +101,6 @@ def measure(series: int, seed: int, otava: Path | None) -> list[Found]:
     found = []
     for method, find in methods.items():
         false = sum(map(bool, find(same)))
-        near = sum(any(abs(at - STEP_AT) <= _NEAR for at in told) for told in find(step))
-        found.append(Found(method, series, false, near))
+        near = sum(any(abs(at - STEP_AT) <= _NEAR for at in points) for points in find(step))
+        found.append(Detected(method, series, false, near))
     return found

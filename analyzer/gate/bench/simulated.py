@@ -1,6 +1,7 @@
-"""Made-up runs with what real ones have: requests that depend on each other, stalls, and a run
-effect. Latencies are log-normal around 1 ms and follow an AR(1); a stall holds up requests in a
-row. Nothing here is a measurement.
+"""Simulated runs with the properties of real ones: dependent requests, stalls, and a run effect.
+
+Latencies are log-normal around 1 ms and follow an AR(1) process; a stall delays several requests in
+a row. Nothing here is a measurement.
 """
 
 from __future__ import annotations
@@ -13,47 +14,48 @@ from scipy.signal import lfilter
 
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.latencies.latency import Latencies
+from rcp.analyzer.text import percent
 
 _MEDIAN_NS = 1e6
 _SPREAD = 0.5
 """Standard deviation of the logs: a p99 of 3.2 times the median."""
 
 _FOLLOWS = 0.8
-"""How much of the deviation of one request the next one has."""
+"""Coefficient of the AR(1) process."""
 
 _STALL_NS = 5e6
-"""Mean of what a stall adds to each of its requests."""
+"""Mean delay that a stall adds to each of its requests."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What runs are made of."""
+    """Parameters of a simulated run."""
 
     requests: int = 20_000
     run_effect: float = 0.05
-    """Standard deviation between the logs of alike runs."""
+    """Standard deviation of the log-latency between runs of one side."""
     stalls: float = 15
-    """A run, on average."""
+    """Mean number per run."""
     stall_requests: float = 4
-    """Held up by one, on average."""
+    """Mean number of requests that one stall delays."""
     tail_only: bool = False
-    """Whether a candidate is slower in its slowest 2 % only."""
+    """Whether only the slowest 2 % of a candidate's requests are slower."""
 
-    def told(self) -> str:
-        """Say it in words."""
+    def description(self) -> str:
+        """Return the parameters in words."""
         share = self.stalls * self.stall_requests / self.requests
         return (
-            f"{self.requests:,} requests a run, {self.stalls:g} stalls that hold up "
-            f"{self.stall_requests:g} each ({share:.1%} of requests), "
-            f"{self.run_effect:.0%} between runs"
-            f"{'; only the slowest 2% are slower' if self.tail_only else ''}"
+            f"{self.requests:,} requests per run, {self.stalls:g} stalls that delay "
+            f"{self.stall_requests:g} requests each ({percent(share)} of requests), "
+            f"standard deviation {percent(self.run_effect, 0)} between runs"
+            f"{'; only the slowest 2 % of requests are slower' if self.tail_only else ''}"
         )
 
 
 def latencies(
     generator: np.random.Generator, workload: Workload, runs: int, factor: float = 1.0
 ) -> npt.NDArray[np.float64]:
-    """Return latencies in ns by run; what the workload says is *factor* times as long."""
+    """Return latencies in ns, a row per run; *factor* is the candidate's slowdown."""
     shape = (runs, workload.requests)
     noise = generator.normal(0, _SPREAD * np.sqrt(1 - _FOLLOWS**2), shape)
     logs = lfilter([1.0], [1.0, -_FOLLOWS], noise)
@@ -72,7 +74,7 @@ def latencies(
 
 
 def side(values: npt.NDArray[np.float64], name: str) -> list[Run]:
-    """Return runs as the gate reads them."""
+    """Return the latencies as runs for the gate."""
     return [
         Run(f"{name}{number}", Latencies(name, {"request": row.astype(np.int64)}), {})
         for number, row in enumerate(values, 1)

@@ -1,4 +1,4 @@
-"""What the commands do: read the sides, judge, tell, and end with the right exit status."""
+"""What the commands share: read the sides, judge, report, and exit with the verdict's status."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rcp.analyzer.latencies.latency import LatencyError
 from rcp.probes.contract.durations import DurationError, parse_duration_ns
 
 Sides = Sequence[tuple[str, Sequence[Run]]]
-"""Baseline (if there is one) and candidate, with their names."""
+"""Baseline (if given) and candidate, with their names."""
 
 
 @contextmanager
-def told_in_a_line() -> Iterator[None]:
-    """Turn the errors of what users gave into CliError."""
+def user_errors() -> Iterator[None]:
+    """Turn errors in the user's input into CliError."""
     try:
         with one_line_errors():
             yield
@@ -41,42 +41,42 @@ def _interval_ns(text: str | None) -> int:
     try:
         return parse_duration_ns(text)
     except DurationError as error:
-        raise CliError(f"--interval {text!r} is no time: write one such as 1ms.") from error
+        raise CliError(f"--interval {text!r} is not a duration: write one such as 1ms.") from error
 
 
-def reading_of(asked: Mapping[str, Any]) -> Reading:
-    """Return how files are to be read."""
+def reading_of(options: Mapping[str, Any]) -> Reading:
+    """Return how to read files."""
     return Reading(
-        asked["input_format"],
-        asked["unit"],
-        bool(asked.get("here")),
-        _interval_ns(asked.get("interval")),
+        options["input_format"],
+        options["unit"],
+        bool(options.get("here")),
+        _interval_ns(options.get("interval")),
     )
 
 
-def rules_of(asked: Mapping[str, Any]) -> Rules:
-    """Return what is asked of the gate; raise LimitError or SloError."""
+def rules_of(options: Mapping[str, Any]) -> Rules:
+    """Return the rules from the options; raise LimitError or SloError."""
     return Rules(
-        limits.parse(asked["max_regression"]),
-        slo.parse(asked["slo"]) if asked["slo"] is not None else (),
-        bool(asked["by"]),
-        asked["alpha"],
-        asked["max_loss"],
+        limits.parse(options["max_regression"]),
+        slo.parse(options["slo"]) if options["slo"] is not None else (),
+        bool(options["by"]),
+        options["alpha"],
+        options["max_loss"],
     )
 
 
 def check_hosts(sides: Sides, allowed: bool) -> None:
-    """Raise CliError when sides were measured on unlike machines."""
+    """Raise CliError if the sides were measured on different machines."""
     unlike = host.differences([[run.host for run in runs] for _, runs in sides])
     if unlike and not allowed:
         shown = ", ".join(unlike[:4]) + (f" and {len(unlike) - 4} more" if len(unlike) > 4 else "")
         raise CliError(
-            f"the runs were measured on unlike hosts ({shown}): measure both on one, or compare "
-            "them all the same with --allow-different-hosts."
+            f"the runs were measured on different hosts ({shown}): measure both on one host, or "
+            "compare them anyway with --allow-different-hosts."
         )
 
 
-def _check_there(baseline: Sequence[str], candidate: Sequence[str]) -> None:
+def _check_exists(baseline: Sequence[str], candidate: Sequence[str]) -> None:
     for path in baseline:
         folder = Path(path)
         empty = folder.is_dir() and not any(folder.iterdir())
@@ -88,24 +88,22 @@ def _check_there(baseline: Sequence[str], candidate: Sequence[str]) -> None:
             )
 
 
-def check(candidate: Sequence[str], baseline: Sequence[str], asked: Mapping[str, Any]) -> None:
-    """Compare files, tell, and exit."""
-    with told_in_a_line():
+def check(candidate: Sequence[str], baseline: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Compare files, report, and exit."""
+    with user_errors():
         if not candidate:
-            raise CliError("no candidate is given: write its runs first, then --baseline.")
-        rules, how = rules_of(asked), reading_of(asked)
+            raise CliError("no candidate given: name its runs before --baseline.")
+        rules, how = rules_of(options), reading_of(options)
         if not baseline and not rules.slos:
-            raise CliError(
-                "there is nothing to compare with: give --baseline, or bounds with --slo."
-            )
-        _check_there(baseline, candidate)
+            raise CliError("nothing to compare with: give --baseline, or bounds with --slo.")
+        _check_exists(baseline, candidate)
         sides: list[tuple[str, Sequence[Run]]] = []
         if baseline:
             sides.append(("baseline", read_side(baseline, how)))
         sides.append(("candidate", read_side(candidate, how)))
-        check_hosts(sides, asked["allow_different_hosts"])
+        check_hosts(sides, options["allow_different_hosts"])
         judgement = judge(sides[0][1] if baseline else [], sides[-1][1], rules)
-        tell(judgement, sides, asked)
+        report(judgement, sides, options)
 
 
 _FORMATS: Mapping[str, Callable[[Judgement], str]] = {
@@ -118,32 +116,32 @@ _FORMATS: Mapping[str, Callable[[Judgement], str]] = {
 
 
 def as_format(kind: str, judgement: Judgement) -> str:
-    """Return a judgement in one of the formats."""
+    """Return a judgement in the format *kind*."""
     return _FORMATS[kind](judgement)
 
 
-def tell(judgement: Judgement, sides: Sides, asked: Mapping[str, Any]) -> None:
-    """Print and write what was asked for, then exit with the verdict's status."""
-    kind, output = asked["kind"], asked["output"]
-    told = as_format(kind, judgement)
-    if asked.get("picture"):
-        asked["picture"].write_text(ccdf.svg(sides), encoding="utf-8")
+def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> None:
+    """Print and write the requested output, then exit with the verdict's status."""
+    kind, output = options["kind"], options["output"]
+    text = as_format(kind, judgement)
+    if options.get("picture"):
+        options["picture"].write_text(ccdf.svg(sides), encoding="utf-8")
     if kind == "github":
         summary = github.summary(judgement, ccdf.curves(sides))
         github.append_summary(summary, os.environ)
         if output:
             output.write_text(summary, encoding="utf-8")
-        click.echo(told + render.text(judgement), nl=False)
+        click.echo(text + render.text(judgement), nl=False)
     elif output:
-        output.write_text(told, encoding="utf-8")
+        output.write_text(text, encoding="utf-8")
         click.echo(render.text(judgement), nl=False)
     else:
-        click.echo(told, nl=False)
-    raise SystemExit(status(judgement.verdict, asked))
+        click.echo(text, nl=False)
+    raise SystemExit(status(judgement.verdict, options))
 
 
-def status(verdict: Verdict, asked: Mapping[str, Any]) -> int:
+def status(verdict: Verdict, options: Mapping[str, Any]) -> int:
     """Return the exit status of a verdict."""
     if verdict in (Verdict.REGRESSION, Verdict.MISSED):
-        return int(asked["regression_exit"])
-    return int(asked["inconclusive_exit"]) if verdict == Verdict.INCONCLUSIVE else 0
+        return int(options["regression_exit"])
+    return int(options["inconclusive_exit"]) if verdict == Verdict.INCONCLUSIVE else 0

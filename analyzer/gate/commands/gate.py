@@ -1,4 +1,4 @@
-"""``rcp-trace gate``: whether latencies got worse; the commands, what they read and print."""
+"""``rcp-trace gate``: the command group, and the command ``check``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rcp.analyzer.gate.commands.history import history
-from rcp.analyzer.gate.commands.options import judging, telling
+from rcp.analyzer.gate.commands.options import judging_options, output_options
 from rcp.analyzer.gate.commands.run import run
 from rcp.analyzer.gate.commands.save import save
 
@@ -20,7 +20,7 @@ class GateGroup(click.Group):
     """``gate CANDIDATE…`` is ``gate check CANDIDATE…``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the command in that everybody means."""
+        """Insert the default command if none is named."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
@@ -28,7 +28,7 @@ class GateGroup(click.Group):
 
 class _Check(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Let ``--baseline`` take all words up to the next option, as a shell's pattern gives."""
+        """Let ``--baseline`` take all words up to the next option, as a shell glob expands."""
         return super().parse_args(ctx, _spread(args, ("--baseline", "-b")))
 
 
@@ -47,12 +47,12 @@ def _spread(args: Sequence[str], options: Sequence[str]) -> list[str]:
     return found
 
 
-@click.group(cls=GateGroup, short_help="Say whether latencies got worse, and why.")
+@click.group(cls=GateGroup, short_help="Check whether latencies got worse, and why.")
 def gate() -> None:
-    """Say whether a candidate's tail is worse than a baseline's, and why.
+    """Check whether a candidate's tail latency is worse than a baseline's, and why.
 
-    `rcp-trace gate CANDIDATE… --baseline BASE…` is `rcp-trace gate check`. Exit status: 0 pass,
-    1 regression or missed SLO, 2 cannot tell, or an error.
+    `rcp-trace gate CANDIDATE… --baseline BASE…` is short for `rcp-trace gate check`. Exit status:
+    0 pass or improvement, 1 regression or missed SLO, 2 inconclusive or error.
 
     \b
     Examples:
@@ -63,25 +63,27 @@ def gate() -> None:
     """
 
 
-@gate.command(cls=_Check, short_help="Compare runs with a baseline (may be left out).")
+@gate.command(cls=_Check, short_help="Compare runs with a baseline (the default).")
 @click.argument("candidate", nargs=-1)
 @click.option(
     "-b",
     "--baseline",
     multiple=True,
     metavar="BASE…",
-    help="Runs to compare with, or a folder of `gate save`, of which the last save counts.",
+    help="Runs to compare with, or a folder written by `gate save`: its last save is used.",
 )
-@click.option("--allow-different-hosts", is_flag=True, help="Compare runs of unlike machines.")
-@click.option("--here", is_flag=True, help="Files that do not say where: measured on this machine.")
-@judging
-@telling
-@click.option("--picture", type=click.Path(path_type=Path), help="SVG of both tails to write.")
-def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **asked: Any) -> None:
-    """Compare runs with a baseline: every file is one run.
+@click.option("--allow-different-hosts", is_flag=True, help="Compare runs of different machines.")
+@click.option(
+    "--here", is_flag=True, help="Take files that name no machine as measured on this one."
+)
+@judging_options
+@output_options
+@click.option("--picture", type=click.Path(path_type=Path), help="Write an SVG of both tails.")
+def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any) -> None:
+    """Compare runs with a baseline; every file is one run.
 
     Inputs: recordings, fio's JSON and latency logs, pgbench logs, HdrHistogram logs, columns of
-    CSV or Parquet (FILE:column), lines of latencies.
+    CSV or Parquet files (FILE:column), text files with a latency per line.
 
     \b
     Examples:
@@ -90,7 +92,7 @@ def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **asked: Any) -
     """
     from rcp.analyzer.gate.commands import common
 
-    common.check(candidate, baseline, asked)
+    common.check(candidate, baseline, options)
 
 
 gate.add_command(run)

@@ -1,4 +1,4 @@
-"""Runs, the judgement on them, and fresh runs where that would call the candidate worse."""
+"""Make runs, judge them, and make fresh runs to confirm a suspected regression."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate.commands.common import (
     check_hosts,
     reading_of,
+    report,
     rules_of,
-    tell,
-    told_in_a_line,
+    user_errors,
 )
 from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge
@@ -27,7 +27,7 @@ from rcp.analyzer.gate.running import Plan, Say, make_runs
 from rcp.analyzer.gate.side import Run
 
 RUNS = 8
-"""A side: what +10 % at a p99 needs where alike runs differ by 5 % (docs/results/gate.md)."""
+"""Runs a side: enough to detect +10 % at a p99 with 5 % between runs (docs/results/gate.md)."""
 
 
 def _say(text: str) -> None:
@@ -50,34 +50,34 @@ def measured(
     return judge_again(a, b, rules), a, b
 
 
-def _lab_options(asked: Mapping[str, Any]) -> list[str]:
-    text = asked["lab_options"]
-    if text and not asked["lab"]:
-        raise CliError("--lab-options is for guests of the lab: add --lab, or leave it out.")
+def _lab_options(options: Mapping[str, Any]) -> list[str]:
+    text = options["lab_options"]
+    if text and not options["lab"]:
+        raise CliError("--lab-options needs --lab: add it, or leave --lab-options out.")
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise CliError(f"--lab-options {text!r}: {error}: write it as for a shell.") from error
+        raise CliError(f"--lab-options {text!r}: {error}: quote it as for a shell.") from error
 
 
-def run_and_tell(asked: Mapping[str, Any]) -> None:
-    """Do what ``rcp-trace gate run`` was asked for, and exit."""
-    with ExitStack() as stack, told_in_a_line():
-        folder = asked["keep"] or Path(
+def run_and_report(options: Mapping[str, Any]) -> None:
+    """Run ``rcp-trace gate run`` and exit with the verdict's status."""
+    with ExitStack() as stack, user_errors():
+        folder = options["keep"] or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rcp-gate-"))
         )
         plan = Plan(
-            {"A": asked["a"], "B": asked["b"]},
+            {"A": options["a"], "B": options["b"]},
             folder,
-            asked["latencies"],
-            reading_of(asked),
-            asked["lab"],
-            _lab_options(asked),
-            asked["timeout"],
+            options["latencies"],
+            reading_of(options),
+            options["lab"],
+            _lab_options(options),
+            options["timeout"],
         )
-        runs = asked["runs"] or (1 if asked["lab"] else RUNS)
+        runs = options["runs"] or (1 if options["lab"] else RUNS)
         judgement, a, b = measured(
-            plan, runs, rules_of(asked), confirm=not asked["no_confirm"], say=_say
+            plan, runs, rules_of(options), confirm=not options["no_confirm"], say=_say
         )
         check_hosts([("A", a), ("B", b)], allowed=False)
-        tell(judgement, [("A", a), ("B", b)], asked)
+        report(judgement, [("A", a), ("B", b)], options)

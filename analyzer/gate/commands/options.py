@@ -1,4 +1,4 @@
-"""The options that the gate's commands share. Nothing heavy is imported: help must be quick."""
+"""Options that the gate's commands share. Imports nothing slow, so that --help is quick."""
 
 from __future__ import annotations
 
@@ -8,35 +8,37 @@ from typing import Any, TypeVar
 
 import click
 
+from rcp.probes.contract.options import format_option
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("text", "json", "markdown", "junit", "github")
 
 _READING = (
-    click.option("--input-format", default="auto", metavar="NAME", help="How the files are read."),
-    click.option("--unit", metavar="UNIT", help="Of numbers without one: ns, us, ms or s."),
+    click.option("--input-format", default="auto", metavar="NAME", help="Format of the files."),
+    click.option("--unit", metavar="UNIT", help="Unit of bare numbers: ns, us, ms or s."),
 )
 
 _JUDGING = (
-    click.option("--slo", metavar="SLO", help="Bound on a quantile: p999=50ms,p99=10ms@fsync."),
+    click.option("--slo", metavar="SLO", help="Bounds on quantiles: p999=50ms,p99=10ms@fsync."),
     click.option(
         "--max-regression",
         default="p99=5%",
         show_default=True,
         metavar="LIMITS",
-        help="What may grow by how much: p99=5%,p999=10%@fsync. Every limit more costs power.",
+        help="How much quantiles may grow: p99=5%,p999=10%@fsync. Each further limit costs power.",
     ),
     click.option(
         "--by",
         type=click.Choice(["request-kind"]),
-        help="Judge every kind of request that both have, not all together.",
+        help="Judge each kind of request that both sides have separately.",
     ),
     click.option(
         "--alpha",
         type=click.FloatRange(0.0001, 0.2),
         default=0.05,
         show_default=True,
-        help="How often an unchanged tree may be called worse by luck.",
+        help="Probability that an unchanged tree is called worse.",
     ),
     click.option(
         "--max-loss",
@@ -44,44 +46,37 @@ _JUDGING = (
         default=100.0,
         show_default=True,
         metavar="PPM",
-        help="Requests in a million that a recording may have lost.",
+        help="Lost requests per million that a recording may have.",
     ),
     click.option(
         "--interval",
         metavar="TIME",
-        help="Between requests of a closed loop (1ms): puts back what it left out.",
+        help="Interval of a closed-loop load (1ms); corrects for coordinated omission.",
     ),
     *_READING,
 )
 
-_TELLING = (
-    click.option(
-        "--format",
-        "kind",
-        type=click.Choice(FORMATS),
-        default="text",
-        show_default=True,
-        help="How to print; github: annotations, and a summary of the step.",
-    ),
+_OUTPUT = (
+    format_option(*FORMATS, help="Output format; github: annotations and a step summary."),
     click.option(
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        help="Write that to a file, and print the text.",
+        help="Write that format to a file, and print text.",
     ),
     click.option(
         "--regression-exit",
         type=click.IntRange(0, 125),
         default=1,
         show_default=True,
-        help="Exit status of a regression or a missed SLO.",
+        help="Exit status for a regression or a missed SLO.",
     ),
     click.option(
         "--inconclusive-exit",
         type=click.IntRange(0, 125),
         default=2,
         show_default=True,
-        help="Exit status when there is too little to tell.",
+        help="Exit status for an inconclusive verdict.",
     ),
 )
 
@@ -92,16 +87,16 @@ def _all(options: tuple[Callable[[Command], Command], ...], command: Command) ->
     return command
 
 
-def reading(command: Command) -> Command:
-    """Give a command the options of how files are read."""
+def reading_options(command: Command) -> Command:
+    """Add the options for reading files to a command."""
     return _all(_READING, command)
 
 
-def judging(command: Command) -> Command:
-    """Give a command the options of what is judged."""
+def judging_options(command: Command) -> Command:
+    """Add the options for judging to a command."""
     return _all(_JUDGING, command)
 
 
-def telling(command: Command) -> Command:
-    """Give a command the options of how the judgement is told."""
-    return _all(_TELLING, command)
+def output_options(command: Command) -> Command:
+    """Add the options for output and exit status to a command."""
+    return _all(_OUTPUT, command)

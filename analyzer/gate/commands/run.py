@@ -1,4 +1,4 @@
-"""``rcp-trace gate run``: measure two commands in turn, and judge."""
+"""``rcp-trace gate run``: measure two commands in turn and compare them."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import Any
 
 import click
 
-from rcp.analyzer.gate.commands.options import judging, telling
+from rcp.analyzer.gate.commands.options import judging_options, output_options
 
 
-@click.command(short_help="Run two commands in turn, and compare them.")
-@click.option("--a", required=True, metavar="CMD", help="The baseline's command, for a shell.")
-@click.option("--b", required=True, metavar="CMD", help="The candidate's command.")
+@click.command(short_help="Run two commands in turn and compare them.")
+@click.option("--a", required=True, metavar="CMD", help="Shell command of the baseline.")
+@click.option("--b", required=True, metavar="CMD", help="Shell command of the candidate.")
 @click.option(
     "--runs",
     type=click.IntRange(1, 1000),
-    help="Of each, before a confirmation of as many; default: 8, in the lab 1.",
+    help="Runs of each command, before a confirmation with as many; default: 8, in the lab 1.",
 )
 @click.option(
     "--latencies",
     default="",
     metavar="FILE",
-    help="What a run writes below its folder $RCP_GATE_OUT; default: its stdout.",
+    help="File a run writes below its folder $RCP_GATE_OUT; default: its stdout.",
 )
 @click.option(
     "--lab",
     is_flag=True,
-    help="Each run in a fresh guest of the lab, in virtual time; files go to $RCP_LAB_OUT.",
+    help="Make each run in a fresh lab guest, in virtual time; files go to $RCP_LAB_OUT.",
 )
 @click.option(
     "--lab-options",
     default="",
     metavar="WORDS",
-    help="Options of rcp-lab run for these guests, such as '--input ./bench --kernel rcp'.",
+    help="Options for rcp-lab run, such as '--input ./bench --kernel rcp'.",
 )
-@click.option("--no-confirm", is_flag=True, help="Make no fresh runs to confirm a regression.")
+@click.option("--no-confirm", is_flag=True, help="Do not confirm a regression with fresh runs.")
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder for what the runs write; default: a temporary one.",
+    help="Folder to keep the runs' files in; default: a temporary one.",
 )
-@click.option("--timeout", type=click.FloatRange(1), metavar="SECS", help="Of each run.")
-@judging
-@telling
-@click.option("--picture", type=click.Path(path_type=Path), help="SVG of both tails to write.")
-def run(**asked: Any) -> None:
-    """Run two commands in turn (A B B A …), and say whether B's latencies are worse than A's.
+@click.option("--timeout", type=click.FloatRange(1), metavar="SECS", help="Time limit of a run.")
+@judging_options
+@output_options
+@click.option("--picture", type=click.Path(path_type=Path), help="Write an SVG of both tails.")
+def run(**options: Any) -> None:
+    """Run two commands in turn (A B B A …), and check whether B's latencies are worse than A's.
 
-    A command prints its latencies, one a line with its unit, or writes a file in any format that
-    the gate reads below $RCP_GATE_OUT. Before B is called worse, as many fresh runs are made and
-    all are judged together.
+    A command prints its latencies, one per line with a unit, or writes a file below $RCP_GATE_OUT
+    in any format that the gate reads. Before the gate calls B worse, it makes as many fresh runs
+    and judges all of them together.
 
     \b
     Examples:
@@ -61,6 +61,6 @@ def run(**asked: Any) -> None:
       rcp-trace gate run --lab --lab-options '--input ./bench' \\
           --a '$RCP_LAB_IN/inputs/bench 1' --b '$RCP_LAB_IN/inputs/bench 2'
     """
-    from rcp.analyzer.gate.commands.measure import run_and_tell
+    from rcp.analyzer.gate.commands.measure import run_and_report
 
-    run_and_tell(asked)
+    run_and_report(options)

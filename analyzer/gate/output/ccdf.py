@@ -1,7 +1,7 @@
-"""The tails of both sides as a picture: how many requests take longer than a time.
+"""The latency distributions of both sides as an SVG: the share of requests that take longer.
 
-An SVG by hand: two lines on two logarithmic axes need no plotting library, which is hundreds of
-MB that a gate in a CI would install for each run.
+The SVG is written by hand: two lines on logarithmic axes do not justify a plotting library, which
+is hundreds of MB that a CI job would install for each run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _countable(runs: Sequence[Run]) -> bool:
 
 
 def curves(sides: Sequence[tuple[str, Sequence[Run]]], kind: str = "") -> list[Curve]:
-    """Return the common quantiles of each side, as many as all have requests for."""
+    """Return the quantiles that all sides have enough requests for."""
     if not all(_countable(runs) for _, runs in sides):
         return []
     found = [(name, _values(runs, kind, [share for _, share in _SHARES])) for name, runs in sides]
@@ -86,7 +86,7 @@ def svg(sides: Sequence[tuple[str, Sequence[Run]]], kind: str = "") -> str:
             drawn_shares = _DRAWN[: len(values)]  # the rest have too few requests
             points = [(ns, 1 - share) for ns, share in zip(values, drawn_shares, strict=True)]
             lines.append((name, points))
-    title = f"requests of {kind or 'all kinds'} that take longer"
+    title = f"share of {f'{kind} requests' if kind else 'all requests'} that take longer"
     return drawn(title, lines)
 
 
@@ -161,8 +161,7 @@ def _grid(root: Element, at: At, across: tuple[float, float], least: float) -> N
 
 def _line(root: Element, name: str, points: Sequence[tuple[float, float]], number: int) -> None:
     colour = _COLOURS[number % len(_COLOURS)]
-    told = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    SubElement(
-        root, "polyline", {"points": told, "fill": "none", "stroke": colour, "stroke-width": "2"}
-    )
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    style = {"fill": "none", "stroke": colour, "stroke-width": "2"}
+    SubElement(root, "polyline", {"points": corners, **style})
     label(root, name, _WIDTH - _RIGHT, 16 + 13 * number, "end", colour)

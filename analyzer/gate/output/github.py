@@ -1,4 +1,4 @@
-"""A judgement for GitHub: annotations on the log, Markdown and a chart in the step's summary."""
+"""A judgement for GitHub: annotations, and a step summary with Markdown and a chart."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 _LEVELS = {
     Verdict.REGRESSION: ("error", "Latency regression"),
     Verdict.MISSED: ("error", "Latency SLO missed"),
-    Verdict.INCONCLUSIVE: ("warning", "Latency gate cannot tell"),
+    Verdict.INCONCLUSIVE: ("warning", "Latency gate inconclusive"),
     Verdict.IMPROVEMENT: ("notice", "Latency improvement"),
     Verdict.PASS: ("notice", "Latency gate passed"),
 }
 
 
 def _escaped(text: str) -> str:
-    """GitHub's workflow commands end at a newline and take percent signs as escapes."""
+    """Escape a text: GitHub's workflow commands end at a newline and use % for escapes."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -34,7 +34,7 @@ def workflow_commands(judgement: Judgement) -> str:
 
 
 def chart(curves: Sequence[Curve]) -> str:
-    """Return quantiles of both sides as a Mermaid chart: GitHub shows no SVG that is inline."""
+    """Return both sides' quantiles as a Mermaid chart: GitHub does not show inline SVG."""
     names = [name for name, _ in curves[0].points] if curves else []
     if len(names) < 2:
         return ""
@@ -51,12 +51,12 @@ def chart(curves: Sequence[Curve]) -> str:
 
 
 def summary(judgement: Judgement, curves: Sequence[Curve]) -> str:
-    """Return the Markdown of the step's summary."""
+    """Return the Markdown of the step summary."""
     return f"{markdown(judgement)}\n{chart(curves)}"
 
 
 def append_summary(text: str, environment: Mapping[str, str]) -> None:
-    """Append to the step's summary where this is a step; raises OSError."""
+    """Append to the step summary if this runs in a GitHub step; raises OSError."""
     path = environment.get(SUMMARY)
     if path:
         with Path(path).open("a", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
-"""A judgement as JUnit XML, as Jenkins, GitLab, GitHub's reporters and Azure read it.
+"""A judgement as JUnit XML, which Jenkins, GitLab, GitHub's reporters and Azure read.
 
-A regression or a missed SLO is a failure; what cannot be told is an error, which is no pass.
+A regression or a missed SLO is a failure. Inconclusive is an error, so it does not pass.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _FAILURES = (Verdict.REGRESSION, Verdict.MISSED)
 
 
 def _cases(judgement: Judgement) -> list[tuple[str, str, Verdict, str]]:
-    """Return class, name, verdict and message of each question."""
+    """Return class, name, verdict and message of each quantile and SLO."""
     if judgement.refused:
-        return [("verdict", "may be given", Verdict.INCONCLUSIVE, judgement.refused)]
+        return [("verdict", "data suffices", Verdict.INCONCLUSIVE, judgement.refused)]
     return [
         *(("regression", one.name, one.verdict, _message(one)) for one in judgement.tested),
         *(("slo", one.name, one.verdict, _message(one)) for one in judgement.bounded),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from rcp.analyzer.gate.causes import SORTS, Grown
+from rcp.analyzer.gate.causes import GROUPINGS, Cause
 from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
-from rcp.analyzer.text import WIDTH, as_json, duration, table, wrapped
+from rcp.analyzer.text import WIDTH, as_json, duration, percent, plural, table, wrapped
 
 _SIGNS = {
     Verdict.PASS: "✅",
@@ -19,40 +19,41 @@ _SIGNS = {
 
 
 def headline(judgement: Judgement) -> str:
-    """Return the answer in a sentence."""
+    """Return the verdict and its reasons in a sentence."""
     if judgement.refused:
         return f"{Verdict.INCONCLUSIVE}: {judgement.refused}"
     decisive = [one for one in judgement.answers if one.verdict == judgement.verdict]
-    told = "; ".join(_sentence(one) for one in decisive[:3])
+    sentences = "; ".join(_sentence(one) for one in decisive[:3])
     more = f"; and {len(decisive) - 3} more" if len(decisive) > 3 else ""
-    return f"{judgement.verdict}: {told}{more}"
+    return f"{judgement.verdict}: {sentences}{more}"
 
 
 def _sentence(one: Tested | Bounded) -> str:
     if isinstance(one, Bounded):
-        return f"{one.name} has {duration(one.candidate.value_ns)} ({one.why})"
+        return f"{one.name}: measured {duration(one.candidate.value_ns)} ({one.why})"
     both = f"{duration(one.base.value_ns)} → {duration(one.candidate.value_ns)}"
-    cause = next((grown for grown in one.causes if grown.sort == "culprit"), None)
+    cause = next((cause for cause in one.causes if cause.by == "culprit"), None)
     cause = cause or next(iter(one.causes), None)
     because = f", {share(cause)} of it {cause.change.what}" if cause else ""
     return f"{one.name} {both} ({one.why}{because})"
 
 
-def share(grown: Grown) -> str:
-    """Return the part of a change in whole percent."""
-    return f"{grown.share * 100:.0f} %"
+def share(cause: Cause) -> str:
+    """Return a cause's share of a change in whole per cent."""
+    return percent(cause.share, 0)
 
 
 def basis(judgement: Judgement) -> str:
-    """Say what the verdict rests on."""
+    """Return the method behind the verdict, in a sentence."""
     if judgement.exact:
-        return "virtual time: no noise, every difference is real; compared exactly"
-    alpha = f"{judgement.alpha * 100:g} % by luck"
+        return "virtual time has no noise: every difference is real, values are compared exactly"
+    alpha = f"alpha {percent(judgement.alpha, None)}, Holm over all quantiles"
+    tests = f"unit: the run; Welch and permutation tests, {alpha}"
     if judgement.confirmed is None:
-        return f"unit: the run; Welch and permutation, {alpha}, Holm over all; not confirmed"
+        return f"{tests}; not confirmed"
     if judgement.confirmed:
-        return f"unit: the run; confirmed by fresh runs: all together, {alpha}, Holm over all"
-    return f"unit: the run; Welch and permutation, {alpha}, Holm over all; nothing to confirm"
+        return f"{tests}; confirmed by fresh runs, judged together with the first"
+    return f"{tests}; no confirmation needed"
 
 
 def _interval(one: Tested) -> str:
@@ -71,7 +72,7 @@ def _rows(tested: Sequence[Tested]) -> Iterator[tuple[str, ...]]:
             f"×{one.ratio:.3f}",
             _interval(one),
             "-" if one.p is None else f"{one.p:.2g}",
-            f"+{one.limit.growth * 100:g} %",
+            percent(one.limit.growth, None, sign=True),
             str(one.verdict),
         )
 
@@ -81,20 +82,20 @@ _SLO_COLUMNS = ("SLO", "candidate", "requests", "verdict", "")
 
 def _slo_rows(bounded: Sequence[Bounded]) -> Iterator[tuple[str, ...]]:
     for one in bounded:
-        told = duration(one.candidate.value_ns)
-        yield one.name, told, str(one.candidate.n), str(one.verdict), one.why
+        value = duration(one.candidate.value_ns)
+        yield one.name, value, str(one.candidate.n), str(one.verdict), one.why
 
 
 def _causes(one: Tested) -> Iterator[str]:
-    for sort in SORTS:
-        grown = [cause for cause in one.causes if cause.sort == sort]
-        if not grown:
+    for by in GROUPINGS:
+        causes = [cause for cause in one.causes if cause.by == by]
+        if not causes:
             continue
-        yield f"what grew around the {one.name}, by {sort}"
-        for cause in grown:
+        yield f"what grew around the {one.name}, by {by}"
+        for cause in causes:
             change = cause.change
             head = (
-                f"  {share(cause):>6}  +{duration(change.delta_ns)} a request "
+                f"  {share(cause):>6}  +{duration(change.delta_ns)} per request "
                 f"({duration(change.a_ns)} → {duration(change.b_ns)})  "
             )
             yield from wrapped(head + change.what, WIDTH - 1, rest=" " * 10)
@@ -105,15 +106,14 @@ def _sides(judgement: Judgement) -> str:
         return ""
     first = judgement.tested[0]
 
-    def told(figure: Figure) -> str:
-        runs = "1 run" if figure.runs == 1 else f"{figure.runs} runs"
-        return f"{runs}, {figure.n} requests"
+    def size(figure: Figure) -> str:
+        return f"{plural(figure.runs, 'run')}, {plural(figure.n, 'request')}"
 
-    return f"baseline {told(first.base)}; candidate {told(first.candidate)}"
+    return f"baseline {size(first.base)}; candidate {size(first.candidate)}"
 
 
 def text(judgement: Judgement) -> str:
-    """Return a judgement under 100 columns; its first line is the answer."""
+    """Return a judgement in lines of under 100 columns; the first is the verdict."""
     lines = wrapped(headline(judgement), WIDTH - 1)
     if judgement.tested:
         lines += ["", *table(_COLUMNS, _rows(judgement.tested))]
@@ -131,7 +131,7 @@ def text(judgement: Judgement) -> str:
 
 
 def markdown(judgement: Judgement) -> str:
-    """Return a judgement as GitHub and GitLab show it."""
+    """Return a judgement as Markdown for GitHub and GitLab."""
     lines = [f"### {_SIGNS[judgement.verdict]} Latency gate: {headline(judgement)}", ""]
     if judgement.tested:
         lines += [*_pipes(_COLUMNS, _rows(judgement.tested)), ""]
@@ -141,10 +141,10 @@ def markdown(judgement: Judgement) -> str:
         if one.causes:
             lines += [f"What grew around the {one.name}:", ""]
             rows = [
-                (cause.sort, cause.change.what, f"+{duration(cause.change.delta_ns)}", share(cause))
+                (cause.by, cause.change.what, f"+{duration(cause.change.delta_ns)}", share(cause))
                 for cause in one.causes
             ]
-            lines += [*_pipes(("by", "what", "a request", "of the change"), rows), ""]
+            lines += [*_pipes(("by", "what", "per request", "share of the change"), rows), ""]
     lines += [". ".join(filter(None, [_sides(judgement), basis(judgement)])) + ".", ""]
     lines += [f"* {warning}" for warning in judgement.warnings]
     return "\n".join(lines).rstrip() + "\n"
@@ -158,7 +158,7 @@ def _pipes(names: Sequence[str], rows: Iterable[tuple[str, ...]]) -> Iterator[st
 
 
 def as_object(judgement: Judgement) -> dict[str, Any]:
-    """Return a judgement as JSON has it; times in ns."""
+    """Return a judgement as an object for JSON; times in ns."""
     return {
         "verdict": str(judgement.verdict),
         "headline": headline(judgement),
@@ -201,12 +201,11 @@ def _tested_object(one: Tested) -> dict[str, Any]:
         "ratio": one.ratio,
         "interval": list(one.interval) if one.interval else None,
         "p": one.p,
-        "would_be_seen": one.seen,
+        "would_be_seen": one.detectable,
         "verdict": str(one.verdict),
         "why": one.why,
         "causes": [
-            {"by": cause.sort, "share": cause.share, **cause.change._asdict()}
-            for cause in one.causes
+            {"by": cause.by, "share": cause.share, **cause.change._asdict()} for cause in one.causes
         ],
     }
 

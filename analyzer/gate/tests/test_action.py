@@ -101,9 +101,7 @@ def test_options_may_have_quotes(
 def test_a_pattern_without_files_is_an_error(action: dict[str, Any], tmp_path: Path) -> None:
     status, summary, stderr = judged(action, tmp_path, candidate="none*.txt", slo="p50=1s")
     assert (status, summary) == (2, "")
-    assert stderr == (
-        "rcp-trace: error: no candidate is given: write its runs first, then --baseline.\n"
-    )
+    assert stderr == ("rcp-trace: error: no candidate given: name its runs before --baseline.\n")
 
 
 def test_the_first_step_installs_what_the_second_runs(

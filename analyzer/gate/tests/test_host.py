@@ -55,7 +55,7 @@ def test_unlike_hosts_are_refused_unless_allowed(
         run["host"]["kernel"] = "1.0"
     table.write_text(json.dumps(told))
     assert gate_error(*runs, "-b", base, "--here") == (
-        f"the runs were measured on unlike hosts (kernel 1.0 and {ours}): measure both on one, "
-        "or compare them all the same with --allow-different-hosts."
+        f"the runs were measured on different hosts (kernel 1.0 and {ours}): measure both on one "
+        "host, or compare them anyway with --allow-different-hosts."
     )
     assert gate(*runs, "-b", base, "--here", "--allow-different-hosts").exit_code == 0

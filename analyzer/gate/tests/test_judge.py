@@ -47,14 +47,14 @@ def test_a_great_change_between_runs_that_differ_as_much_is_inconclusive() -> No
     candidate = [run for factor in (0.7, 1.6, 1.0, 2.4, 1.3) for run in steady(factor, 1)]
     (tested,) = judge(base, candidate, P99).tested
     assert tested.verdict == Verdict.INCONCLUSIVE
-    assert tested.why == "+31.8 %, but alike runs differ as much: 54 runs a side would tell"
+    assert tested.why == ("+31.8 %, but run-to-run noise is as large: 54 runs a side are needed")
 
 
 def test_a_gate_that_would_see_nothing_does_not_pass() -> None:
     base = [run for factor in (0.5, 1.1, 0.8, 2.0, 1.0) for run in steady(factor, 1)]
     (tested,) = judge(base, base, P99).tested
     assert tested.verdict == Verdict.INCONCLUSIVE
-    assert tested.why.startswith("runs differ so much that only +")
+    assert tested.why.startswith("run-to-run noise is so large that only +")
 
 
 def test_in_virtual_time_one_run_tells_and_every_difference_is_real() -> None:
@@ -73,7 +73,8 @@ def test_one_side_in_virtual_time_is_not_exact() -> None:
 def test_one_run_a_side_tells_nothing_on_hardware() -> None:
     (tested,) = judge(steady(1, 1, 20_000), steady(2, 1, 20_000), P99).tested
     assert tested.why == (
-        "1 and 1 runs, 5 a side are needed: how much alike runs differ is not known"
+        "the baseline has 1 run and the candidate 1: 5 a side are needed to estimate "
+        "run-to-run noise"
     )
 
 
@@ -84,10 +85,14 @@ def test_one_run_a_side_tells_nothing_on_hardware() -> None:
         (
             "p99=5%",
             1000,
-            "the baseline has 6000 requests, 10000 are needed, so that 100 lie beyond p99",
+            "the baseline has 6000 requests, 10000 are needed for 100 beyond the p99",
         ),
-        ("p999=5%", 1, "a run of the baseline has 1 requests, 10000 are needed"),
-        ("max=5%", 9000, "the longest of a run says nothing of the next one's: limit p999 instead"),
+        ("p999=5%", 1, "a run of the baseline has 1 request, 10000 are needed"),
+        (
+            "max=5%",
+            9000,
+            "the maximum of one run does not predict that of the next: limit p999 instead",
+        ),
     ],
 )
 def test_too_few_requests_are_inconclusive_with_what_is_needed(
@@ -123,7 +128,7 @@ def test_an_slo_of_too_few_requests_is_inconclusive() -> None:
     (bounded,) = judge([], steady(1, 1, 500), rules).bounded
     assert (bounded.verdict, bounded.why) == (
         Verdict.INCONCLUSIVE,
-        "of 500 requests, 10000 are needed",
+        "500 requests, 10000 are needed",
     )
 
 
@@ -132,7 +137,7 @@ def test_a_side_that_lost_requests_is_refused() -> None:
     found = judge(steady(1), lossy, P99)
     assert found.verdict == Verdict.INCONCLUSIVE
     assert found.refused == (
-        "run0 lost 250 requests in a million, more than 100: what is lost is mostly the tail; "
+        "run0 lost 250 requests per million, more than 100; lost requests are mostly slow ones: "
         "record with fewer probes (--without), or allow it with --max-loss"
     )
     allowed = judge(steady(1), lossy, replace(P99, max_loss_ppm=300))
@@ -182,8 +187,8 @@ def test_unequal_kinds_are_no_mixture() -> None:
     with pytest.raises(LatencyError) as error:
         judge(two_kinds(1), steady(1), P99)
     assert str(error.value) == (
-        "the runs have unequal kinds of requests, write not in all: judge what they share with "
-        "--by request-kind."
+        "the runs have different kinds of requests, write is not in all: compare the common "
+        "kinds with --by request-kind."
     )
     names = [one.name for one in judge(two_kinds(1), steady(1), replace(P99, by_kind=True)).tested]
     assert names == ["p99 of read"]
@@ -194,13 +199,13 @@ def test_no_common_kind_is_an_error() -> None:
         judge(steady(1), runs_of([[1, 2]] * 6, "fsync"), P99)
     assert str(error.value) == (
         "no kind of request is in all runs: the baseline has read, the candidate fsync: "
-        "let both run the same workload."
+        "run the same workload on both sides."
     )
 
 
 def test_a_thousandfold_change_asks_about_the_units() -> None:
     found = judge(steady(1), steady(1000), P99)
-    assert "p99 differs 1000 times: are the units the same? (--unit)" in found.warnings
+    assert "p99 differs by a factor of 1000: are the units the same? (--unit)" in found.warnings
     assert found.verdict == Verdict.REGRESSION
 
 

@@ -75,22 +75,22 @@ def error_of(gate: Gate, command: str, *words: object) -> str:
 
 def test_a_run_that_fails_is_named(gate: Gate) -> None:
     told = error_of(gate, "echo no disk >&2; exit 7")
-    assert told == "A, run 1 failed (exit status 7): no disk"
+    assert told == "A, run 1 failed (exit status 7): no disk."
 
 
 def test_a_run_that_takes_too_long_is_ended(gate: Gate) -> None:
     assert error_of(gate, "sleep 60 & sleep 60", "--timeout", 1) == (
-        "A, run 1 took longer than 1 s: give it longer with --timeout."
+        "A, run 1 took longer than 1 s: allow more with --timeout."
     )
 
 
 def test_options_of_the_lab_are_for_the_lab(gate_error: GateError) -> None:
     words = ("run", "--a", "true", "--b", "true", "--lab-options")
     assert gate_error(*words, "--input x") == (
-        "--lab-options is for guests of the lab: add --lab, or leave it out."
+        "--lab-options needs --lab: add it, or leave --lab-options out."
     )
     assert gate_error(*words, "--input 'x", "--lab") == (
-        '--lab-options "--input \'x": No closing quotation: write it as for a shell.'
+        '--lab-options "--input \'x": No closing quotation: quote it as for a shell.'
     )
 
 

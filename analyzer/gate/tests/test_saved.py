@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rcp.analyzer.gate.history import Point, drifts
-from rcp.analyzer.gate.saved import Saved, forget, load, save, saves
+from rcp.analyzer.gate.saved import SavedRun, load, prune, save, saves
 from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.analyzer.latencies.slo import measure, parse
@@ -22,7 +22,7 @@ def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
         open_loop=True,
         outermost=np.array([3, 9]),
     )
-    save(tmp_path / "b", [Saved(told, {"kernel": "6.1"}, 7.0)], saved="2026-01-01", label="abc")
+    save(tmp_path / "b", [SavedRun(told, {"kernel": "6.1"}, 7.0)], saved="2026-01-01", label="abc")
     (run,) = load(tmp_path / "b")
     assert (run.host, run.lost_ppm) == ({"kernel": "6.1"}, 7.0)
     assert run.latencies.open_loop is True
@@ -34,10 +34,10 @@ def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
 
 
 def test_saves_are_added_and_old_ones_forgotten(tmp_path: Path) -> None:
-    one = [Saved(Latencies("x", {"read": np.array([1])}), {}, 0.0)]
+    one = [SavedRun(Latencies("x", {"read": np.array([1])}), {}, 0.0)]
     for number in range(4):
         save(tmp_path, one, saved=f"2026-01-0{number + 1}", label="")
-    removed = forget(tmp_path, 2)
+    removed = prune(tmp_path, 2)
     assert [path.name for path in removed] == ["000001", "000002"]
     assert [kept.saved for kept in saves(tmp_path)] == ["2026-01-03", "2026-01-04"]
     save(tmp_path, one, saved="2026-01-05", label="")
@@ -54,7 +54,7 @@ def test_the_gate_compares_with_the_last_save(
     assert gate(*make_runs("run"), "--baseline", base).exit_code == 0
     assert gate(*make_runs("run"), "--baseline", base / "000001").stdout.startswith("improvement")
     again = gate("save", *make_runs("new"), "-o", base, "--keep", 1)
-    assert again.stdout == f"{base}/000003 written: 6 runs, 2 older removed.\n"
+    assert again.stdout == f"{base}/000003 written: 6 runs, 2 older saves removed.\n"
 
 
 def test_a_damaged_save_is_told(
@@ -69,7 +69,7 @@ def test_a_damaged_save_is_told(
     )
     table.write_text('{"version": 99}')
     assert gate_error(*runs, "-b", tmp_path / "b") == (
-        f"{table} is of version 99, not 1: save it again."
+        f"{table} has version 99, not 1: save it again."
     )
 
 
@@ -108,7 +108,7 @@ def test_history_lists_saves_and_draws_them(
         f"{base} holds no baseline: save one with `rcp-trace gate save RUN… -o {base}`."
     )
     assert gate_error("history", base, "--quantile", "p98@fsync") == (
-        "'p98' is no percentile: write one of p50, p90, p95, p99, p999, p9999, max."
+        "'p98' is not a percentile: write one of p50, p90, p95, p99, p999, p9999, max."
     )
     for number, factor in enumerate((1, 1.01, 1, 1.5, 1.5, 1.51)):
         gate(

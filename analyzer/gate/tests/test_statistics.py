@@ -76,7 +76,7 @@ def test_what_would_be_seen_is_found_nine_times_in_ten() -> None:
     a = generator.normal(0, 0.05, (4000, 8))
     shift = 0.1
     found = statistics.welch(a, generator.normal(shift, 0.05, (4000, 8)))[3] <= 0.05
-    promised = statistics.seen(a, generator.normal(0, 0.05, (4000, 8)), 0.05)
+    promised = statistics.detectable_change(a, generator.normal(0, 0.05, (4000, 8)), 0.05)
     # With this noise 7.5 % is seen nine times in ten, so 10 % more often.
     assert float(np.median(promised)) == pytest.approx(0.075, rel=0.1)
     assert found.mean() > 0.95

@@ -67,7 +67,7 @@ def test_parquet_is_read_alike(tmp_path: Path) -> None:
         (
             "a_ms,b_ms\n1,2\n",
             "",
-            "{path} has no column that is surely the latency: write {path}:COLUMN with one of "
+            "{path} has no column that is clearly the latency: write {path}:COLUMN with one of "
             "a_ms, b_ms.",
         ),
         (
@@ -84,7 +84,7 @@ def test_parquet_is_read_alike(tmp_path: Path) -> None:
         (
             "n,latency_ms\n1,3\n2,-4\n",
             "",
-            "{path} has the negative latency -4: time with a clock that only goes forward.",
+            "{path} has the negative latency -4: use a monotonic clock.",
         ),
         ("latency_ms\n", "", "{path} has no latencies: let the program run longer."),
     ],

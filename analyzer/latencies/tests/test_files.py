@@ -69,13 +69,13 @@ def test_a_programs_prefix_names_its_files(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "{path} is empty: the program wrote no latencies."),
-        ("# nothing\n", "{path} is in no known format: known are {known}."),
-        ("nothing known\n", "{path} is in no known format: known are {known}."),
+        ("# nothing\n", "{path} is in an unknown format: known are {known}."),
+        ("nothing known\n", "{path} is in an unknown format: known are {known}."),
         ("a=1\n", "{path} has no latencies: let the program run longer."),
         (
             FIO + "10, 40",
-            "{path} ends in the middle of line 4: the program was killed or still writes; "
-            "take a finished file, or cut the line off.",
+            "{path} ends in the middle of line 4: the program was killed or is still running; "
+            "take a finished file, or remove the line.",
         ),
         (
             FIO + "10, 40, 0, 4096\n",
@@ -84,16 +84,16 @@ def test_a_programs_prefix_names_its_files(tmp_path: Path) -> None:
         ),
         (
             FIO + "10, nan, 0, 4096, 0, 0\n",
-            "{path} line 4 has a field that is no whole number, '10, nan, 0, 4096, 0, 0': "
+            "{path} line 4 has a field that is not an integer, '10, nan, 0, 4096, 0, 0': "
             "take a file that fio wrote with write_lat_log.",
         ),
         (
             FIO + "10, -5, 0, 4096, 0, 0\n",
-            "{path} has the negative latency -5: time with a clock that only goes forward.",
+            "{path} has the negative latency -5: use a monotonic clock.",
         ),
         (
             FIO + "10, 5, 7, 4096, 0, 0\n",
-            "{path} line 4 has no data direction of fio's (0, 1, 2), '10, 5, 7, 4096, 0, 0': "
+            "{path} line 4 has no data direction of fio (0, 1, 2), '10, 5, 7, 4096, 0, 0': "
             "take a file that fio wrote with write_lat_log.",
         ),
         (
@@ -169,7 +169,7 @@ def test_a_growing_file_can_be_read_from_its_end(tmp_path: Path) -> None:
     growing = Growing(str(path), from_end=True)
     with path.open("a") as file:
         file.write("ms\nnan\n")
-    with pytest.raises(LatencyError, match=r"x\.txt line 4 is no number"):
+    with pytest.raises(LatencyError, match=r"x\.txt line 4 is not a number"):
         growing.poll()
 
 
@@ -181,7 +181,7 @@ def test_a_growing_file_that_was_cut_is_told(tmp_path: Path) -> None:
     path.write_text("1ms\n")
     with pytest.raises(LatencyError) as error:
         growing.poll()
-    assert str(error.value) == f"{path} was cut while it was read: let nothing rotate it."
+    assert str(error.value) == f"{path} was truncated while it was read: do not rotate it."
 
 
 def test_every_file_is_read_or_refused() -> None:

@@ -120,7 +120,7 @@ def test_percentiles_of_several_jobs_cannot_be_put_together(tmp_path: Path) -> N
     path = tmp_path / "x.json"
     path.write_text(json.dumps(told, indent=1))
     assert refusal(path) == (
-        f"{path} has the read percentiles of 2 jobs, which cannot be put together: "
+        f"{path} has the read percentiles of 2 jobs, which cannot be merged: "
         "use --output-format=json+, or group_reporting."
     )
 
@@ -136,7 +136,7 @@ def test_half_a_result_of_fios_is_refused(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "x.json"
     path.write_bytes((FIO / "mix.json").read_bytes()[:cut])
     assert refusal(path) == (
-        f"{path} is no whole result of fio: it was killed or still writes; run it again."
+        f"{path} is not a complete result: fio was killed or is still running; run it again."
     )
 
 

@@ -82,7 +82,7 @@ def test_tags_are_kinds(tmp_path: Path) -> None:
 def test_a_log_without_a_unit_is_refused(tmp_path: Path) -> None:
     path = write_log(tmp_path / "x.hdr", [[5]])
     assert refusal(path) == (
-        f"{path} does not say its unit: say it (ms for wrk2, mostly ns for Java, us for YCSB)."
+        f"{path} does not name its unit: give one (ms for wrk2, ns for most Java, us for YCSB)."
     )
 
 
@@ -92,17 +92,17 @@ def test_a_damaged_log_is_told(tmp_path: Path) -> None:
     path.write_text(text[:-30])
     assert refusal(path, "ns") == (
         f"{path} ends in the middle of a line: "
-        "the program was killed or still writes; run it again."
+        "the program was killed or is still running; run it again."
     )
     path.write_text(text[:-40] + "\n")
     assert refusal(path, "ns") == (
         f"{path} line 4 has a damaged histogram: "
-        "the program was killed or still writes; run it again."
+        "the program was killed or is still running; run it again."
     )
     path.write_text(text + "1.0,2.0,3.0\n")
     assert refusal(path, "ns") == (
-        f"{path} line 5 is no interval of a histogram log of version 1.2 or later: "
-        "the program was killed or still writes; run it again."
+        f"{path} line 5 is not an interval of a histogram log of version 1.2 or later: "
+        "the program was killed or is still running; run it again."
     )
 
 
@@ -127,19 +127,22 @@ def test_a_percentile_distribution_bounds_quantiles_from_above(tmp_path: Path) -
         (slo,) = parse(text)
         found = measure(slo, latencies).value_ns
         assert exact * (1 - PRECISION) <= found <= exact * (1 + gap)
-    assert latencies.warnings == (f"{path}: between the quantiles it lists, the next one is taken",)
+    warning = f"{path}: a quantile that is not listed is taken as the next one that is"
+    assert latencies.warnings == (warning,)
 
 
 def test_a_distribution_cut_short_or_doubled_is_refused(tmp_path: Path) -> None:
     path = write_hgrm(tmp_path / "x.hgrm", [1000, 2000, 3000], 1.0)
     assert refusal(path) == (
-        f"{path} does not say its unit: say it (ms for wrk2, mostly ns for Java, us for YCSB)."
+        f"{path} does not name its unit: give one (ms for wrk2, ns for most Java, us for YCSB)."
     )
     text = path.read_text()
     path.write_text(text[: text.index("#[Max")])
     assert refusal(path, "ns") == (
-        f"{path} is no whole percentile distribution: "
-        "the program was killed or still writes; run it again."
+        f"{path} is not a complete percentile distribution: "
+        "the program was killed or is still running; run it again."
     )
     path.write_text(text + text)
-    assert refusal(path, "ns") == f"{path} has several distributions in it: give one a file."
+    assert refusal(path, "ns") == (
+        f"{path} has several distributions: write each to a file of its own."
+    )

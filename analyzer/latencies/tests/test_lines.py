@@ -77,7 +77,7 @@ def test_of_a_result_that_comes_twice_the_last_counts() -> None:
         (
             "83\n",
             None,
-            "stdout line 1 has no unit, '83': print one (83ms), or say which it is (lines:ms).",
+            "stdout line 1 has no unit, '83': print one (83ms), or give it (lines:ms).",
         ),
         (
             "1ms\n83\n",
@@ -92,22 +92,22 @@ def test_of_a_result_that_comes_twice_the_last_counts() -> None:
         (
             "1ms\nnan\n",
             None,
-            "stdout line 2 is no number, 'nan': leave out what was not measured.",
+            "stdout line 2 is not a number, 'nan': leave out what was not measured.",
         ),
         (
             "fsync inf ms\n",
             None,
-            "stdout line 1 is no number, 'fsync inf ms': leave out what was not measured.",
+            "stdout line 1 is not a number, 'fsync inf ms': leave out what was not measured.",
         ),
         (
             "background=nan\n",
             None,
-            "stdout line 1 is no number, 'background=nan': leave out what was not measured.",
+            "stdout line 1 is not a number, 'background=nan': leave out what was not measured.",
         ),
         (
             "1ms\n2ms\n-3ms\n",
             None,
-            "stdout line 3 is negative, '-3ms': time with a clock that only goes forward.",
+            "stdout line 3 is negative, '-3ms': use a monotonic clock.",
         ),
         (
             "1ms\n12",
@@ -117,8 +117,8 @@ def test_of_a_result_that_comes_twice_the_last_counts() -> None:
         (
             "fsync=830us\n",
             None,
-            "stdout line 1 is a time by name, 'fsync=830us': print a latency as `fsync 830us`, "
-            "a result without a unit of time.",
+            "stdout line 1 is a time with a name, 'fsync=830us': print a latency as `fsync 830us`, "
+            "or a result without a time unit.",
         ),
         (
             "background=3 MB/h\n",

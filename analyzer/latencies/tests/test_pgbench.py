@@ -65,12 +65,11 @@ def test_pgbenchs_scripts_are_kinds() -> None:
 def test_transactions_that_pgbench_did_not_finish_are_told() -> None:
     path = PGBENCH / "limited.log"
     assert open_latencies(path).warnings == (
-        f"{path}: 139 transactions were skipped, being too late: "
-        "the tail is longer than what was timed",
+        f"{path}: 139 transactions were skipped because they were late: the true tail is longer",
     )
     path = PGBENCH / "failed.log"
     failed = open_latencies(path)
-    assert failed.warnings == (f"{path}: 148 transactions failed: not timed",)
+    assert failed.warnings == (f"{path}: 148 transactions failed and were not timed",)
     assert failed.n == 92
 
 
@@ -78,7 +77,7 @@ def test_what_pgbench_prints_is_no_log() -> None:
     for name in ("progress.txt", "plain.txt"):
         path = PGBENCH / name
         assert refusal(path) == (
-            f"{path} is what pgbench printed, not its log: take a file that pgbench wrote with -l."
+            f"{path} is pgbench's report, not its log: take a file that pgbench wrote with -l."
         )
     path = PGBENCH / "aggregated.log"
     assert refusal(path) == (
@@ -93,7 +92,7 @@ def test_what_pgbench_prints_is_no_log() -> None:
         ("0 1 5382 0 1767225619\n", "has 5 fields where the first has 7, '0 1 5382 0 1767225619'"),
         (
             "0 1 x 0 1767225619 1 1\n",
-            "has a field that is no whole number, '0 1 x 0 1767225619 1 1'",
+            "has a field that is not an integer, '0 1 x 0 1767225619 1 1'",
         ),
     ],
 )

@@ -40,7 +40,7 @@ def test_foreground_requests_are_latencies_by_kind(tmp_path: Path) -> None:
         "write": [300],
     }
     assert latencies.open_loop is None
-    assert latencies.warnings == (f"{path}: 1 foreground requests were unfinished: not judged",)
+    assert latencies.warnings == (f"{path}: 1 foreground request did not finish: not judged",)
     assert latencies.span_s == pytest.approx(2300e-9)
 
 
@@ -86,8 +86,8 @@ def test_a_recording_without_foreground_requests_is_told(tmp_path: Path) -> None
     with pytest.raises(LatencyError) as error:
         open_latencies(path)
     assert str(error.value) == (
-        f"{path} has no finished foreground requests: record longer, or say whose requests count "
-        "with `rcp-trace roles`."
+        f"{path} has no finished foreground requests: record longer, or set the roles of "
+        "threads with `rcp-trace roles`."
     )
 
 

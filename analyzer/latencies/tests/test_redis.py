@@ -57,13 +57,15 @@ def test_redis_benchmarks_table_has_four_quantiles() -> None:
     assert value_ns(latencies, "p95=1s@SET") == 159_000
     assert value_ns(latencies, "max=1s@GET") == 1_119_000
     assert latencies.warnings == (
-        f"{path}: p50, p95, p99 and the maximum only, of a number of requests it does not say",
+        f"{path}: only p50, p95, p99 and the maximum, of an unknown number of requests",
     )
     (slo,) = parse("p99=1ms@GET")
     assert measure(slo, latencies).shortage(slo) == (
-        "p99=1ms@GET cannot be judged: the source does not say of how many requests."
+        "p99=1ms@GET cannot be judged: the source does not give the number of requests."
     )
-    with pytest.raises(LatencyError, match="tells only p50, p95, p99, max, not what p999=1ms@SET"):
+    with pytest.raises(
+        LatencyError, match="has only p50, p95, p99, max, not the quantile of p999=1ms@SET"
+    ):
         value_ns(latencies, "p999=1ms@SET")
 
 
@@ -71,11 +73,11 @@ def test_redis_benchmarks_short_report_is_refused(tmp_path: Path) -> None:
     path = REDIS / "quiet.txt"
     assert refusal(path) == (
         f"{path} has no distribution of latencies: "
-        "let it print its whole report, without -q or --csv."
+        "let redis-benchmark print its whole report, without -q or --csv."
     )
     half = tmp_path / "half.txt"
     half.write_text((REDIS / "plain.txt").read_text()[:1300])
     assert refusal(half) == (
-        f"{half} has no whole report on SET: "
-        "redis-benchmark was killed, or is older than 6.2; run it again, or a newer one."
+        f"{half} has no complete report on SET: "
+        "redis-benchmark was killed or is older than 6.2; run it again, or a newer one."
     )

@@ -51,8 +51,8 @@ def test_several_are_joined_by_commas() -> None:
     ("text", "message"),
     [
         ("", "no SLO is given: write one such as p99=10ms@fsync."),
-        ("p99=1ms,", "'p99=1ms,' has an empty SLO: take a comma away."),
-        ("p99", "'p99' is no SLO: write one such as p99=10ms@fsync."),
+        ("p99=1ms,", "'p99=1ms,' has an empty SLO: remove a comma."),
+        ("p99", "'p99' is not a valid SLO: write one such as p99=10ms@fsync."),
         (
             "p98=1ms",
             "'p98=1ms' has the unknown percentile 'p98': "
@@ -65,9 +65,9 @@ def test_several_are_joined_by_commas() -> None:
         ("p99=10", "'p99=10' has no unit: write one of ns, us, ms, s."),
         ("p99=", "'p99=' has no bound: write one such as p99=10ms@fsync."),
         ("p99=fast", "'p99=fast' has no bound: write one such as p99=10ms@fsync."),
-        ("p99=0ms", "'p99=0ms' bounds latencies to nothing: write a bound of 1ns or more."),
-        ("p99=-3ms", "'p99=-3ms' bounds latencies to nothing: write a bound of 1ns or more."),
-        ("p99=0.1ns", "'p99=0.1ns' bounds latencies to nothing: write a bound of 1ns or more."),
+        ("p99=0ms", "'p99=0ms' has a bound of 0 or less: write a bound of 1ns or more."),
+        ("p99=-3ms", "'p99=-3ms' has a bound of 0 or less: write a bound of 1ns or more."),
+        ("p99=0.1ns", "'p99=0.1ns' has a bound of 0 or less: write a bound of 1ns or more."),
         (
             "p99=1ms@",
             "'p99=1ms@' names no kind of request after the @: write one such as p99=10ms@fsync.",
@@ -184,13 +184,13 @@ def test_requests_inside_others_do_not_count_without_a_kind() -> None:
         (
             "p999=1ms@SET",
             Latencies("x.csv", points={"SET": Points({0.5: 1, 0.99: 2, 1.0: 3}, 0)}),
-            "x.csv tells only p50, p99, max, not what p999=1ms@SET bounds: "
-            "let the program write every latency, or bound one of these.",
+            "x.csv has only p50, p99, max, not the quantile of p999=1ms@SET: "
+            "let the program write every latency, or use one of these.",
         ),
         (
             "p99=1ms",
             Latencies("x.csv", points={"SET": Points({0.99: 2}, 0), "GET": Points({0.99: 2}, 0)}),
-            "x.csv has quantiles of several kinds, which cannot be put together: "
+            "x.csv has quantiles of several kinds, which cannot be merged: "
             "write p99=1ms@KIND with one of GET, SET.",
         ),
     ],
@@ -210,7 +210,7 @@ def test_quantiles_of_nobody_knows_how_many_requests_do_not_suffice() -> None:
     measured = measure(slo, told)
     assert (measured.value_ns, measured.enough) == (5, False)
     assert measured.shortage(slo) == (
-        "p99=1ms@SET cannot be judged: the source does not say of how many requests."
+        "p99=1ms@SET cannot be judged: the source does not give the number of requests."
     )
     of_many = Latencies("x.csv", points={"SET": Points({0.99: 5}, 1000)})
     assert measure(slo, of_many).enough

@@ -9,12 +9,12 @@ CREATE TABLE file (
     is_block_device BOOLEAN
 );
 
-COMMENT ON TABLE file IS 'inodes that ios, waits and dirtied pages were about';
+COMMENT ON TABLE file IS 'inodes of ios, waits and dirtied pages';
 COMMENT ON COLUMN file.dev IS 'file system, major << 20 | minor';
 COMMENT ON COLUMN file.ino IS 'inode number; (dev, ino) is the key';
-COMMENT ON COLUMN file.name IS 'last part of its path, cut at 31 bytes; NULL when it has none';
+COMMENT ON COLUMN file.name IS 'last part of its path, truncated to 31 bytes; NULL when it has none';
 COMMENT ON COLUMN file.parent IS 'name of its folder; NULL when it has none';
-COMMENT ON COLUMN file.path IS 'what to call it: the last two parts of its path, /dev/ and the name of a block device, else its number';
-COMMENT ON COLUMN file.ts IS 'when it was first met';
+COMMENT ON COLUMN file.path IS 'name for display: the last two parts of its path, /dev/NAME of a block device, else its inode number';
+COMMENT ON COLUMN file.ts IS 'when it was first seen';
 COMMENT ON COLUMN file.is_directory IS 'it is a folder';
 COMMENT ON COLUMN file.is_block_device IS 'it is the device itself: metadata of the file system and the journal';

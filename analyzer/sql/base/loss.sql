@@ -7,10 +7,10 @@ CREATE TABLE loss (
     filtered BIGINT
 );
 
-COMMENT ON TABLE loss IS 'what the recorder counted per probe and CPU, lost events included';
+COMMENT ON TABLE loss IS 'events per probe and CPU: recorded, lost, excluded and filtered';
 COMMENT ON COLUMN loss.probe IS 'record type, or stack';
 COMMENT ON COLUMN loss.cpu IS 'CPU that counted';
 COMMENT ON COLUMN loss.written IS 'events recorded';
-COMMENT ON COLUMN loss.lost IS 'events lost because a buffer was full, or given up to save CPU';
-COMMENT ON COLUMN loss.excluded IS 'events of the recorder itself, left out';
-COMMENT ON COLUMN loss.filtered IS 'events left out by a filter of the recording (--min-wait)';
+COMMENT ON COLUMN loss.lost IS 'events lost because a buffer was full, or dropped to save CPU';
+COMMENT ON COLUMN loss.excluded IS 'events of the recorder itself, not recorded';
+COMMENT ON COLUMN loss.filtered IS 'events not recorded because of a filter (--min-wait)';

@@ -13,15 +13,15 @@ CREATE TABLE request (
     n_sleeps INTEGER
 );
 
-COMMENT ON TABLE request IS 'units of work somebody waits for: syscalls of chosen threads, or what begins and ends at chosen points';
+COMMENT ON TABLE request IS 'units of work that somebody waits for: syscalls of target threads, or the time between two probe points';
 COMMENT ON COLUMN request.request_id IS 'key, in order of start, from 1';
 COMMENT ON COLUMN request.utid IS 'thread that made it';
-COMMENT ON COLUMN request.parent_request_id IS 'innermost other request of the thread that encloses it: the transaction an fsync is made for';
-COMMENT ON COLUMN request.name IS 'syscall, name of the points (transaction, …), or socket';
+COMMENT ON COLUMN request.parent_request_id IS 'innermost request of the same thread that encloses it, such as the transaction of an fsync';
+COMMENT ON COLUMN request.name IS 'syscall, name of the probe points (transaction, …), or socket';
 COMMENT ON COLUMN request.ts IS 'start';
 COMMENT ON COLUMN request.dur IS 'duration in ns, NULL when unfinished';
 COMMENT ON COLUMN request.ret IS 'return value';
-COMMENT ON COLUMN request.arg0 IS 'first argument: the file descriptor of a syscall, the socket';
+COMMENT ON COLUMN request.arg0 IS 'first argument: file descriptor of a syscall, or the socket';
 COMMENT ON COLUMN request.cpu_dur IS 'ns its own thread ran';
 COMMENT ON COLUMN request.runqueue_dur IS 'ns its own thread was runnable but not running';
 COMMENT ON COLUMN request.asleep_dur IS 'ns its own thread slept';

@@ -5,8 +5,8 @@ CREATE TABLE role_rule (
     n_tasks INTEGER
 );
 
-COMMENT ON TABLE role_rule IS 'the role rules of the recording, in order; the first that matches a thread decides';
-COMMENT ON COLUMN role_rule.position IS 'place in the order, from 1';
-COMMENT ON COLUMN role_rule.role IS 'role the rule gives';
+COMMENT ON TABLE role_rule IS 'role rules of the recording, in order of precedence: the first that matches a thread applies';
+COMMENT ON COLUMN role_rule.position IS 'position in the order, from 1';
+COMMENT ON COLUMN role_rule.role IS 'role that the rule assigns';
 COMMENT ON COLUMN role_rule.rule IS 'the rule as written';
-COMMENT ON COLUMN role_rule.n_tasks IS 'threads it decided';
+COMMENT ON COLUMN role_rule.n_tasks IS 'threads it applies to';

@@ -15,18 +15,18 @@ CREATE TABLE task (
     role_rule VARCHAR
 );
 
-COMMENT ON TABLE task IS 'threads; tids recur, so a thread is named by its utid';
+COMMENT ON TABLE task IS 'threads; tids recur, so utid is the key of a thread';
 COMMENT ON COLUMN task.utid IS 'key of the thread in this recording; 0 is the idle threads';
 COMMENT ON COLUMN task.tid IS 'thread id';
 COMMENT ON COLUMN task.pid IS 'process id';
 COMMENT ON COLUMN task.ppid IS 'process id of the parent';
-COMMENT ON COLUMN task.comm IS 'thread name: the last one, or what its role rule matched of its names or its command line';
+COMMENT ON COLUMN task.comm IS 'thread name: its last one, or the name or command line that its role rule matched';
 COMMENT ON COLUMN task.comms IS 'every name it had, in order';
 COMMENT ON COLUMN task.start_ns IS 'when it was created, or first seen';
-COMMENT ON COLUMN task.exit_ns IS 'when it exited, NULL when it was not seen to';
+COMMENT ON COLUMN task.exit_ns IS 'when it exited, NULL when that was not seen';
 COMMENT ON COLUMN task.is_kthread IS 'it is a kernel thread';
 COMMENT ON COLUMN task.is_target IS 'its syscalls were recorded as requests';
 COMMENT ON COLUMN task.is_recorder IS 'it belongs to the recorder itself';
 COMMENT ON COLUMN task.cgroup_id IS 'cgroup v2 id';
 COMMENT ON COLUMN task.role IS 'whose work it does: foreground, background, kernel or unknown';
-COMMENT ON COLUMN task.role_rule IS 'the rule that gave it the role';
+COMMENT ON COLUMN task.role_rule IS 'rule that assigned the role';

@@ -41,13 +41,13 @@ SELECT
 FROM total
 LEFT JOIN writers ON writers.dev IS NOT DISTINCT FROM total.dev AND writers.ino = total.ino;
 
-COMMENT ON VIEW file_io IS 'ios of each file';
-COMMENT ON COLUMN file_io.dev IS 'file system, NULL when several could be meant';
+COMMENT ON VIEW file_io IS 'ios per file';
+COMMENT ON COLUMN file_io.dev IS 'file system, NULL when it is ambiguous';
 COMMENT ON COLUMN file_io.ino IS 'inode number';
-COMMENT ON COLUMN file_io.path IS 'what to call it';
+COMMENT ON COLUMN file_io.path IS 'name for display';
 COMMENT ON COLUMN file_io.n_reads IS 'ios that read it';
 COMMENT ON COLUMN file_io.read_bytes IS 'bytes they read';
 COMMENT ON COLUMN file_io.n_writes IS 'ios that wrote it';
 COMMENT ON COLUMN file_io.written_bytes IS 'bytes they wrote';
-COMMENT ON COLUMN file_io.device_dur IS 'ns its ios spent in driver and device, added up';
-COMMENT ON COLUMN file_io.writers IS 'names of the threads whose work the writes were, by bytes';
+COMMENT ON COLUMN file_io.device_dur IS 'total ns its ios spent in driver and device';
+COMMENT ON COLUMN file_io.writers IS 'names of the threads that the writes are attributed to, most bytes first';

@@ -1,6 +1,6 @@
--- Whose work an io is. Who dirtied what it writes is the best answer; what a journal's thread
--- writes during a commit is the work of those whose handles joined the transaction; any other io
--- is its submitter's. Shares of an io sum to 1.
+-- Attributes each io to threads: to those that dirtied its pages, if known; during a commit of a
+-- journal thread to those whose handles joined the transaction; otherwise to its submitter. The
+-- shares of an io sum to 1.
 -- depends: block.io
 -- depends: blame.io_share
 -- depends: base.task
@@ -25,10 +25,10 @@ SELECT
 FROM cause
 JOIN task USING (utid);
 
-COMMENT ON VIEW io_blame IS 'threads whose work each io is';
+COMMENT ON VIEW io_blame IS 'threads that each io is attributed to';
 COMMENT ON COLUMN io_blame.io_id IS 'the io';
 COMMENT ON COLUMN io_blame.utid IS 'the thread';
 COMMENT ON COLUMN io_blame.comm IS 'its name';
 COMMENT ON COLUMN io_blame.role IS 'its role';
-COMMENT ON COLUMN io_blame.kind IS 'how it is known: dirtier, journal (its handles joined the transaction), or submitter';
-COMMENT ON COLUMN io_blame.share IS 'its part of the io, 0 to 1: by pages dirtied, or by handles';
+COMMENT ON COLUMN io_blame.kind IS 'why: dirtier, journal (its handles joined the transaction), or submitter';
+COMMENT ON COLUMN io_blame.share IS 'its share of the io, 0 to 1: by pages dirtied, or by handles';

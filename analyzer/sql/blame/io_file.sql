@@ -1,6 +1,6 @@
--- An io names the inode but only the disk, and a file its file system. What was dirtied names
--- both. Else a file of that inode must be on the disk or one of its partitions, or on a stacked
--- device (dm, md, btrfs), whose disks nobody recorded; and it must be the only such one.
+-- An io has an inode number and a disk, but no file system; a file has a file system. Records of
+-- dirtied pages have both. Without one, the file is the only file of that inode number on the disk,
+-- on its partitions, or on a stacked device (dm, md, btrfs), whose disks are not recorded.
 -- depends: block.io
 -- depends: block.io_cause
 -- depends: block.device
@@ -35,8 +35,8 @@ LEFT JOIN file ON file.dev = coalesce(dirtied.dev, guessed.dev)
     AND file.ino = coalesce(dirtied.ino, guessed.ino)
 WHERE coalesce(dirtied.ino, io.ino) IS NOT NULL;
 
-COMMENT ON VIEW io_file IS 'the file each io reads or writes, where it belongs to one';
+COMMENT ON VIEW io_file IS 'file that each io reads or writes, for ios of files';
 COMMENT ON COLUMN io_file.io_id IS 'the io';
-COMMENT ON COLUMN io_file.dev IS 'file system, NULL when several could be meant';
+COMMENT ON COLUMN io_file.dev IS 'file system, NULL when it is ambiguous';
 COMMENT ON COLUMN io_file.ino IS 'inode number';
-COMMENT ON COLUMN io_file.path IS 'what to call it: the last two parts of its path, else its number';
+COMMENT ON COLUMN io_file.path IS 'name for display: the last two parts of its path, else its inode number';

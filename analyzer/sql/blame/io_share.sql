@@ -5,8 +5,8 @@ CREATE TABLE io_share (
     share DOUBLE
 );
 
-COMMENT ON TABLE io_share IS 'causes of the ios whose submitter is not their cause; io_blame has those of all';
+COMMENT ON TABLE io_share IS 'attribution of ios to threads other than their submitter; io_blame has all ios';
 COMMENT ON COLUMN io_share.io_id IS 'the io';
-COMMENT ON COLUMN io_share.utid IS 'the thread whose work it is';
-COMMENT ON COLUMN io_share.kind IS 'how it is known: dirtier, or journal (its handles joined the transaction)';
-COMMENT ON COLUMN io_share.share IS 'its part of the io, 0 to 1: by pages dirtied, or by handles';
+COMMENT ON COLUMN io_share.utid IS 'thread that the io is attributed to';
+COMMENT ON COLUMN io_share.kind IS 'why: dirtier, or journal (its handles joined the transaction)';
+COMMENT ON COLUMN io_share.share IS 'its share of the io, 0 to 1: by pages dirtied, or by handles';

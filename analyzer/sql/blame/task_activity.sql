@@ -35,11 +35,11 @@ LEFT JOIN off USING (utid)
 LEFT JOIN ran USING (utid)
 LEFT JOIN submitted USING (utid);
 
-COMMENT ON VIEW task_activity IS 'what each thread did while it was recorded';
+COMMENT ON VIEW task_activity IS 'time per state and ios of each thread while it was recorded';
 COMMENT ON COLUMN task_activity.utid IS 'the thread';
 COMMENT ON COLUMN task_activity.cpu_dur IS 'ns on a CPU, between its first and last off-CPU interval';
 COMMENT ON COLUMN task_activity.runqueue_dur IS 'ns runnable but not running';
 COMMENT ON COLUMN task_activity.asleep_dur IS 'ns asleep';
 COMMENT ON COLUMN task_activity.n_sleeps IS 'times it fell asleep';
 COMMENT ON COLUMN task_activity.n_ios IS 'ios it submitted';
-COMMENT ON COLUMN task_activity.io_bytes IS 'their bytes';
+COMMENT ON COLUMN task_activity.io_bytes IS 'bytes of these ios';

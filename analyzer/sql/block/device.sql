@@ -7,4 +7,4 @@ CREATE TABLE device (
 COMMENT ON TABLE device IS 'block devices present when the recording began';
 COMMENT ON COLUMN device.dev IS 'device number, major << 20 | minor';
 COMMENT ON COLUMN device.name IS 'kernel name';
-COMMENT ON COLUMN device.disk_dev IS 'the disk a partition is on, itself for a disk; NULL for a device made of others (dm, md)';
+COMMENT ON COLUMN device.disk_dev IS 'disk of a partition, the device itself for a disk, NULL for a stacked device (dm, md)';

@@ -21,24 +21,24 @@ CREATE TABLE io (
     error INTEGER
 );
 
-COMMENT ON TABLE io IS 'finished block requests with the times of their stages';
+COMMENT ON TABLE io IS 'finished ios with the times of their stages';
 COMMENT ON COLUMN io.io_id IS 'key';
 COMMENT ON COLUMN io.dev IS 'device number, major << 20 | minor';
-COMMENT ON COLUMN io.op IS 'operation: read, write, flush, discard or the number of another';
+COMMENT ON COLUMN io.op IS 'operation: read, write, flush, discard, write_zeroes, or the number of another';
 COMMENT ON COLUMN io.cmd_flags IS 'request flags of the kernel (REQ_OP_* in the low 8 bits)';
 COMMENT ON COLUMN io.sector IS 'first sector (512 B)';
-COMMENT ON COLUMN io.bytes IS 'length of data';
+COMMENT ON COLUMN io.bytes IS 'length of the data';
 COMMENT ON COLUMN io.submitter_utid IS 'thread that queued the first bio';
-COMMENT ON COLUMN io.ino IS 'inode of the first page, NULL when it belongs to none; io_file has its device and name';
+COMMENT ON COLUMN io.ino IS 'inode of the first page, NULL when it has none; io_file has its file system and name';
 COMMENT ON COLUMN io.cgroup_id IS 'cgroup v2 id the first bio is charged to';
 COMMENT ON COLUMN io.queued_ns IS 'Q: first bio queued';
 COMMENT ON COLUMN io.got_ns IS 'G: request allocated';
 COMMENT ON COLUMN io.inserted_ns IS 'I: inserted in the scheduler, NULL when issued directly';
 COMMENT ON COLUMN io.issued_ns IS 'D: issued to the driver';
 COMMENT ON COLUMN io.completed_ns IS 'C: completed';
-COMMENT ON COLUMN io.n_bios IS 'bios served, more than one after merges';
-COMMENT ON COLUMN io.is_requeued IS 'the driver gave it back at least once';
-COMMENT ON COLUMN io.is_from_request IS 'its bio was not seen: queued_ns is when the request was allocated';
+COMMENT ON COLUMN io.n_bios IS 'number of bios, more than one after merges';
+COMMENT ON COLUMN io.is_requeued IS 'the driver requeued it at least once';
+COMMENT ON COLUMN io.is_from_request IS 'its bio was not seen: queued_ns is the time of allocation';
 COMMENT ON COLUMN io.is_recorder IS 'submitted by the recorder itself';
-COMMENT ON COLUMN io.is_throttled IS 'blk-throttle (io.max) held it back, which took from Q to G';
-COMMENT ON COLUMN io.error IS 'blk_status_t of the completion, 0 when well';
+COMMENT ON COLUMN io.is_throttled IS 'blk-throttle (io.max) delayed it, between Q and G';
+COMMENT ON COLUMN io.error IS 'blk_status_t of the completion, 0 for success';

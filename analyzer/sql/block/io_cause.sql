@@ -7,10 +7,10 @@ CREATE TABLE io_cause (
     n_causes BIGINT
 );
 
-COMMENT ON TABLE io_cause IS 'threads that dirtied pages of the inode an io writes, since the last io that wrote it';
+COMMENT ON TABLE io_cause IS 'threads that dirtied pages of the inode that an io writes, since the previous io that wrote it';
 COMMENT ON COLUMN io_cause.io_id IS 'the io';
-COMMENT ON COLUMN io_cause.utid IS 'who dirtied';
+COMMENT ON COLUMN io_cause.utid IS 'thread that dirtied pages';
 COMMENT ON COLUMN io_cause.dev IS 'file system of the inode, major << 20 | minor';
 COMMENT ON COLUMN io_cause.ino IS 'the inode';
-COMMENT ON COLUMN io_cause.n_pages IS 'pages that thread dirtied';
-COMMENT ON COLUMN io_cause.n_causes IS 'threads known for the inode, this one included';
+COMMENT ON COLUMN io_cause.n_pages IS 'pages that the thread dirtied';
+COMMENT ON COLUMN io_cause.n_causes IS 'number of threads known to have dirtied the inode';

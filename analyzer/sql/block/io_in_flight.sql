@@ -1,4 +1,4 @@
--- +1 where an io enters a stage and -1 where it leaves; the running sum is how many are in it.
+-- +1 when an io enters a stage and -1 when it leaves; the running sum is the number of ios in it.
 -- depends: block.io
 
 CREATE VIEW io_in_flight AS
@@ -21,8 +21,8 @@ SELECT
 FROM together
 WINDOW device AS (PARTITION BY dev ORDER BY ts);
 
-COMMENT ON VIEW io_in_flight IS 'how many ios of each device were under way, a row per change';
+COMMENT ON VIEW io_in_flight IS 'number of ios in flight per device, one row per change';
 COMMENT ON COLUMN io_in_flight.dev IS 'device number, major << 20 | minor';
-COMMENT ON COLUMN io_in_flight.ts IS 'from when on';
+COMMENT ON COLUMN io_in_flight.ts IS 'time of the change';
 COMMENT ON COLUMN io_in_flight.n_queued IS 'ios queued but not issued (Q to D)';
 COMMENT ON COLUMN io_in_flight.n_at_device IS 'ios issued but not completed (D to C)';

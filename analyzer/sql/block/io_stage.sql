@@ -11,10 +11,10 @@ SELECT
     completed_ns - queued_ns AS q2c_dur
 FROM io;
 
-COMMENT ON VIEW io_stage IS 'how long each io spent in each stage';
+COMMENT ON VIEW io_stage IS 'time of each io in each stage';
 COMMENT ON COLUMN io_stage.io_id IS 'the io';
 COMMENT ON COLUMN io_stage.q2g_dur IS 'ns waiting for a tag';
 COMMENT ON COLUMN io_stage.g2i_dur IS 'ns until inserted, NULL when issued directly';
 COMMENT ON COLUMN io_stage.i2d_dur IS 'ns in the scheduler, NULL when issued directly';
 COMMENT ON COLUMN io_stage.d2c_dur IS 'ns in driver and device';
-COMMENT ON COLUMN io_stage.q2c_dur IS 'ns in all';
+COMMENT ON COLUMN io_stage.q2c_dur IS 'total ns';

@@ -1,4 +1,4 @@
--- The same sentence in reports, paths, exports and queries.
+-- Reports, paths, exports and queries use the same sentences.
 -- depends: block.policy_event
 
 CREATE VIEW policy_decision AS
@@ -60,7 +60,7 @@ COMMENT ON VIEW policy_decision IS 'decisions of the kernel''s policies in words
 COMMENT ON COLUMN policy_decision.policy_event_id IS 'the decision';
 COMMENT ON COLUMN policy_decision.kind IS 'io_held, io_starved, slot_wait, dirty_pause or mark';
 COMMENT ON COLUMN policy_decision.utid IS 'thread that waited or was marked, or submitted the io';
-COMMENT ON COLUMN policy_decision.io_id IS 'the io decided on';
-COMMENT ON COLUMN policy_decision.ts IS 'began to wait; of a mark when it changed';
+COMMENT ON COLUMN policy_decision.io_id IS 'the io it was about';
+COMMENT ON COLUMN policy_decision.ts IS 'start of the wait; for a mark the time of the change';
 COMMENT ON COLUMN policy_decision.dur IS 'ns it waited';
-COMMENT ON COLUMN policy_decision.decision IS 'what was decided, and by which numbers';
+COMMENT ON COLUMN policy_decision.decision IS 'the decision, with its numbers';

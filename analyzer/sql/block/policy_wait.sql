@@ -1,4 +1,4 @@
--- A task that a policy makes wait sleeps once or several times before it goes on.
+-- A task that a policy delays sleeps once or several times before it continues.
 -- depends: block.policy_event
 -- depends: sched.sleep
 
@@ -23,10 +23,10 @@ ASOF JOIN (
 ) AS waited ON waited.utid = sleep.utid AND sleep.ts >= waited.ts
 WHERE sleep.ts < waited.ts + waited.dur;
 
-COMMENT ON VIEW policy_wait IS 'sleeps of threads that a policy of the patched kernel made wait';
+COMMENT ON VIEW policy_wait IS 'sleeps of threads that a policy of the patched kernel delayed';
 COMMENT ON COLUMN policy_wait.sleep_id IS 'the sleep';
 COMMENT ON COLUMN policy_wait.policy_event_id IS 'the decision that led to it';
 COMMENT ON COLUMN policy_wait.kind IS 'slot_wait or dirty_pause';
-COMMENT ON COLUMN policy_wait.utid IS 'who slept';
+COMMENT ON COLUMN policy_wait.utid IS 'the sleeper';
 COMMENT ON COLUMN policy_wait.ts IS 'fell asleep';
 COMMENT ON COLUMN policy_wait.dur IS 'ns asleep';

@@ -17,14 +17,14 @@ CREATE TABLE throttle (
 COMMENT ON TABLE throttle IS 'decisions of balance_dirty_pages about writers';
 COMMENT ON COLUMN throttle.throttle_id IS 'key, in recorded order, from 1';
 COMMENT ON COLUMN throttle.utid IS 'the writer';
-COMMENT ON COLUMN throttle.ts IS 'when it was decided';
+COMMENT ON COLUMN throttle.ts IS 'time of the decision';
 COMMENT ON COLUMN throttle.pause_dur IS 'ns to pause, 0 for none';
 COMMENT ON COLUMN throttle.cgroup_id IS 'cgroup v2 id of the writeback';
 COMMENT ON COLUMN throttle.limit_pages IS 'dirty limit of the machine or memory cgroup';
-COMMENT ON COLUMN throttle.setpoint_pages IS 'where the controller wants the dirty pages to be';
+COMMENT ON COLUMN throttle.setpoint_pages IS 'setpoint of the controller for dirty pages';
 COMMENT ON COLUMN throttle.dirty_pages IS 'dirty pages counted against the limit';
 COMMENT ON COLUMN throttle.dirtied_pages IS 'pages the writer dirtied since its last pause';
-COMMENT ON COLUMN throttle.bdi_setpoint_pages IS 'where the controller wants the device''s dirty pages to be';
+COMMENT ON COLUMN throttle.bdi_setpoint_pages IS 'setpoint of the controller for the device''s dirty pages';
 COMMENT ON COLUMN throttle.bdi_dirty_pages IS 'dirty pages of the device';
 COMMENT ON COLUMN throttle.dirty_ratelimit_kibps IS 'base rate of the device in KiB/s';
 COMMENT ON COLUMN throttle.task_ratelimit_kibps IS 'rate given to the writer in KiB/s';

@@ -12,7 +12,7 @@ CREATE TABLE journal_commit (
     n_blocks_logged INTEGER
 );
 
-COMMENT ON TABLE journal_commit IS 'jbd2 commits with the beginnings of their phases';
+COMMENT ON TABLE journal_commit IS 'jbd2 commits with the start times of their phases';
 COMMENT ON COLUMN journal_commit.ts IS 'commit began';
 COMMENT ON COLUMN journal_commit.dur IS 'ns until the transaction was committed';
 COMMENT ON COLUMN journal_commit.dev IS 'device number, major << 20 | minor';

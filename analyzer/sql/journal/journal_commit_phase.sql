@@ -1,4 +1,4 @@
--- A phase ends where the next one begins; one that was not seen is NULL.
+-- A phase ends where the next one begins; a phase that was not seen is NULL.
 -- depends: journal.journal_commit
 
 CREATE VIEW journal_commit_phase AS
@@ -11,7 +11,7 @@ SELECT
     ts + dur - logging_ns AS logging_dur
 FROM journal_commit;
 
-COMMENT ON VIEW journal_commit_phase IS 'how long each commit spent in each phase';
+COMMENT ON VIEW journal_commit_phase IS 'time of each commit in each phase';
 COMMENT ON COLUMN journal_commit_phase.dev IS 'device number, major << 20 | minor';
 COMMENT ON COLUMN journal_commit_phase.transaction_id IS 'jbd2 transaction';
 COMMENT ON COLUMN journal_commit_phase.ts IS 'commit began';

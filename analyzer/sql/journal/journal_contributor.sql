@@ -1,5 +1,5 @@
--- Whose work a transaction carries: by handles, because a commit's length grows with what was
--- joined to it, and how long a handle was open says who delayed it.
+-- Attributes a transaction to threads by their handles, because a commit takes longer the more
+-- handles joined it. The time that handles were open shows which thread delayed it.
 -- depends: journal.journal_handle
 -- depends: base.task
 
@@ -26,7 +26,7 @@ COMMENT ON COLUMN journal_contributor.transaction_id IS 'jbd2 transaction';
 COMMENT ON COLUMN journal_contributor.utid IS 'the thread';
 COMMENT ON COLUMN journal_contributor.comm IS 'its name';
 COMMENT ON COLUMN journal_contributor.role IS 'its role';
-COMMENT ON COLUMN journal_contributor.n_handles IS 'handles it had';
-COMMENT ON COLUMN journal_contributor.held_dur IS 'ns they were open, added up';
-COMMENT ON COLUMN journal_contributor.longest_dur IS 'longest ns one was open';
-COMMENT ON COLUMN journal_contributor.share IS 'part of the transaction''s handles, 0 to 1';
+COMMENT ON COLUMN journal_contributor.n_handles IS 'number of its handles';
+COMMENT ON COLUMN journal_contributor.held_dur IS 'total ns they were open';
+COMMENT ON COLUMN journal_contributor.longest_dur IS 'longest time in ns that one was open';
+COMMENT ON COLUMN journal_contributor.share IS 'share of the transaction''s handles, 0 to 1';

@@ -9,12 +9,12 @@ CREATE TABLE journal_handle (
     n_handles BIGINT
 );
 
-COMMENT ON TABLE journal_handle IS 'handles of one thread in one jbd2 transaction, added up';
-COMMENT ON COLUMN journal_handle.utid IS 'who held them';
+COMMENT ON TABLE journal_handle IS 'total of one thread''s handles in one jbd2 transaction';
+COMMENT ON COLUMN journal_handle.utid IS 'the thread';
 COMMENT ON COLUMN journal_handle.ts IS 'first handle started';
 COMMENT ON COLUMN journal_handle.dur IS 'ns until the last handle stopped';
-COMMENT ON COLUMN journal_handle.held_dur IS 'ns they were open, added up';
-COMMENT ON COLUMN journal_handle.longest_dur IS 'longest ns one was open';
+COMMENT ON COLUMN journal_handle.held_dur IS 'total ns they were open';
+COMMENT ON COLUMN journal_handle.longest_dur IS 'longest time in ns that one was open';
 COMMENT ON COLUMN journal_handle.dev IS 'device number, major << 20 | minor';
 COMMENT ON COLUMN journal_handle.transaction_id IS 'jbd2 transaction';
-COMMENT ON COLUMN journal_handle.n_handles IS 'how many';
+COMMENT ON COLUMN journal_handle.n_handles IS 'number of handles';

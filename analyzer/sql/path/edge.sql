@@ -13,9 +13,9 @@ CREATE TABLE edge (
     io_id UBIGINT
 );
 
-COMMENT ON TABLE edge IS 'sleeps on critical paths: who waited, and what ended it';
+COMMENT ON TABLE edge IS 'sleeps on critical paths: the waiter, and what ended the sleep';
 COMMENT ON COLUMN edge.edge_id IS 'key, from 1; a parent has a smaller one';
-COMMENT ON COLUMN edge.request_id IS 'whose critical path';
+COMMENT ON COLUMN edge.request_id IS 'request whose critical path it is on';
 COMMENT ON COLUMN edge.depth IS 'edges between the request and the waiter, 0 for its own thread';
 COMMENT ON COLUMN edge.parent_edge_id IS 'edge that leads to the waiter, NULL at depth 0';
 COMMENT ON COLUMN edge.sleep_id IS 'the sleep';

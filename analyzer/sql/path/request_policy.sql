@@ -1,5 +1,5 @@
--- What the policies did to somebody on the path: an io that waited in the scheduler, a task that
--- slept. An io that was held and then let pass has two rows of the same time.
+-- Decisions that delayed something on the path: an io in the scheduler, or a task that slept. An io
+-- that was held and then dispatched by the starvation timer has two rows of the same time.
 -- depends: block.policy_event
 -- depends: block.policy_wait
 -- depends: path.edge
@@ -17,7 +17,7 @@ JOIN policy_event USING (io_id)
 WHERE segment.kind = 'queue';
 
 COMMENT ON VIEW request_policy IS 'decisions of the kernel''s policies on critical paths';
-COMMENT ON COLUMN request_policy.request_id IS 'whose critical path';
+COMMENT ON COLUMN request_policy.request_id IS 'request whose critical path it is on';
 COMMENT ON COLUMN request_policy.policy_event_id IS 'the decision';
 COMMENT ON COLUMN request_policy.kind IS 'io_held, io_starved, slot_wait or dirty_pause';
 COMMENT ON COLUMN request_policy.ts IS 'start of the part that is on the path';

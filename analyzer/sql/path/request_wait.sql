@@ -1,5 +1,5 @@
--- The top of every path: sleeps of the request's own thread, and what it did between them.
--- Together they cover the request exactly, as the segments below them do.
+-- The top level of every path: the sleeps of the request's own thread and its other segments.
+-- Together they cover the request exactly, like the segments at all depths.
 -- depends: path.edge
 -- depends: path.segment
 
@@ -12,7 +12,7 @@ SELECT request_id, kind, ts, dur
 FROM segment
 WHERE depth = 0;
 
-COMMENT ON VIEW request_wait IS 'what each request''s own thread did and waited for';
+COMMENT ON VIEW request_wait IS 'states and waits of each request''s own thread';
 COMMENT ON COLUMN request_wait.request_id IS 'the request';
 COMMENT ON COLUMN request_wait.reason IS 'cpu, runqueue, or what the sleep waited for';
 COMMENT ON COLUMN request_wait.ts IS 'start';

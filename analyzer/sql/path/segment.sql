@@ -13,12 +13,12 @@ CREATE TABLE segment (
 
 COMMENT ON TABLE segment IS 'critical paths: the segments of a request are disjoint and cover it exactly';
 COMMENT ON COLUMN segment.segment_id IS 'key, in order of request and time, from 1';
-COMMENT ON COLUMN segment.request_id IS 'whose critical path';
+COMMENT ON COLUMN segment.request_id IS 'request whose critical path it is on';
 COMMENT ON COLUMN segment.ts IS 'start';
 COMMENT ON COLUMN segment.dur IS 'length in ns';
 COMMENT ON COLUMN segment.depth IS 'edges between the request and this, 0 for its own thread';
 COMMENT ON COLUMN segment.kind IS 'cpu, runqueue, a stage of an io (admission_tag, queue, device), an outside wait (timer, network, pipe, poll) or unknown';
-COMMENT ON COLUMN segment.utid IS 'thread whose time it is, NULL for an io stage';
-COMMENT ON COLUMN segment.io_id IS 'io whose stage it is';
+COMMENT ON COLUMN segment.utid IS 'its thread, NULL for an io stage';
+COMMENT ON COLUMN segment.io_id IS 'its io';
 COMMENT ON COLUMN segment.edge_id IS 'last edge that leads here, NULL at depth 0';
-COMMENT ON COLUMN segment.ran_utid IS 'runqueue: thread that had the CPU meanwhile, NULL when nobody is known';
+COMMENT ON COLUMN segment.ran_utid IS 'runqueue: thread that had the CPU meanwhile, NULL when not known';

@@ -16,7 +16,7 @@ SELECT
 FROM sleep
 WINDOW thread AS (PARTITION BY utid ORDER BY run_ns, sleep_id);
 
-COMMENT ON VIEW on_cpu IS 'intervals in which a thread had a CPU';
+COMMENT ON VIEW on_cpu IS 'intervals in which a thread ran on a CPU';
 COMMENT ON COLUMN on_cpu.utid IS 'the thread';
 COMMENT ON COLUMN on_cpu.ts IS 'got the CPU';
 COMMENT ON COLUMN on_cpu.dur IS 'ns until it left the CPU, NULL when that was not recorded';

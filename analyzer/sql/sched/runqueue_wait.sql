@@ -23,6 +23,6 @@ COMMENT ON COLUMN runqueue_wait.utid IS 'the thread';
 COMMENT ON COLUMN runqueue_wait.ts IS 'became runnable, or lost the CPU';
 COMMENT ON COLUMN runqueue_wait.dur IS 'ns until it ran';
 COMMENT ON COLUMN runqueue_wait.cpu IS 'CPU it ran on';
-COMMENT ON COLUMN runqueue_wait.ran_utid IS 'thread that left that CPU for it: the last one that ran instead';
+COMMENT ON COLUMN runqueue_wait.ran_utid IS 'thread that had that CPU right before it: the last one that ran instead';
 COMMENT ON COLUMN runqueue_wait.ran_comm IS 'its name';
 COMMENT ON COLUMN runqueue_wait.ran_role IS 'its role';

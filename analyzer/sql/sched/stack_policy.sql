@@ -1,8 +1,8 @@
--- Where a policy of the kernel makes a submitter wait, its function is on the stack:
--- wbt (block/blk-wbt.c), iocost (block/blk-iocost.c), iolatency (block/blk-iolatency.c), and
--- the delay a cgroup owes these (blkcg_maybe_throttle_current, block/blk-cgroup.c). Under
--- blk-throttle it is the bio that waits; a task does so only in its own functions. Of the patched
--- kernel's own, slots (block/blk-rcp-slots.c) and dirty limits (kernel/rcp/dirty.c).
+-- When a kernel policy makes a submitter wait, a function of the policy is on the stack:
+-- wbt (block/blk-wbt.c), iocost (block/blk-iocost.c), iolatency (block/blk-iolatency.c), and the
+-- delay that these charge to a cgroup (blkcg_maybe_throttle_current, block/blk-cgroup.c). With
+-- blk-throttle the bio waits; a task waits only in blk-throttle's own functions. The patched kernel
+-- adds slots (block/blk-rcp-slots.c) and dirty limits (kernel/rcp/dirty.c).
 -- depends: base.stack
 
 CREATE VIEW stack_policy AS
@@ -29,4 +29,4 @@ GROUP BY stack_id;
 
 COMMENT ON VIEW stack_policy IS 'kernel stacks in which a policy makes a submitter of ios wait';
 COMMENT ON COLUMN stack_policy.stack_id IS 'the stack';
-COMMENT ON COLUMN stack_policy.policy IS 'wbt, iocost, iolatency, blkcg (a delay the cgroup owes), blk-throttle or rcp';
+COMMENT ON COLUMN stack_policy.policy IS 'wbt, iocost, iolatency, blkcg (a delay charged to the cgroup), blk-throttle or rcp';

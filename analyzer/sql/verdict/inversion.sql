@@ -17,20 +17,20 @@ CREATE TABLE inversion (
     confidence DOUBLE
 );
 
-COMMENT ON TABLE inversion IS 'progress of foreground requests held up by something that serves other work';
+COMMENT ON TABLE inversion IS 'parts of foreground requests'' critical paths that were held up by something that serves other work';
 COMMENT ON COLUMN inversion.inversion_id IS 'key, in order of request, from 1';
 COMMENT ON COLUMN inversion.request_id IS 'the request held up';
 COMMENT ON COLUMN inversion.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush or cpu';
-COMMENT ON COLUMN inversion.culprit_utid IS 'thread whose work held it up';
-COMMENT ON COLUMN inversion.culprit IS 'name of that thread, without numbers that differ between alike threads';
+COMMENT ON COLUMN inversion.culprit_utid IS 'thread whose work held up the request';
+COMMENT ON COLUMN inversion.culprit IS 'name of that thread, without the numbers by which threads of one kind differ';
 COMMENT ON COLUMN inversion.role IS 'role of the culprit';
-COMMENT ON COLUMN inversion.role_rule IS 'rule that gave the role';
+COMMENT ON COLUMN inversion.role_rule IS 'rule that assigned the role';
 COMMENT ON COLUMN inversion.ts IS 'start of the first segment';
-COMMENT ON COLUMN inversion.dur IS 'ns of the critical path, all segments together';
-COMMENT ON COLUMN inversion.share IS 'part of the request''s duration, 0 to 1';
-COMMENT ON COLUMN inversion.depth IS 'edges on the chain: who waits for whom for whom';
-COMMENT ON COLUMN inversion.chain IS 'edges from the request to the culprit, and on to what most of the time went to';
-COMMENT ON COLUMN inversion.pattern IS 'the chain without numbers that differ between alike threads';
-COMMENT ON COLUMN inversion.n_ios_ahead IS 'admission, queue, device and flush: most ios of others ahead or in flight at once';
-COMMENT ON COLUMN inversion.bytes_ahead IS 'admission, queue, device and flush: bytes of these';
-COMMENT ON COLUMN inversion.confidence IS '0 to 1; lowered by a culprit without a role, by others'' part in it, lost events and guesses';
+COMMENT ON COLUMN inversion.dur IS 'ns of the critical path, total of all segments';
+COMMENT ON COLUMN inversion.share IS 'share of the request''s duration, 0 to 1';
+COMMENT ON COLUMN inversion.depth IS 'number of edges on the chain';
+COMMENT ON COLUMN inversion.chain IS 'edges from the request to the culprit, and to where most of the time was spent';
+COMMENT ON COLUMN inversion.pattern IS 'the chain without the numbers by which threads of one kind differ';
+COMMENT ON COLUMN inversion.n_ios_ahead IS 'admission, queue, device and flush: largest number of ios of others ahead or in flight at once';
+COMMENT ON COLUMN inversion.bytes_ahead IS 'admission, queue, device and flush: bytes of these ios';
+COMMENT ON COLUMN inversion.confidence IS '0 to 1; lowered by a culprit without a role, contributions of others, lost events and guesses';

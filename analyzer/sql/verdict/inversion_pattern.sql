@@ -1,5 +1,6 @@
--- Ten thousand slow requests of one cause are one line: kind, culprit and chain shape.
--- A request is slow when it is among the slowest 1 % of finished foreground ones of its name.
+-- Groups inversions by kind, culprit and chain shape, so that ten thousand slow requests of one
+-- cause are one row. A request is slow if it is among the slowest 1 % of the finished foreground
+-- requests of its name.
 -- depends: verdict.inversion
 -- depends: verdict.request_latency
 -- depends: base.request
@@ -42,15 +43,15 @@ SELECT
 FROM grouped;
 
 COMMENT ON VIEW inversion_pattern IS 'inversions grouped by pattern, the costliest first';
-COMMENT ON COLUMN inversion_pattern.rank IS 'place by total time, from 1';
+COMMENT ON COLUMN inversion_pattern.rank IS 'rank by total time, from 1';
 COMMENT ON COLUMN inversion_pattern.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush or cpu';
 COMMENT ON COLUMN inversion_pattern.culprit IS 'name of the culprits, without numbers';
 COMMENT ON COLUMN inversion_pattern.role IS 'their role';
-COMMENT ON COLUMN inversion_pattern.role_rule IS 'rule that gave the role';
+COMMENT ON COLUMN inversion_pattern.role_rule IS 'rule that assigned the role';
 COMMENT ON COLUMN inversion_pattern.pattern IS 'shape of the chain';
 COMMENT ON COLUMN inversion_pattern.n_requests IS 'requests held up';
-COMMENT ON COLUMN inversion_pattern.dur IS 'ns in all';
-COMMENT ON COLUMN inversion_pattern.max_dur IS 'ns at worst in one request';
-COMMENT ON COLUMN inversion_pattern.slow_share IS 'part of the time of the slowest 1 % of requests';
-COMMENT ON COLUMN inversion_pattern.confidence IS 'mean, by time';
-COMMENT ON COLUMN inversion_pattern.worst_request_id IS 'request it held up longest';
+COMMENT ON COLUMN inversion_pattern.dur IS 'total ns';
+COMMENT ON COLUMN inversion_pattern.max_dur IS 'largest ns in one request';
+COMMENT ON COLUMN inversion_pattern.slow_share IS 'share of the time of the slowest 1 % of requests';
+COMMENT ON COLUMN inversion_pattern.confidence IS 'mean confidence, weighted by time';
+COMMENT ON COLUMN inversion_pattern.worst_request_id IS 'request that it held up longest';

@@ -1,4 +1,4 @@
--- inversion_pattern for each kind of request apart: what two recordings are compared by.
+-- inversion_pattern for each kind of request, for comparing two recordings.
 -- depends: verdict.inversion
 -- depends: base.request
 -- depends: base.task
@@ -21,10 +21,10 @@ ORDER BY request.name, task.role, sum(inversion.dur) DESC, inversion.pattern;
 
 COMMENT ON VIEW pattern_by_kind IS 'inversions by pattern for requests of each name and role';
 COMMENT ON COLUMN pattern_by_kind.name IS 'name of the requests held up';
-COMMENT ON COLUMN pattern_by_kind.role IS 'role of the threads that made them';
+COMMENT ON COLUMN pattern_by_kind.role IS 'role of their threads';
 COMMENT ON COLUMN pattern_by_kind.kind IS 'kind of the inversions';
 COMMENT ON COLUMN pattern_by_kind.culprit IS 'name of the culprits, without numbers';
 COMMENT ON COLUMN pattern_by_kind.culprit_role IS 'their role';
 COMMENT ON COLUMN pattern_by_kind.pattern IS 'shape of the chain';
 COMMENT ON COLUMN pattern_by_kind.n_requests IS 'requests held up';
-COMMENT ON COLUMN pattern_by_kind.dur IS 'ns in all';
+COMMENT ON COLUMN pattern_by_kind.dur IS 'total ns';

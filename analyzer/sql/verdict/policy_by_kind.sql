@@ -30,12 +30,12 @@ LEFT JOIN felt USING (policy_event_id)
 GROUP BY policy_event.kind, coalesce(task.role, 'unknown'), policy_event.level
 ORDER BY sum(policy_event.dur) DESC NULLS LAST, policy_event.kind, role, policy_event.level;
 
-COMMENT ON VIEW policy_by_kind IS 'decisions of the kernel''s policies, added up';
+COMMENT ON VIEW policy_by_kind IS 'totals of the kernel policies'' decisions';
 COMMENT ON COLUMN policy_by_kind.kind IS 'io_held, io_starved, slot_wait, dirty_pause or mark';
 COMMENT ON COLUMN policy_by_kind.role IS 'role of the thread that waited or was marked, or submitted the io';
-COMMENT ON COLUMN policy_by_kind.level IS 'critical or noncritical: the class decided on, or the new mark (none: taken away); NULL when not known';
-COMMENT ON COLUMN policy_by_kind.n IS 'decisions';
-COMMENT ON COLUMN policy_by_kind.dur IS 'ns waited in all; waits at the same time add up';
+COMMENT ON COLUMN policy_by_kind.level IS 'critical or noncritical: the class it was about, or the new mark (none: removed); NULL when not known';
+COMMENT ON COLUMN policy_by_kind.n IS 'number of decisions';
+COMMENT ON COLUMN policy_by_kind.dur IS 'total ns waited; concurrent waits add up';
 COMMENT ON COLUMN policy_by_kind.max_dur IS 'longest wait in ns, NULL for marks';
 COMMENT ON COLUMN policy_by_kind.n_requests IS 'foreground requests with one on their critical path';
-COMMENT ON COLUMN policy_by_kind.foreground_dur IS 'ns of foreground requests'' critical paths spent in such a wait';
+COMMENT ON COLUMN policy_by_kind.foreground_dur IS 'ns of such waits on foreground requests'' critical paths';

@@ -27,13 +27,13 @@ GROUP BY request.name, task.role
 ORDER BY sum(request.dur) DESC, request.name, task.role;
 
 COMMENT ON VIEW request_latency IS 'latency of finished requests by name and role';
-COMMENT ON COLUMN request_latency.name IS 'syscall, name of the points, or socket';
-COMMENT ON COLUMN request_latency.role IS 'role of the thread that made them';
-COMMENT ON COLUMN request_latency.n IS 'requests';
+COMMENT ON COLUMN request_latency.name IS 'syscall, name of the probe points, or socket';
+COMMENT ON COLUMN request_latency.role IS 'role of their threads';
+COMMENT ON COLUMN request_latency.n IS 'number of requests';
 COMMENT ON COLUMN request_latency.avg_dur IS 'mean ns';
 COMMENT ON COLUMN request_latency.p50_dur IS 'median in ns';
 COMMENT ON COLUMN request_latency.p99_dur IS '99th percentile in ns';
 COMMENT ON COLUMN request_latency.p999_dur IS '99.9th percentile in ns';
 COMMENT ON COLUMN request_latency.max_dur IS 'longest in ns';
-COMMENT ON COLUMN request_latency.dur IS 'ns in all';
-COMMENT ON COLUMN request_latency.n_children IS 'requests directly inside these, as fsyncs in a transaction';
+COMMENT ON COLUMN request_latency.dur IS 'total ns';
+COMMENT ON COLUMN request_latency.n_children IS 'requests directly inside these, such as the fsyncs of a transaction';

@@ -1,4 +1,4 @@
--- What wait_by_reason says of all foreground requests, for each kind of request apart.
+-- wait_by_reason for each kind of request.
 -- depends: path.request_wait
 -- depends: base.request
 -- depends: base.task
@@ -19,8 +19,8 @@ ORDER BY request.name, task.role, sum(request_wait.dur) DESC, request_wait.reaso
 
 COMMENT ON VIEW wait_by_kind IS 'where finished requests of each name and role spent their time';
 COMMENT ON COLUMN wait_by_kind.name IS 'name of the requests';
-COMMENT ON COLUMN wait_by_kind.role IS 'role of the threads that made them';
+COMMENT ON COLUMN wait_by_kind.role IS 'role of their threads';
 COMMENT ON COLUMN wait_by_kind.reason IS 'cpu, runqueue, or what sleeps waited for';
-COMMENT ON COLUMN wait_by_kind.n IS 'times';
-COMMENT ON COLUMN wait_by_kind.n_requests IS 'requests with at least one';
-COMMENT ON COLUMN wait_by_kind.dur IS 'ns in all';
+COMMENT ON COLUMN wait_by_kind.n IS 'number of waits';
+COMMENT ON COLUMN wait_by_kind.n_requests IS 'requests with at least one such wait';
+COMMENT ON COLUMN wait_by_kind.dur IS 'total ns';

@@ -1,5 +1,5 @@
--- What LatencyTOP shows, for foreground requests: every nanosecond of theirs is in one line. Of
--- requests inside others (an fsync in a transaction) only the outermost count, else twice.
+-- LatencyTOP's table for foreground requests: every nanosecond is in exactly one row. Only outermost
+-- requests count: an fsync in a transaction would count twice otherwise.
 -- depends: path.request_wait
 -- depends: base.request
 -- depends: base.task
@@ -23,9 +23,9 @@ ORDER BY sum(request_wait.dur) DESC, request_wait.reason;
 
 COMMENT ON VIEW wait_by_reason IS 'where finished outermost foreground requests spent their time, the costliest first';
 COMMENT ON COLUMN wait_by_reason.reason IS 'cpu, runqueue, or what sleeps waited for';
-COMMENT ON COLUMN wait_by_reason.n IS 'times';
+COMMENT ON COLUMN wait_by_reason.n IS 'number of waits';
 COMMENT ON COLUMN wait_by_reason.avg_dur IS 'mean ns';
 COMMENT ON COLUMN wait_by_reason.p99_dur IS '99th percentile in ns';
 COMMENT ON COLUMN wait_by_reason.max_dur IS 'longest in ns';
-COMMENT ON COLUMN wait_by_reason.dur IS 'ns in all';
-COMMENT ON COLUMN wait_by_reason.share IS 'part of all these requests'' time, 0 to 1';
+COMMENT ON COLUMN wait_by_reason.dur IS 'total ns';
+COMMENT ON COLUMN wait_by_reason.share IS 'share of all these requests'' time, 0 to 1';

@@ -1,15 +1,17 @@
 """Stacks in, reasons out. The stacks are those of Linux 6.12, innermost frame first."""
 
+import re
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from rcp.analyzer.arrays.reason_table import REASON_TABLE
 from rcp.analyzer.arrays.reasons import (
     CODE,
-    COMPLETION_REASONS,
-    GENERIC_REASONS,
-    PAPER_NAMES,
     REASONS,
-    STACK_REASONS,
+    RECORDED,
     function_name,
     paper_name,
     reason_codes,
@@ -18,15 +20,29 @@ from rcp.analyzer.arrays.reasons import (
 from rcp.probes.contract.events import WaitReason
 
 
-def test_recorded_reasons_are_the_first_codes() -> None:
-    recorded = [reason.name.lower() for reason in WaitReason][1:]
-    assert list(REASONS[1 : len(WaitReason)]) == recorded
+def test_every_recorded_reason_has_its_row() -> None:
+    assert set(RECORDED) == set(WaitReason)
+    assert [int(kind) for kind in sorted(WaitReason)] == list(range(len(WaitReason)))
 
 
-def test_tables_use_known_reasons() -> None:
-    for table in (STACK_REASONS, COMPLETION_REASONS, GENERIC_REASONS):
-        assert {reason for reason, _ in table.values()} <= set(REASONS)
-    assert set(PAPER_NAMES) <= set(REASONS)
+def test_names_are_unique_and_unknown_is_0() -> None:
+    assert len(set(REASONS)) == len(REASONS)
+    assert CODE["unknown"] == 0
+
+
+@pytest.mark.parametrize("tier", ["functions", "completions", "generic"])
+def test_a_function_tells_one_reason(tier: str) -> None:
+    names = [
+        name for row in REASON_TABLE for names in getattr(row, tier).values() for name in names
+    ]
+    assert [name for name, n in Counter(names).items() if n > 1] == []
+
+
+def test_architecture_lists_the_reasons() -> None:
+    page = (Path(__file__).parents[3] / "docs/architecture.md").read_text()
+    listed = re.search(r"^Reasons: `([^`]+)`", page, re.MULTILINE)
+    assert listed
+    assert set(listed[1].split()) == set(REASONS)
 
 
 @pytest.mark.parametrize(
@@ -103,4 +119,4 @@ def test_recorded_reason_wins_over_the_stack() -> None:
 def test_paper_names_of_table_2() -> None:
     assert paper_name("journal_commit") == "j_wait_done_commit"
     assert paper_name("device") == ""
-    assert CODE["unknown"] == 0
+    assert paper_name("io_dependency") == "", "a kind of inversion has none"

@@ -42,7 +42,7 @@ def test_report_text(recording: Path) -> None:
         f"{'':14}fsync → journal_commit (jbd2/nvme0n1-8) → page_writeback → io by checkpointer",
         "       +40 ns     45 ns      its write of 4 KiB on nvme0n1 is at the device",
         "  sleep: 3 lost of 6",
-        "  9 events of the recorder itself were left out",
+        "  9 events of the recorder itself left out",
     ):
         assert line in lines
     assert max(map(len, lines)) < 100
@@ -133,8 +133,8 @@ def test_report_without_inversion(tmp_path: Path) -> None:
 def test_report_of_nothing(tmp_path: Path) -> None:
     result = run("report", Synth().write(tmp_path / "x.spool", finished=False))
     assert result.exit_code == 0
-    assert result.stdout.startswith("No foreground request was finished: ")
-    assert "the recorder was killed: this is what it had written by then" in result.stdout
+    assert result.stdout.startswith("No foreground request finished: ")
+    assert "the recorder was killed: the recording ends with what it had written" in result.stdout
 
 
 def test_path(recording: Path) -> None:

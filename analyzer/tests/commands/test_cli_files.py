@@ -89,7 +89,7 @@ def test_folder_that_is_no_spool(tmp_path: Path, error_of: ErrorOf) -> None:
 def test_foreign_spool(spool: Path, error_of: ErrorOf) -> None:
     (spool / "io.bin").write_bytes(b"x" * 200)
     assert error_of("recover", spool) == (
-        f"{spool}/io.bin is not an rcp spool file: its header is foreign."
+        f"{spool}/io.bin is not an rcp spool file: its header is of another format."
     )
 
 

@@ -76,7 +76,7 @@ def test_errors_are_one_line(recording: Path) -> None:
     result = run(recording, "--perfetto", "--from", "1h")
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (
-        "Error: Invalid value for '--from': '1h' is no time: write it like 1.5s or 200ms."
+        "Error: Invalid value for '--from': '1h' is not a time: write it like 1.5s or 200ms."
     )
 
 

@@ -117,7 +117,7 @@ def test_nothing_in_common_is_refused(load: Load) -> None:
     with pytest.raises(DiffError) as refused:
         compare(load(requests(2, 0)), load(other), ("a.duckdb", "b.duckdb"))
     assert str(refused.value) == (
-        "there is nothing to compare, no kind of request is in both: "
+        "nothing to compare: no kind of request is in both: "
         "a.duckdb has fsync (foreground); b.duckdb has read (foreground)."
     )
     with pytest.raises(DiffError, match="b has no finished request"):
@@ -181,7 +181,7 @@ def test_a_refusal_is_one_line(spools: tuple[Path, Path], tmp_path: Path) -> Non
     result = run(spools[0], empty)
     assert result.exit_code == 2
     assert result.stderr == (
-        "rcp-trace: error: there is nothing to compare, no kind of request is in both: "
+        "rcp-trace: error: nothing to compare: no kind of request is in both: "
         f"{spools[0]} has fsync (foreground); {empty} has no finished request.\n"
     )
 

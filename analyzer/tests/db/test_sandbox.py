@@ -33,7 +33,7 @@ def test_a_query_that_runs_for_ever_is_stopped(ask: Ask) -> None:
     with pytest.raises(StoreError) as refused:
         ask("SELECT count(*) FROM range(1000000000) a, range(1000) b", Limits(0.2, 10))
     assert str(refused.value) == (
-        "the query was stopped after 0.2 s: ask about fewer requests, or run it without a limit "
+        "the query was stopped after 0.2 s: query fewer requests, or run it without a limit "
         "by `rcp-trace sql`."
     )
     assert time.monotonic() - began < 10

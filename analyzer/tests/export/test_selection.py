@@ -47,7 +47,7 @@ def test_without_roles_every_request_counts(load: Load) -> None:
 
 
 def test_a_range_without_requests_is_refused(store: Store) -> None:
-    with pytest.raises(SelectionError, match="no finished request was chosen"):
+    with pytest.raises(SelectionError, match="no finished request is selected"):
         select(store, from_ns=3500, to_ns=3600)
 
 

@@ -163,7 +163,7 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["--set", "background=cgroup:/db"],
-            "the recording knows cgroups by id only, not /db: write cgroup:ID, with an id of "
+            "the recording has cgroups by id only, not /db: write cgroup:ID, with an id of "
             "`rcp-trace sql FILE 'SELECT DISTINCT cgroup_id, comm FROM task'`.",
         ),
         (
@@ -173,7 +173,7 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["-o", "y.duckdb"],
-            "-o writes a recording with other roles: say which with --set or --profile.",
+            "-o writes a recording with other roles: give them with --set or --profile.",
         ),
     ],
 )
@@ -196,7 +196,7 @@ def test_a_spool_is_loaded_first(tmp_path: Path) -> None:
 def test_a_cmdline_rule_without_command_lines_is_told(loaded: Loaded) -> None:
     result = run("roles", loaded(Synth()), "--profile", "postgresql")
     assert result.stderr.startswith(
-        "rcp-trace: the recording holds no command lines: cmdline: rules match nothing.\n"
+        "rcp-trace: the recording has no command lines: cmdline: rules match nothing.\n"
     )
 
 

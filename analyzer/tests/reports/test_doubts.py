@@ -19,7 +19,7 @@ def test_confidence_has_a_word(confidence: float, word: str) -> None:
         (1.0, "background", 1.0, []),
         (0.5, "unknown", 1.0, ["no role rule names the culprit"]),
         (0.9, "background", 0.9, ["10 % of events lost"]),
-        (0.75, "background", 1.0, ["others had a part in it, or it rests on a guess"]),
+        (0.75, "background", 1.0, ["others contributed, or it rests on a guess"]),
         (
             0.2,
             "unknown",
@@ -27,7 +27,7 @@ def test_confidence_has_a_word(confidence: float, word: str) -> None:
             [
                 "10 % of events lost",
                 "no role rule names the culprit",
-                "others had a part in it, or it rests on a guess",
+                "others contributed, or it rests on a guess",
             ],
         ),
     ],
@@ -40,11 +40,11 @@ def test_what_lowers_confidence_is_told(
 
 def test_missing_probes_are_told() -> None:
     assert notes({"end": {}, "missing_probes": ["throttle"]}, 0) == [
-        "the probe throttle could not run: `rcp-trace doctor` says what that costs"
+        "the probe throttle could not run: `rcp-trace doctor` lists what that costs"
     ]
 
 
 def test_a_module_that_could_not_be_read_is_told() -> None:
     assert notes({"end": {}, "missing_modules": ["rcp_iosched"]}, 0) == [
-        "the types of rcp_iosched could not be read: `rcp-trace doctor` says what it costs"
+        "the types of rcp_iosched could not be read: `rcp-trace doctor` lists what that costs"
     ]

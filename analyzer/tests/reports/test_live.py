@@ -69,7 +69,7 @@ def test_an_empty_interval_says_so() -> None:
         "no request finished",
         "",
         "",
-        "nobody held a foreground request up",
+        "no foreground request was held up",
     ]
 
 
@@ -79,5 +79,5 @@ def test_what_is_missing_from_an_interval_is_told() -> None:
     assert lines[0].endswith("12 events, 3 lost; analysis took 0.25 s")
     assert lines[1:3] == [
         "analysis took 1.00 s: …",
-        "2 requests began before what is kept: left out",
+        "2 requests left out: begun before the interval",
     ]

@@ -154,7 +154,7 @@ def test_only_sleeps_within_a_wait_are_the_policys(ask: Ask) -> None:
 
 
 def test_a_path_tells_a_decision_beside_what_it_explains(load: Load) -> None:
-    told = [line.text for line in story.tell(load(held()), 1)]
+    told = [line.text for line in story.request_story(load(held()), 1)]
     assert (
         "its write of 4 KiB on nvme0n1 waits in the scheduler (queue): held for a token: "
         "4 of 4 used, critical I/O 12 ms ago; "
@@ -177,7 +177,7 @@ def waiting() -> Synth:
 
 
 def test_a_wait_that_a_policy_made_is_told_with_its_numbers(load: Load) -> None:
-    told = [line.text for line in story.tell(load(waiting()), 1)]
+    told = [line.text for line in story.request_story(load(waiting()), 1)]
     assert (
         "writer waits: admission_slot by rcp: 16 of 16 non-critical slots used, "
         "until woken by an interrupt"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rcp.analyzer.reports.story import tell
+from rcp.analyzer.reports.story import request_story
 from rcp.fixtures.synth import DEVICE, Synth
 from rcp.probes.contract.events import IoFlag, WaitReason
 
@@ -27,20 +27,20 @@ def many_reads() -> Synth:
 
 def test_runs_of_similar_siblings_are_folded(load: Load) -> None:
     store = load(many_reads())
-    told = tell(store, 1)
+    told = request_story(store, 1)
     assert len(told) < 20
     assert sum(line.dur_ns for line in told if line.depth == 0) == 4000
     assert any("waits for ios by checkpointer (device)" in line.text for line in told)
 
 
 def test_everything_is_told_when_asked(load: Load) -> None:
-    told = tell(load(many_reads()), 1, limit=None)
+    told = request_story(load(many_reads()), 1, limit=None)
     assert sum("its write of 4 KiB on nvme0n1 is at the device" in line.text for line in told) == 40
     assert [line.offset_ns for line in told] == sorted(line.offset_ns for line in told)
 
 
 def texts(load: Load, synth: Synth) -> list[str]:
-    return [line.text for line in tell(load(synth), 1, limit=None)]
+    return [line.text for line in request_story(load(synth), 1, limit=None)]
 
 
 def test_a_wait_for_a_page_names_the_file_and_whose_it_is(load: Load) -> None:

@@ -32,7 +32,7 @@ def test_background_work_gets_the_idle_class_and_is_told_why() -> None:
     assert (done.returncode, done.stdout) == (0, "idle\n")
     assert done.stderr == (
         f"rcp-run: kernel {os.uname().release} lacks rcp's patch; "
-        "marked by I/O priority, which children inherit\n"
+        "marked by I/O priority instead, which children inherit\n"
     )
 
 
@@ -77,15 +77,15 @@ def test_the_exit_status_is_the_commands() -> None:
 @pytest.mark.parametrize(
     ("arguments", "last_line"),
     [
-        (["true"], "Error: say what it is: --critical, --noncritical or --unmark"),
-        (["--critical"], "Error: give a command to run, or --pid of one that runs"),
+        (["true"], "Error: give one of --critical, --noncritical and --unmark"),
+        (["--critical"], "Error: give either a command to run or --pid of a running process"),
         (
             ["--critical", "--pid", "1", "true"],
-            "Error: give a command to run, or --pid of one that runs",
+            "Error: give either a command to run or --pid of a running process",
         ),
         (
             ["--noncritical", "--pid", "999999999"],
-            "rcp-run: error: no process 999999999: ps -e lists those that run",
+            "rcp-run: error: no process 999999999: ps -e lists the running ones",
         ),
         (
             ["--noncritical", "--", "no-such-program"],

@@ -25,6 +25,6 @@ def test_measurements_are_added_one_after_another(tmp_path: Path) -> None:
         {"name": "b", "runs": 2, "run_ns": 9_000},
         {"name": "a", "runs": 10, "run_ns": 1_000},
     ]
-    told = (tmp_path / "cost.md").read_text()
-    assert told.startswith("\n## one load\n\n| program |")
-    assert "\n## another\n" in told
+    page = (tmp_path / "cost.md").read_text()
+    assert page.startswith("\n## one load\n\n| program |")
+    assert "\n## another\n" in page

@@ -36,7 +36,7 @@ def recorder(
 
     monkeypatch.setattr(targets, "read_features", lambda: state.features)
     monkeypatch.setattr(targets, "import_bcc", lambda: None)
-    monkeypatch.setattr(record, "record", record)
+    monkeypatch.setattr("rcp.probes.commands.record.record", record)
     return state
 
 
@@ -73,11 +73,11 @@ def test_the_commands_exit_status_is_passed_on(recorder: SimpleNamespace, tmp_pa
     recorder.ended = replace(recorder.ended, why="command", status=7)
     result = run(recorder, "-o", str(tmp_path / "a.duckdb"), "--", "sh", "-c", "exit 7")
     assert result.exit_code == 7
-    assert recorder.plan.command == ["sh", "-c", "exit 7"]
+    assert recorder.plan.command == ("sh", "-c", "exit 7")
     assert (tmp_path / "a.duckdb").exists()
 
 
-def test_how_much_of_command_lines_is_told_is_asked_for(
+def test_cmdline_chooses_how_much_of_command_lines_is_stored(
     recorder: SimpleNamespace, tmp_path: Path
 ) -> None:
     assert run(recorder, "-o", str(tmp_path / "a.spool")).exit_code == 0
@@ -107,7 +107,7 @@ def test_a_full_disk_keeps_the_spool_and_says_how_to_go_on(
         (["--background", "pid:x"], "bad background rule 'pid:x': a pid is a number."),
         (
             ["--comm", "a" * 70],
-            "the --comm patterns are too long together (71 of 64 characters): give fewer; thread "
+            "the --comm patterns together are too long (71 of 64 characters): give fewer; thread "
             "names have at most 15 characters.",
         ),
     ],
@@ -196,7 +196,8 @@ def test_a_flight_recorder_that_wrote_nothing_says_so(
     result = run(recorder, "--keep", "30s", "-o", str(tmp_path / "a.duckdb"))
     assert result.exit_code == 0
     assert result.stderr.splitlines()[-1] == (
-        "rcp-trace: nothing fired, so nothing was written; SIGUSR1 writes the window at any time."
+        "rcp-trace: no trigger fired, so nothing was written; SIGUSR1 writes the window at any "
+        "time."
     )
 
 
@@ -224,16 +225,16 @@ def test_dumps_of_an_earlier_run_are_kept_unless_forced(
         (["--after", "5s"], "--after needs --keep: say how much to keep, as in --keep 30s."),
         (["--max-dumps", "2"], "--max-dumps needs --keep: say how much to keep, as in --keep 30s."),
         (["--keep", "30"], "--keep '30': give a unit: ns, us, ms, s, m or h."),
-        (["--keep", "10ms"], "--keep '10ms': keep at least 1s."),
+        (["--keep", "10ms"], "--keep '10ms': give at least 1s."),
         (
             ["--keep", "9s", "--after", "9s"],
-            "--after '9s': what fired would have left the window by then: give less than "
+            "--after '9s': the slow request would be outside the window by then: give less than "
             "--keep 9s.",
         ),
         (
             ["--keep", "9s", "--when", "fsync>7s"],
-            "--when 'fsync>7s': such a request would have begun before the window: give a --keep "
-            "longer than 9s.",
+            "--when 'fsync>7s': a request that slow begins before the window: give --keep more "
+            "than 9s.",
         ),
         (["--keep", "9s", "--after", "x"], "--after 'x': give a number and a unit, as in 50ms."),
         (
@@ -281,7 +282,7 @@ def test_limits_reach_the_recorder(recorder: SimpleNamespace, tmp_path: Path) ->
         (["--min-wait", "20"], "--min-wait '20': give a unit: ns, us, ms, s, m or h."),
         (
             ["--container", "web", "--cgroup", "/x"],
-            "--container and --cgroup are two ways to say one thing: give one.",
+            "--container and --cgroup both choose a cgroup: give only one.",
         ),
     ],
 )

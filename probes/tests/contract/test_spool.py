@@ -73,7 +73,7 @@ def test_packing_is_reversible_and_repeatable(spool: Path, tmp_path: Path) -> No
 
 def _foreign(spool: Path) -> str:
     (spool / "io.bin").write_bytes(b"x" * 200)
-    return f"{spool / 'io.bin'} is not an rcp spool file: its header is foreign."
+    return f"{spool / 'io.bin'} is not an rcp spool file: its header is of another format."
 
 
 def _newer_file(spool: Path) -> str:
@@ -106,7 +106,7 @@ def _other_size(spool: Path) -> str:
 
 def _no_meta(spool: Path) -> str:
     (spool / "meta.json").write_text("{")
-    return f"{spool / 'meta.json'} is missing or damaged: nothing was recorded yet."
+    return f"{spool / 'meta.json'} is missing or damaged: the spool has no records."
 
 
 def _not_a_spool(spool: Path) -> str:
@@ -156,6 +156,6 @@ def test_an_archive_cannot_write_elsewhere(tmp_path: Path) -> None:
     with tarfile.open(archive, "w:xz") as tar:
         tar.add(tmp_path / "file", "../escaped")
     (tmp_path / "out").mkdir()
-    with pytest.raises(SpoolError, match=r"is not a packed rcp spool: \.\./escaped in it"):
+    with pytest.raises(SpoolError, match=r"is not a packed rcp spool: it contains \.\./escaped"):
         unpack(archive, tmp_path / "out")
     assert not (tmp_path / "escaped").exists()

@@ -86,17 +86,17 @@ def test_pauses_keep_a_storm_near_the_bound(load: float) -> None:
     shares = [storm.second() for _ in range(40)]
     assert sum(shares[20:]) / 20 == pytest.approx(0.05, rel=0.2)
     assert storm.budget.as_dict(storm.now_ns)["cpu_share_since"] == pytest.approx(0.05, rel=0.2)
-    told: dict[str, Any] = storm.budget.as_dict(storm.now_ns)
-    assert told["n_pauses"] == len(told["pauses"]) > 20
-    assert told["paused_ns"] == sum(end - start for start, end in told["pauses"])
+    summary: dict[str, Any] = storm.budget.as_dict(storm.now_ns)
+    assert summary["n_pauses"] == len(summary["pauses"]) > 20
+    assert summary["paused_ns"] == sum(end - start for start, end in summary["pauses"])
 
 
-def test_a_pause_under_way_is_told_up_to_now() -> None:
+def test_a_pause_in_progress_is_reported_up_to_now() -> None:
     budget = Budget(0.05, 0)
     ticks(budget, *[0.5] * TOP)
     assert budget.shedding(TOP * TICK_NS + TICK_NS * 9 // 10).paused
-    told = budget.as_dict(TOP * TICK_NS + TICK_NS)
-    assert (told["n_pauses"], told["paused_ns"]) == (1, TICK_NS // 10)
+    summary = budget.as_dict(TOP * TICK_NS + TICK_NS)
+    assert (summary["n_pauses"], summary["paused_ns"]) == (1, TICK_NS // 10)
 
 
 def test_after_a_storm_everything_is_recorded_again() -> None:

@@ -52,7 +52,7 @@ def fly(tmp_path: Path, source: "ArraySource", clock: "Clock", features: Feature
         spool = RollingSpool(tmp_path / "window.spool", meta, plan.keep_ns, 1 << 30, clock)
         said: list[str] = []
         flight = Flight(plan, Watch(plan.triggers, NAMES), spool, meta, said.append, clock)
-        recorder = Recorder(source, spool, see_requests=flight.see)
+        recorder = Recorder(source, spool, on_requests=flight.check)
 
         def step() -> None:
             clock.pass_s(1)
@@ -104,7 +104,7 @@ def test_requests_under_way_are_in_the_dump(fly: Fly, source: "ArraySource") -> 
     source.put("request", ts=1, end_ns=2)
     source.unfinished = source.drain(REQUEST)
     source.unfinished["end_ns"] = 0
-    flown.flight.ask()
+    flown.flight.trigger_now()
     flown.step()
     assert open_spool(flown.flight.dumps[0]).records(REQUEST)["end_ns"].tolist() == [0]
 
@@ -129,7 +129,7 @@ def test_losses_of_a_dump_are_those_of_its_window(fly: Fly, source: "ArraySource
     flown = fly()
     for second in range(20):
         source.lost["sleep"] = 5 if second < 10 else 7
-        flown.recorder.keep_house()
+        flown.recorder.housekeep()
         flown.step()
     flown.flight.dump(flown.recorder, source)
     assert open_spool(flown.flight.dumps[0]).counters["lost"]["sleep"] == [0]
@@ -165,7 +165,7 @@ def recorded(
     on_drain: Callable[[int], None],
     duration_s: float | None = None,
 ) -> Ended:
-    """What the recorder does with a source; ``on_drain`` is told the number of the drain."""
+    """What the recorder does with a source; ``on_drain`` gets the number of the drain."""
     n_drains = 0
 
     def drained() -> None:

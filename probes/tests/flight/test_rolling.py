@@ -9,7 +9,7 @@ import pytest
 from rcp.probes.contract.events import FILE, REQUEST, SCHEMA_VERSION, SLEEP, TASK, TaskFlag
 from rcp.probes.contract.spool import open_spool, pack
 from rcp.probes.flight import rolling
-from rcp.probes.flight.rolling import RollingSpool, living, since
+from rcp.probes.flight.rolling import RollingSpool, counters_since, without_exited
 
 if TYPE_CHECKING:
     from rcp.probes.tests.conftest import Clock
@@ -42,7 +42,7 @@ def tasks(*threads: tuple[int, int, int]) -> np.ndarray:
     return rows
 
 
-def kept(spool: RollingSpool) -> list[int]:
+def seconds_in(spool: RollingSpool) -> list[int]:
     tids: list[int] = open_spool(spool.path).records(SLEEP)["tid"].tolist()
     return tids
 
@@ -56,7 +56,7 @@ def test_the_last_seconds_are_kept_in_order_and_older_ones_deleted(
         clock.pass_s(1)
         spool.roll()
         # what was drained in the last 8 s is there, and at most one piece (1 s) more
-        assert kept(spool) == list(range(max(0, second - 7), second + 1))
+        assert seconds_in(spool) == list(range(max(0, second - 7), second + 1))
     assert spool.window_ns == (clock.now_ns - 8 * S, clock.now_ns)
     assert len(list(spool.path.glob("sleep.*.bin"))) == 8
 
@@ -80,7 +80,7 @@ def test_a_window_larger_than_its_bound_is_made_shorter_and_counted(
         spool.append(SLEEP, sleeps(*[second] * 100))
         clock.pass_s(1)
         spool.roll()
-    assert sorted(set(kept(spool))) == [4, 5, 6, 7]
+    assert sorted(set(seconds_in(spool))) == [4, 5, 6, 7]
     assert spool.n_cut_short == 4
 
 
@@ -100,12 +100,12 @@ def test_names_outlive_the_window(make: Make, clock: "Clock") -> None:
 def test_threads_that_ended_before_the_window_are_forgotten() -> None:
     ended = TaskFlag.EXITED
     rows = tasks((1, 10, 0), (2, 11, 0), (1, 20, ended), (1, 30, 0), (2, 90, ended), (3, 40, ended))
-    assert [tuple(row) for row in living(rows, 50)[["tid", "ts"]].tolist()] == [
+    assert [tuple(row) for row in without_exited(rows, 50)[["tid", "ts"]].tolist()] == [
         (2, 11),  # ended in the window
         (1, 30),  # the tid's next owner
         (2, 90),
     ]
-    assert len(living(rows[:2], 50)) == 2
+    assert len(without_exited(rows[:2], 50)) == 2
 
 
 def test_task_records_are_bounded(
@@ -142,7 +142,7 @@ def test_a_dump_is_a_whole_spool_of_the_window(make: Make, clock: "Clock", tmp_p
     assert len(dump.records(REQUEST)) == 1
     assert dump.counters == {"lost": {"sleep": [8]}}  # of the window, not of all time
     assert (dump.meta["x"], dump.end) == (1, {"why": "trigger"})
-    assert kept(spool) == list(range(12, 20))  # the window goes on
+    assert seconds_in(spool) == list(range(12, 20))  # the window goes on
 
 
 def test_a_killed_flight_recorder_leaves_a_spool_that_loads_and_packs(
@@ -173,7 +173,7 @@ def test_counters_are_of_the_window(make: Make, clock: "Clock") -> None:
 
 
 def test_a_counter_that_is_new_counts_from_nothing() -> None:
-    assert since({"lost": {"io": [3], "task": [4]}}, {"lost": {"io": [1]}}) == {
+    assert counters_since({"lost": {"io": [3], "task": [4]}}, {"lost": {"io": [1]}}) == {
         "lost": {"io": [2], "task": [4]}
     }
-    assert since({"lost": {"io": [3]}}, {}) == {"lost": {"io": [3]}}
+    assert counters_since({"lost": {"io": [3]}}, {}) == {"lost": {"io": [3]}}

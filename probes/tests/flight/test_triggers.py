@@ -80,7 +80,7 @@ def test_a_named_trigger_looks_at_requests_of_that_name_only() -> None:
     assert (fired.request, fired.dur_ns) == ("fsync", 30 * MS)
 
 
-def test_the_slowest_request_is_told_with_the_trigger_it_broke() -> None:
+def test_the_slowest_request_is_reported_with_its_trigger() -> None:
     rows = requests((74, 0, 30 * MS), (75, 0, 90 * MS), (74, 0, 40 * MS))
     fired = watch("fsync>20ms", "request>80ms").fired(rows)
     assert fired is not None

@@ -57,7 +57,7 @@ def test_usdt_probes_have_every_place_and_their_semaphore(tmp_path: Path, moved:
         ),
     ],
 )
-def test_what_cannot_be_probed_is_told(tmp_path: Path, content: bytes, message: str) -> None:
+def test_an_unsuitable_file_is_reported(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "a"
     path.write_bytes(content)
     with pytest.raises(ElfError) as error:
@@ -65,7 +65,7 @@ def test_what_cannot_be_probed_is_told(tmp_path: Path, content: bytes, message: 
     assert str(error.value) == message
 
 
-def test_a_cut_file_is_told(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported(tmp_path: Path) -> None:
     path = write_elf(tmp_path / "a", {"run": 0x401020})
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(ElfError) as error:

@@ -63,7 +63,7 @@ def test_members_are_declared_where_they_lie(image: BtfImage, tmp_path: Path) ->
     assert compiled_offsets(text, *members, folder=tmp_path) == list(members.values())
 
 
-def test_what_a_kernel_lacks_is_left_out_and_can_be_asked_for(image: BtfImage) -> None:
+def test_a_member_that_a_kernel_lacks_is_left_out_and_has_no_macro(image: BtfImage) -> None:
     text = kernel_types(Btf(image.blob()))
     assert "#define RCP_HAS_folio_mapping 1" in text
     assert "RCP_HAS_folio__folio_order" not in text
@@ -126,8 +126,7 @@ def test_a_kernel_without_readable_types_is_one_line(
     with pytest.raises(RecordError) as error:
         read_btf()
     assert str(error.value) == (
-        "cannot read the kernel's types: the kernel's type information is not in the format "
-        "called BTF"
+        "cannot read the kernel's BTF: the kernel's type information is not in BTF format"
     )
     with pytest.raises(BtfError):
         Btf(b"")

@@ -151,7 +151,7 @@ def leave_unfinished() -> None:
 
 
 def die_within() -> None:
-    """A thread's end is the end of its requests: none of them is told as unfinished."""
+    """A thread's end is the end of its requests: none is reported as unfinished."""
     if (pid := os.fork()) == 0:
         libc.srand48(1)
         os._exit(0)

@@ -162,7 +162,7 @@ def flight() -> dict[str, Any]:
 
 
 def min_wait() -> dict[str, Any]:
-    """A program with 200 short and 20 long sleeps, of which only the long were asked for."""
+    """A program with 200 short and 20 long sleeps, with --min-wait between the two."""
     path = WORK / "min-wait.spool"
     done = trace(
         *("record", "-o", str(path), "--min-wait", "20ms", "--"), sys.executable, "-c", SLEEPER
@@ -225,11 +225,11 @@ def live() -> dict[str, Any]:
         subprocess.Popen([sys.executable, "-c", LOCKER.format(name=name, held_s=h, free_s=f)])
         for name, h, f in (("holder", 0.2, 0.05), ("waiter", 0.001, 0.05))
     ]
-    kept: list[Path] = []
+    spools: list[Path] = []
 
     def write(spool: Spool) -> dict[str, Any]:
-        kept.append(OUT / f"live-{len(kept) + 1}.spool")
-        writer = SpoolWriter(kept[-1], spool.meta)
+        spools.append(OUT / f"live-{len(spools) + 1}.spool")
+        writer = SpoolWriter(spools[-1], spool.meta)
         for record in RECORDS:
             writer.append(record, spool.records(record))
         writer.append_stacks(spool.stacks().items())
@@ -238,7 +238,7 @@ def live() -> dict[str, Any]:
         return {}
 
     done = CliRunner().invoke(
-        live_command(Analysis(write, lambda told: f"{json.dumps(told)}\n")),
+        live_command(Analysis(write, lambda report: f"{json.dumps(report)}\n")),
         [
             *("--comm", "waiter", "--background", "comm:holder", "--request", "flock"),
             *("--interval", "4", "--count", "3", "--max-cpu", "50"),
@@ -250,7 +250,7 @@ def live() -> dict[str, Any]:
         "status": done.exit_code,
         # One stream: the guest's click does not keep them apart.
         "output": done.output,
-        "spools": [path.name for path in kept],
+        "spools": [path.name for path in spools],
         "programs": [before, bpf_programs()],
     }
 

@@ -119,8 +119,8 @@ def test_an_io_is_charged_to_the_cgroup_of_the_writer(
     evidence: Evidence, file: str, cgroup: str
 ) -> None:
     writers = evidence.truth["writers"]
-    ios, told = evidence.rows(IO), writers["files"][file]
-    mine = ios[(ios["dev"] == told["dev"]) & (ios["ino"] == told["ino"])]
+    ios, target = evidence.rows(IO), writers["files"][file]
+    mine = ios[(ios["dev"] == target["dev"]) & (ios["ino"] == target["ino"])]
     mine = mine[mine["cmd_flags"] & 0xFF == 1]
     assert set(mine["cgroup_id"].tolist()) == {writers["cgroups"][cgroup]}
 

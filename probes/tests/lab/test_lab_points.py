@@ -1,8 +1,6 @@
 """Requests at chosen points on a real kernel, against what the recorded program says it did."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,19 +15,9 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def seen(lab: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What guest_points.py saw, in one boot and one recording."""
-    out = tmp_path_factory.mktemp("points")
-    script = Path(__file__).parent / "guest_points.py"
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
-            *("--timeout", "900", "--input", str(script)),
-            *("--", "python3 $RCP_LAB_IN/inputs/guest_points.py"),
-        ],
-        check=True,
-    )
-    result: dict[str, Any] = json.loads((out / "points.json").read_text())
+def seen(recorder_lab: Path) -> dict[str, Any]:
+    """What guest_points.py saw, in one recording."""
+    result: dict[str, Any] = json.loads((recorder_lab / "points.json").read_text())
     assert result["status"] == 0, result["stderr"]
     return result
 
@@ -90,7 +78,7 @@ def test_syscalls_within_are_requests_of_their_own(seen: dict[str, Any]) -> None
         assert len(within(request, seen["requests"], "fsync")) == 1
 
 
-def test_the_other_end_is_told_apart(seen: dict[str, Any]) -> None:
+def test_the_other_end_is_distinguished(seen: dict[str, Any]) -> None:
     for row, request in pairs(seen, "srand48"):
         assert request["ret"] == row["ret"]
 

@@ -96,6 +96,6 @@ def test_functions_cut_where_the_tracepoints_do(seen: dict[str, Any]) -> None:
             assert outer["end_ns"] - inner["end_ns"] < 100_000
 
 
-def test_an_abort_is_told_from_a_commit(seen: dict[str, Any]) -> None:
+def test_an_abort_is_distinguished_from_a_commit(seen: dict[str, Any]) -> None:
     how = [r["ret"] for rows in named(seen, "transaction").values() for r in rows]
     assert (how.count(1), set(how)) == (1, {0, 1})

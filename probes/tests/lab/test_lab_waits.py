@@ -29,11 +29,11 @@ class Waits:
         self.names = {int(t["tid"]): t["comm"].decode() for t in self.spool.records(TASK)}
 
     def sleep_at(self, name: str) -> Rows:
-        """Return the one sleep in which the task of that name was looked at."""
-        told, rows = self.truth[name], self.sleeps
-        mine = rows[(rows["tid"] == told["pid"]) & (rows["ts"] <= told["at_ns"])]
-        found: Rows = mine[mine["woken_ns"] > told["at_ns"]]
-        assert len(found) == 1, (name, told)
+        """Return the one sleep of the task of that name that was observed."""
+        truth, rows = self.truth[name], self.sleeps
+        mine = rows[(rows["tid"] == truth["pid"]) & (rows["ts"] <= truth["at_ns"])]
+        found: Rows = mine[mine["woken_ns"] > truth["at_ns"]]
+        assert len(found) == 1, (name, truth)
         return found
 
     def ios_of(self, name: str) -> Rows:
@@ -93,15 +93,15 @@ def test_a_kernel_lock_names_its_holder(waits: Waits, name: str) -> None:
 
 def test_ios_that_io_max_holds_back_are_their_writers_from_when_it_wrote(waits: Waits) -> None:
     """ftrace sees only a kernel worker queue them, after the time they were held."""
-    told = waits.truth["io.max"]
+    truth = waits.truth["io.max"]
     queued = re.compile(r"(\S+)-(\d+)\s+\[\d+\] \S+\s+(\d+)\.(\d{6}): block_bio_queue: \S+ W")
     seen = [
         (comm, int(seconds) * 1000 * MS + int(micros) * 1000)
-        for comm, _, seconds, micros in queued.findall(told["witness"])
+        for comm, _, seconds, micros in queued.findall(truth["witness"])
     ]
     late = [ns for comm, ns in seen if comm.startswith("kworker")]
     held, free = waits.ios_of("held-back"), waits.ios_of("let-through")
-    assert len(held) == len(free) == told["n_ios"]
+    assert len(held) == len(free) == truth["n_ios"]
     assert not (free["flags"] & IoFlag.THROTTLED).any()
     throttled = held[held["flags"] & IoFlag.THROTTLED > 0]
     assert len(throttled) == len(late) > 2

@@ -94,7 +94,7 @@ def test_shedding_keeps_the_use_of_cpu_near_the_bound(seen: dict[str, Any]) -> N
     assert shedding["cpu_share_since"] < 0.4 * 1.5
 
 
-def test_short_sleeps_that_were_not_asked_for_are_filtered_and_counted(
+def test_sleeps_below_min_wait_are_filtered_and_counted(
     seen: dict[str, Any],
 ) -> None:
     check = seen["min_wait"]
@@ -112,9 +112,9 @@ def test_live_names_the_culprit_every_interval(seen: dict[str, Any]) -> None:
     check = seen["live"]
     assert check["status"] == 0, check["output"]
     figures = [json.loads(line) for line in check["output"].splitlines() if line.startswith("{")]
-    assert [told["n_lost"] for told in figures] == [0, 0, 0]
-    for name, told in zip(check["spools"], figures, strict=True):
-        table = as_text({**told, **analyse(open_spool(seen["out"] / name))})
+    assert [figure["n_lost"] for figure in figures] == [0, 0, 0]
+    for name, figure in zip(check["spools"], figures, strict=True):
+        table = as_text({**figure, **analyse(open_spool(seen["out"] / name))})
         lines = [line.split() for line in table.splitlines()]
         assert ["flock", "foreground"] in [line[:2] for line in lines], table
         first = next(n for n, line in enumerate(lines) if line[:1] == ["culprit"]) + 1

@@ -149,8 +149,8 @@ def test_a_running_program_needs_no_path() -> None:
         ("uprobe:db", f"bad request 'uprobe:db': write {FORMS}."),
         ("syscall:", f"bad request 'syscall:': write {FORMS}."),
         ("=uprobe:db:run", "bad request '=uprobe:db:run': the name before = is empty."),
-        ("a=fsync", "bad request 'a=fsync': syscalls keep their own names."),
-        ("socket:80", "bad request 'socket:80': nothing follows socket."),
+        ("a=fsync", "bad request 'a=fsync': a syscall cannot be renamed."),
+        ("socket:80", "bad request 'socket:80': write it without anything after socket."),
         ("uprobe:db:run,", "bad functions 'run,': write FUNCTION or BEGIN,END."),
         (
             "usdt:db:db:query__start",
@@ -185,7 +185,7 @@ def test_a_running_program_needs_no_path() -> None:
         ),
     ],
 )
-def test_what_cannot_be_recorded_is_told_in_one_line(
+def test_what_cannot_be_recorded_is_a_one_line_error(
     tmp_path: Path, program: Path, spec: str, message: str
 ) -> None:
     script = tmp_path / "script"
@@ -193,13 +193,13 @@ def test_what_cannot_be_recorded_is_told_in_one_line(
     plain = write_elf(tmp_path / "plain", {"run": 0x401020}, {"run": 0x401020})
     for path in (script, plain):
         path.chmod(0o755)
-    told = fault(tmp_path, spec)
-    assert told.startswith(message) if message.endswith("from ") else told == message
+    actual = fault(tmp_path, spec)
+    assert actual.startswith(message) if message.endswith("from ") else actual == message
 
 
 def test_more_points_than_the_probes_have_are_refused(tmp_path: Path, program: Path) -> None:
     assert fault(tmp_path, *["uprobe:db:run"] * 5) == (
-        "5 requests at points of programs, but 4 at most can be recorded: leave some out."
+        "5 kinds of request at probe points, but at most 4 can be recorded: leave some out."
     )
 
 

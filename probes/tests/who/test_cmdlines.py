@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,14 @@ from rcp.probes.contract.events import CMDLINE
 from rcp.probes.kernel.features import Features
 from rcp.probes.program import Options
 from rcp.probes.record import Plan, describe
-from rcp.probes.who.cmdlines import FULL, NAME, cmdlines, redacted, told, told_at_exit
+from rcp.probes.who.cmdlines import (
+    FULL,
+    NAME,
+    arguments_to_store,
+    cmdlines,
+    cmdlines_to_store,
+    redacted,
+)
 
 
 def test_command_lines_are_those_of_running_processes() -> None:
@@ -69,21 +77,20 @@ def test_the_rest_is_left_alone(command: list[str]) -> None:
 
 
 def test_a_name_is_one_word_of_the_program() -> None:
-    assert told(["postgres: joe shop [local] SELECT"], NAME) == ["postgres:"]
-    assert told(["/opt/app", "--port", "5"], NAME) == ["/opt/app"]
-    assert told(["/opt/app", "--port", "5"], FULL) == ["/opt/app", "--port", "5"]
-    assert told([], NAME) == []
+    assert arguments_to_store(["postgres: joe shop [local] SELECT"], NAME) == ["postgres:"]
+    assert arguments_to_store(["/opt/app", "--port", "5"], NAME) == ["/opt/app"]
+    assert arguments_to_store(["/opt/app", "--port", "5"], FULL) == ["/opt/app", "--port", "5"]
+    assert arguments_to_store([], NAME) == []
 
 
-def test_our_own_command_line_is_told_no_better(
+def test_secrets_on_the_recorders_own_command_line_are_hidden_too(
     tmp_path: Path, features: Features, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["mysql", "-phunter2", "shop"]
+    command = ("mysql", "-phunter2", "shop")
     monkeypatch.setattr("sys.argv", ["rcp-trace", "record", "--", *command])
     plan = Plan(tmp_path / "x", Options(), features, [], command=command)
     assert describe(plan)["argv"] == ["rcp-trace", "record", "--", "mysql", "-p***", "shop"]
-    plan.cmdline = NAME
-    meta = describe(plan)
+    meta = describe(replace(plan, cmdline=NAME))
     assert meta["argv"] == ["rcp-trace", "record", "--", "mysql"]
     assert all(" " not in text for text in meta["cmdlines"].values())
 
@@ -101,8 +108,8 @@ def test_our_own_command_line_is_told_no_better(
         (b"", 0, FULL, b""),
     ],
 )
-def test_what_is_told_of_a_process_that_ended(
+def test_secrets_of_a_process_that_ended_are_hidden(
     memory: bytes, arg_bytes: int, how: str, text: bytes
 ) -> None:
     rows = np.array([(7, 42, arg_bytes, memory)], CMDLINE.dtype)
-    assert told_at_exit(rows, how)["text"].tolist() == [text]
+    assert cmdlines_to_store(rows, how)["text"].tolist() == [text]

@@ -76,10 +76,10 @@ def error(root: Path, text: str) -> str:
 
 def test_an_ambiguous_beginning_lists_what_it_matches(root: Path) -> None:
     message = error(root, "3f")
-    assert message.startswith("--container '3f' is several: ")
+    assert message.startswith("--container '3f' matches several: ")
     assert "web (3f2a00000000) in system.slice" in message
     assert "db (3f7b11111111) in machine.slice" in message
-    assert message.endswith(": give more of the id.")
+    assert message.endswith(": give a longer id.")
 
 
 def test_near_matches_are_listed(root: Path) -> None:

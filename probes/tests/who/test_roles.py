@@ -12,7 +12,7 @@ from rcp.probes.who import roles
 from rcp.probes.who.roles import (
     RuleError,
     cgroup_of,
-    late_pids,
+    cmdline_rule_pids,
     require_pid,
     resolve_rule,
     resolve_rules,
@@ -53,7 +53,7 @@ def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(RuleError) as error:
         resolve_rules([], [], ["oracle"])
     assert str(error.value) == (
-        "no profile 'oracle': there are etcd, mongodb, mysql, postgresql, redis, rocksdb, sqlite."
+        "no profile 'oracle': choose from etcd, mongodb, mysql, postgresql, redis, rocksdb, sqlite."
     )
 
 
@@ -65,9 +65,9 @@ def test_a_cmdline_rule_finds_running_processes() -> None:
 
 def test_a_cmdline_rule_finds_processes_that_came_later() -> None:
     rules = [{"role": "background", "rule": "cmdline:^sleep 61"}, {"rule": "comm:sleep"}]
-    assert late_pids(rules) == {"cmdline:^sleep 61": []}
+    assert cmdline_rule_pids(rules) == {"cmdline:^sleep 61": []}
     with running("sleep", "61") as process:
-        assert late_pids(rules) == {"cmdline:^sleep 61": [process.pid]}
+        assert cmdline_rule_pids(rules) == {"cmdline:^sleep 61": [process.pid]}
 
 
 def test_a_cgroup_is_known_by_inode_and_depth(

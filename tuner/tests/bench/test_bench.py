@@ -3,14 +3,15 @@
 import pytest
 
 from rcp.tuner.bench.page import costs_table, section
-from rcp.tuner.bench.runs import Runs, between_runs, made_up
+from rcp.tuner.bench.runs import Runs, between_runs, n_incomplete
 from rcp.tuner.bench.searches import costs, replay
 from rcp.tuner.bench.table import Goal, Row, Table
-from rcp.tuner.knobs.knob import Knob, Settings
+from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.tests.knob_rows import choice, number
 
 KNOBS = (
-    Knob("disk.scheduler", "", "", "", "none", "choice", choices=("none", "rcp"), helps=("queue",)),
-    Knob("iosched.tokens", "", "", "", 1, "log", 1, 64, needs={"disk.scheduler": ("rcp",)}),
+    choice("disk.scheduler", default="none", choices=("none", "rcp"), helps=("queue",)),
+    number("iosched.tokens", default=1, low=1, high=64, needs={"disk.scheduler": ("rcp",)}),
 )
 GOAL = Goal("p99=5ms", "p99_ns", 5e6, "mb")
 
@@ -29,7 +30,7 @@ def _table() -> Table:
 def test_a_search_of_the_whole_table_finds_the_best(name: str) -> None:
     found = replay(name, _table(), GOAL, seed=1, budget=8)
     assert found.confirmed_at is not None
-    assert (found.objective, found.best_seen, found.believed) == (8.0, 8.0, True)
+    assert (found.objective, found.best_seen, found.luckiest_confirmed) == (8.0, 8.0, True)
 
 
 def test_starts_find_it_at_once() -> None:
@@ -50,13 +51,13 @@ def test_runs_differ_by_their_pooled_deviation() -> None:
 
 def test_missing_runs_differ_by_what_others_do() -> None:
     table = _table()
-    assert made_up(table) == 1
+    assert n_incomplete(table) == 1
     ratios = set()
     for seed in range(30):
-        order = Runs(table, GOAL, seed)._order({"disk.scheduler": "none"})
+        order = Runs(table, GOAL, seed).shuffled({"disk.scheduler": "none"})
         assert order[0].ratios["p99=5ms"] == 8
-        assert {told.objective for told in order} == {200}
-        ratios |= {round(told.ratios["p99=5ms"], 3) for told in order}
+        assert {one.objective for one in order} == {200}
+        ratios |= {round(one.ratios["p99=5ms"], 3) for one in order}
     assert ratios == {8.0, 8.8, round(8 / 1.1, 3)}
 
 

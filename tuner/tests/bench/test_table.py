@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from rcp.tuner.bench.table import Goal, Table, load
-from rcp.tuner.knobs.knob import Knob, Settings
+from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.search.observation import Observation
 from rcp.tuner.search.space import Key
+from rcp.tuner.tests.knob_rows import choice, number
 
 KNOBS = (
-    Knob("disk.scheduler", "", "", "", "none", "choice", choices=("none", "rcp")),
-    Knob("tokens", "", "", "", 1, "log", 1, 64, (0,), needs={"disk.scheduler": ("rcp",)}),
+    choice("disk.scheduler", default="none", choices=("none", "rcp")),
+    number("tokens", default=1, low=1, high=64, choices=(0,), needs={"disk.scheduler": ("rcp",)}),
 )
 GOAL = Goal("p99=5ms", "p99_ns", 5e6, "mb")
 CSV = """disk.scheduler,tokens,seed,p99_ns,mb,failed

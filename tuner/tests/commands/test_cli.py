@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from rcp.tuner.cli import main
-from rcp.tuner.commands.interrupted import told_how_to_go_on
+from rcp.tuner.commands.interrupted import resume_hint
 from rcp.tuner.tests.toy import ToyMachine, tune
 
 
@@ -97,7 +97,8 @@ def test_a_study_is_not_overwritten(tmp_path: Path) -> None:
     study = tmp_path / "s.duckdb"
     study.write_bytes(b"")
     assert _error("--slo", "p99=5ms", "--lab", "x", "--study", str(study)) == (
-        f"rcp-tune: error: {study} exists: go on with it by --resume, or name another by --study.\n"
+        f"rcp-tune: error: {study} exists: continue it with --resume, or name another with "
+        "--study.\n"
     )
     assert study.read_bytes() == b""
 
@@ -109,11 +110,11 @@ def test_a_signal_ends_a_tuning_with_a_word_on_how_to_go_on(
     study = tmp_path / "s.duckdb"
     study.touch()
     before = signal.getsignal(number)
-    with pytest.raises(SystemExit) as ended, told_how_to_go_on(study):
+    with pytest.raises(SystemExit) as ended, resume_hint(study):
         os.kill(os.getpid(), number)
         time.sleep(10)
     assert ended.value.code == 128 + number
-    told = f"rcp-tune: ended by a signal: --resume goes on with {study}\n"
+    told = f"rcp-tune: ended by a signal: continue {study} with --resume\n"
     assert capsys.readouterr().err == told
     assert signal.getsignal(number) == before
 

@@ -45,11 +45,11 @@ def test_without_a_journal_there_is_nothing_to_do(
     machine: FakeMachine, folder: Path, options: tuple[str, ...]
 ) -> None:
     result = restored(machine, folder, *options)
-    assert (result.exit_code, result.output) == (0, f"{folder}/journal: nothing to put back.\n")
+    assert (result.exit_code, result.output) == (0, f"{folder}/journal: nothing to restore.\n")
     with KnobSession(catalog(machine, "sda"), folder) as session:
         session.apply({"disk.scheduler": "bfq"})
     result = restored(machine, folder, *options)
-    assert (result.exit_code, result.output) == (0, f"{folder}/journal: nothing to put back.\n")
+    assert (result.exit_code, result.output) == (0, f"{folder}/journal: nothing to restore.\n")
 
 
 def test_what_a_killed_tuner_left_is_put_back(machine: FakeMachine, folder: Path) -> None:
@@ -70,9 +70,9 @@ def test_what_a_killed_tuner_left_is_put_back(machine: FakeMachine, folder: Path
     result = restored(machine, folder)
     assert result.exit_code == 0
     assert result.output == (
-        "disk.scheduler: put back to none.\n"
-        "vm.dirty_bytes: put back to 0.\n"
-        "2 held what they held before.\n"
+        "disk.scheduler: restored to none.\n"
+        "vm.dirty_bytes: restored to 0.\n"
+        "2 already had their original value.\n"
     )
     assert machine.contents() == before
 
@@ -92,15 +92,15 @@ def test_what_cannot_be_put_back_is_an_error(machine: FakeMachine, folder: Path)
     result = restored(machine, folder)
     assert result.exit_code == 2
     assert result.stderr == (
-        "rcp-tune: error: disk.scheduler: /sys/block/sda/queue/scheduler: does not take none: "
+        "rcp-tune: error: disk.scheduler: /sys/block/sda/queue/scheduler: refuses none: "
         "Invalid argument. By hand: echo none > /sys/block/sda/queue/scheduler. "
         "Then run `rcp-tune restore`.\n"
     )
     result = restored(machine, folder, "--forget")
     assert result.output == (
-        f"nothing was put back; the journal is now {folder}/journal.forgotten-1.\n"
+        f"nothing was restored; the journal is now {folder}/journal.forgotten-1.\n"
     )
-    assert restored(machine, folder).output == f"{folder}/journal: nothing to put back.\n"
+    assert restored(machine, folder).output == f"{folder}/journal: nothing to restore.\n"
 
 
 def test_beside_a_tuner_at_work_it_is_refused(machine: FakeMachine, folder: Path) -> None:
@@ -127,12 +127,12 @@ def test_settings_are_written_to_a_file(machine: FakeMachine, tmp_path: Path) ->
     assert shown.exit_code == 0
     assert 'ATTR{queue/scheduler}="mq-deadline"' in shown.output
     result = CliRunner().invoke(keep, [*words, "-o", str(output)], obj=machine)
-    assert result.stderr == f"{output} written; its head says where it goes.\n"
+    assert result.stderr == f"{output} written; its head says how to install it.\n"
     assert output.read_text() == shown.output
     result = CliRunner().invoke(keep, [*words, "-o", str(output)], obj=machine)
     assert result.exit_code == 2
     assert result.stderr == (
-        f"rcp-tune: error: {output} exists: name another output, or say --force.\n"
+        f"rcp-tune: error: {output} exists: name another output, or use --force.\n"
     )
     assert CliRunner().invoke(keep, [*words, "-fo", str(output)], obj=machine).exit_code == 0
 
@@ -142,9 +142,9 @@ def test_settings_are_written_to_a_file(machine: FakeMachine, tmp_path: Path) ->
     [
         ("[settings", "it is not TOML: "),
         ("x = 1", "settings: missing: write a table [settings] of KNOB = VALUE."),
-        ("[settings]\nx = 1", "disk: missing: add it, or say --disk."),
-        ("disk = 1\n[settings]\nx = 1", "disk: 1 is no text."),
-        ("[settings]\nx = 1.5", "settings.x: 1.5 is no number and no text."),
+        ("[settings]\nx = 1", "disk: missing: add it, or use --disk."),
+        ("disk = 1\n[settings]\nx = 1", "disk: 1 is not a text."),
+        ("[settings]\nx = 1.5", "settings.x: 1.5 is neither a number nor a text."),
     ],
 )
 def test_a_file_of_settings_that_is_wrong_is_told(

@@ -88,7 +88,7 @@ def test_the_commit_interval_is_shown_unless_it_is_the_default(
     path.write_text(_MOUNT.format("/other", options) + "\n")
     with pytest.raises(KnobGoneError) as error:
         _COMMIT.state(tree)
-    assert str(error.value) == "/srv: it is gone: 8:0 is not mounted there now."
+    assert str(error.value) == "/srv: gone: 8:0 is not mounted there now."
 
 
 def test_priorities_are_compared_thread_by_thread(tmp_path: Path) -> None:

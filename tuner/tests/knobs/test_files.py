@@ -77,14 +77,17 @@ def changed(old: str, new: str) -> str:
     [
         ("", 'knobs: missing: write a table [knobs."NAME"] for each knob.'),
         ("knobs = 1", 'knobs: missing: write a table [knobs."NAME"] for each knob.'),
-        ("[knobs]\nx = 1", "knobs.x: it is no table: write [knobs.x]."),
-        (changed("low = 0", "lov = 0"), "knobs.vm.swappiness.lov: no such key: there are path, "),
+        ("[knobs]\nx = 1", "knobs.x: it is not a table: write [knobs.x]."),
+        (
+            changed("low = 0", "lov = 0"),
+            "knobs.vm.swappiness.lov: unknown key: the keys are path, ",
+        ),
         (changed("low = 0", 'low = "0"'), "knobs.vm.swappiness.low: '0' is not a whole number."),
         (changed("low = 0", "low = true"), "knobs.vm.swappiness.low: True is not a whole number."),
         (changed("default = 60", ""), "knobs.vm.swappiness.default: missing: every knob needs it."),
         (
             changed("default = 60", "default = 101"),
-            "knobs.vm.swappiness.default: 101 is no value that it allows.",
+            "knobs.vm.swappiness.default: 101 is not one of the allowed values.",
         ),
         (
             changed("high = 100", "high = 0"),

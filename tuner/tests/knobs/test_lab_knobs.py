@@ -63,7 +63,7 @@ def test_a_groups_limit_holds_for_what_others_write_back(seen: Any) -> None:
 
 def test_what_the_kernel_refuses_is_told_and_the_rest_put_back(seen: Any) -> None:
     assert seen["refused"] == (
-        "/sys/block/rcpd0/queue/nr_requests: does not take 1024: Invalid argument."
+        "/sys/block/rcpd0/queue/nr_requests: refuses 1024: Invalid argument."
     )
 
 
@@ -74,9 +74,7 @@ def test_a_disk_that_vanishes_is_told_and_the_rest_put_back(seen: Any) -> None:
         "its disk is gone, or it belongs to another scheduler than the one set."
     )
     assert gone["failed"] == {}
-    assert gone["left"]["disk.scheduler"] == (
-        "it is gone with its disk, its scheduler or its task."
-    )
+    assert gone["left"]["disk.scheduler"] == ("its disk, its scheduler or its task is gone.")
 
 
 def test_an_administrators_value_is_kept(seen: Any) -> None:

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from rcp.tuner.knobs.knob import Knob, Scale, Value
 from rcp.tuner.search.space import Space
+from rcp.tuner.tests.knob_rows import choice, number
 
-A = Knob("a", "", "", "stock", "x", "choice", choices=("x", "y", "z"))
-B = Knob("b", "", "", "stock", 8, "log", 1, 64, (0, -1), needs={"a": ("x", "y")})
-C = Knob("c", "", "", "stock", 5, "linear", 0, 10, needs={"b": (8,)})
+A = choice("a", default="x", choices=("x", "y", "z"))
+B = number("b", default=8, low=1, high=64, choices=(0, -1), needs={"a": ("x", "y")})
+C = number("c", default=5, scale="linear", low=0, high=10, needs={"b": (8,)})
 
 
 SCALES: tuple[Scale, ...] = ("linear", "log", "choice")
@@ -30,7 +31,18 @@ def _built(shapes: list[tuple[Scale, int, int, int]]) -> tuple[Knob, ...]:
         words: tuple[Value, ...] = tuple("pqrst"[: count + 1]) if scale == "choice" else (0,)
         default = words[0] if scale == "choice" else low
         found.append(
-            Knob(f"k{place}", "", "", "", default, scale, low, low + more, words, needs=needs)
+            Knob(
+                name=f"k{place}",
+                what="",
+                unit="",
+                backend="",
+                default=default,
+                scale=scale,
+                low=low,
+                high=low + more,
+                choices=words,
+                needs=needs,
+            )
         )
     return tuple(found)
 
@@ -81,7 +93,7 @@ def test_a_share_picks_other_values_first() -> None:
 
 
 def test_a_knob_of_one_value_does_not_move() -> None:
-    one = Knob("one", "", "", "stock", 3, "linear", 3, 3)
+    one = number("one", default=3, scale="linear", low=3, high=3)
     assert [knob.name for knob in Space((A, one)).moving] == ["a"]
 
 
@@ -94,8 +106,8 @@ def test_varied_settings_differ() -> None:
 
 
 def test_a_number_does_not_exceed_the_one_it_is_bound_by() -> None:
-    most = Knob("most", "", "", "stock", 8, "log", 1, 64, (0,))
-    part = Knob("part", "", "", "stock", 4, "log", 2, 64, (0,), at_most="most")
+    most = number("most", default=8, low=1, high=64, choices=(0,))
+    part = number("part", default=4, low=2, high=64, choices=(0,), at_most="most")
     space = Space((part, most))
     assert space.complete({"most": 8, "part": 32}) == {"most": 8, "part": 8}
     assert space.complete({"most": 8, "part": 6}) == {"most": 8, "part": 6}

@@ -1,20 +1,30 @@
 """Settings to start with, and the knobs to move first, by the causes found."""
 
-from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.search.start import starts, worth_first
+from rcp.tuner.tests.knob_rows import choice, number
 
-SCHEDULER = Knob(
-    *("disk.scheduler", "", "", "stock", "none", "choice"),
+SCHEDULER = choice(
+    "disk.scheduler",
+    default="none",
     choices=("none", "mq-deadline", "rcp"),
     helps=("queue", "device"),
 )
-TOKENS = Knob(
-    *("iosched.tokens", "", "", "rcp", 1, "log", 1, 4),
+TOKENS = number(
+    "iosched.tokens",
+    backend="rcp",
+    default=1,
+    low=1,
+    high=4,
     needs={"disk.scheduler": ("rcp",)},
     helps=("queue", "device"),
 )
-DIRTY = Knob(
-    *("vm.dirty_bytes", "", "bytes", "stock", 0, "log", 1 << 22, 1 << 30, (0,)),
+DIRTY = number(
+    "vm.dirty_bytes",
+    unit="bytes",
+    default=0,
+    low=1 << 22,
+    high=1 << 30,
+    choices=(0,),
     helps=("dirty_throttle", "condition"),
 )
 KNOBS = (SCHEDULER, TOKENS, DIRTY)
@@ -33,13 +43,13 @@ def test_all_that_the_knobs_can_be_set_to_without_causes() -> None:
 def test_causes_order_and_leave_out() -> None:
     found = starts(KNOBS, [("dirty_throttle", 0.7), ("queue", 0.2)])
     assert [start.why for start in found] == [
-        "every knob at its default, to compare with",
+        "every knob at its default, for comparison",
         "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17); "
-        "against dirty_throttle (70%), queue (20%)",
+        "against dirty_throttle (70 %), queue (20 %)",
         "profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22); "
-        "against dirty_throttle (70%), queue (20%)",
+        "against dirty_throttle (70 %), queue (20 %)",
         "dirty memory limited to 64 MiB, written back from 16 MiB on; "
-        "against dirty_throttle (70%), queue (20%)",
+        "against dirty_throttle (70 %), queue (20 %)",
     ]
     only_device = starts(KNOBS, [("device", 1.0)])
     assert all(start.settings["vm.dirty_bytes"] == 0 for start in only_device)

@@ -152,7 +152,7 @@ def test_after_a_reboot_nothing_is_written(left: Left) -> None:
     assert left.machine.contents() == held
     assert list(done.lines())[:2] == [
         "the machine was started again since: its knobs are not written.",
-        "disk.scheduler: left alone: it holds none since then, and held mq-deadline before.",
+        "disk.scheduler: left alone: it is none now and was mq-deadline before.",
     ]
     assert "vm.dirty_bytes" in done.held
     assert recover(left.machine, left.folder) is None
@@ -175,7 +175,7 @@ def test_what_is_not_put_back_is_told_with_the_command(left: Left) -> None:
     done = recover(left.machine, left.folder)
     assert done
     assert done.failed == {
-        "disk.scheduler": "/sys/block/sda/queue/scheduler: does not take mq-deadline: "
+        "disk.scheduler": "/sys/block/sda/queue/scheduler: refuses mq-deadline: "
         "Invalid argument. By hand: echo mq-deadline > /sys/block/sda/queue/scheduler"
     }
     left.machine.put("/sys/block/sda/queue/scheduler", "none [kyber] bfq mq-deadline")

@@ -15,7 +15,7 @@ from rcp.fixtures.scenarios.knobs.contract import witness
 from rcp.tuner.knobs.catalog import catalog
 from rcp.tuner.knobs.group_cell import Group, Groups
 from rcp.tuner.knobs.knob import Settings
-from rcp.tuner.session.persist import FORMATS, Kept, kept
+from rcp.tuner.session.persist import FORMATS, PersistFile, persist_file
 from rcp.tuner.session.session import KnobSession
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -50,14 +50,14 @@ def fresh(root: Path, *, patched: bool = True) -> FakeMachine:
     return machine
 
 
-def kept_on(machine: FakeMachine, settings: Settings) -> Kept:
-    return kept(catalog(machine, "sda", groups=GROUPS), settings, "rcp-tune keep best.toml")
+def persist_file_on(machine: FakeMachine, settings: Settings) -> PersistFile:
+    return persist_file(catalog(machine, "sda", groups=GROUPS), settings, "rcp-tune keep best.toml")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_text_is_as_expected(tmp_path: Path, kind: str) -> None:
     tasks: Settings = {"foreground.ioprio": "rt/4", "background.write_bytes_per_s": 50_000_000}
-    text = FORMATS[kind](kept_on(fresh(tmp_path), {**SETTINGS, **tasks}))
+    text = FORMATS[kind](persist_file_on(fresh(tmp_path), {**SETTINGS, **tasks}))
     assert text == (EXPECTED / f"keep.{kind}").read_text()
 
 
@@ -108,7 +108,7 @@ def test_a_machine_started_with_the_files_holds_the_settings(
 ) -> None:
     machine = fresh(tmp_path / "tuned", patched="rcp.profile" in settings)
     before = machine.contents()
-    texts = {kind: make(kept_on(machine, settings)) for kind, make in FORMATS.items()}
+    texts = {kind: make(persist_file_on(machine, settings)) for kind, make in FORMATS.items()}
     with KnobSession(catalog(machine, "sda"), tmp_path / "journal") as session:
         session.apply(settings)
         held = {k.removeprefix(str(machine.root)): v for k, v in witness(machine).items()}
@@ -135,7 +135,7 @@ def test_a_unit_that_is_stopped_takes_its_part_back(tmp_path: Path) -> None:
     machine = fresh(tmp_path)
     before = machine.contents()
     settings: Settings = {"rcp.profile": "ld", "rcp.classify.rt_is_critical": 0}
-    text = FORMATS["systemd"](kept_on(machine, settings))
+    text = FORMATS["systemd"](persist_file_on(machine, settings))
     for place, value in unit_writes(text, "ExecStart"):
         machine.store(place, value)
     assert machine.read("/sys/kernel/rcp/profile") == "custom"
@@ -148,7 +148,7 @@ def test_a_unit_that_is_stopped_takes_its_part_back(tmp_path: Path) -> None:
 
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    text = FORMATS["systemd"](kept_on(fresh(tmp_path / "machine"), SETTINGS))
+    text = FORMATS["systemd"](persist_file_on(fresh(tmp_path / "machine"), SETTINGS))
     unit = tmp_path / "rcp-tune.service"
     unit.write_text(text)
     program = shutil.which("systemd-analyze")
@@ -161,5 +161,6 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
 
 
 def test_the_undo_script_is_a_shell_script(tmp_path: Path) -> None:
-    text = FORMATS["undo"](kept_on(fresh(tmp_path), SETTINGS))
-    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+    text = FORMATS["undo"](persist_file_on(fresh(tmp_path), SETTINGS))
+    checked = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")

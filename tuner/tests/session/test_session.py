@@ -1,4 +1,4 @@
-"""A session over a machine of files: what it sets, what it refuses, and that all is put back."""
+"""A session over a machine of files: sets knobs, refuses bad values, restores every knob."""
 
 import os
 import resource
@@ -77,7 +77,7 @@ def test_all_is_put_back_at_the_end_and_after_an_error(
         (
             {"vm.dirty_bytes": 8192},
             "vm.dirty_bytes: 8192 is out of range: 0 or 4194304 to 1638400000 bytes: "
-            "choose one of them, or say --yes.",
+            "choose one of them, or use --yes.",
         ),
         ({"rcp.enable": True}, "rcp.enable: True is not one of its values: 0, 1."),
     ],
@@ -135,7 +135,7 @@ def test_a_scheduler_the_administrator_chose_stays(
     assert "[kyber]" in machine.read(SCHEDULER)
     assert session.restoration
     assert session.restoration.left["disk.scheduler"] == (
-        "somebody else set it to kyber; it held none before."
+        "somebody else set it to kyber; it was none originally."
     )
 
 
@@ -153,7 +153,7 @@ def test_a_knob_that_vanishes_is_told_and_the_rest_put_back(
     assert machine.read(DIRTY_BYTES) == "0"
     assert session.restoration
     assert session.restoration.left == {
-        "disk.bdi_max_ratio": "it is gone with its disk, its scheduler or its task."
+        "disk.bdi_max_ratio": "its disk, its scheduler or its task is gone."
     }
 
 
@@ -169,9 +169,7 @@ def test_what_the_kernel_refuses_is_told_and_the_rest_put_back(
     with pytest.raises(KnobRefusedError) as error, KnobSession(knobs, folder) as session:
         session.apply({"disk.scheduler": "none", "vm.dirty_bytes": 1 << 25})
         session.apply({"disk.nr_requests": 512})
-    assert str(error.value) == (
-        "/sys/block/sda/queue/nr_requests: does not take 512: Invalid argument."
-    )
+    assert str(error.value) == ("/sys/block/sda/queue/nr_requests: refuses 512: Invalid argument.")
     assert machine.contents() == before
 
 

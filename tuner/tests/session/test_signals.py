@@ -1,4 +1,4 @@
-"""What ends a session from outside: all is put back."""
+"""A session ended by a signal restores every knob."""
 
 import os
 import signal

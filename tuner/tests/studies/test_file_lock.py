@@ -60,7 +60,7 @@ class Watched(ToyMachine):
         self.seen = 0
 
     def trial(
-        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
     ) -> RawTrial:
         if seed == 5:
             for words in (["status"], ["show"], ["explain"], ["export"], ["compare", self.study]):
@@ -69,7 +69,7 @@ class Watched(ToyMachine):
             self.seen = len(read(self.study).trials)
             again = ["--slo", "p99=9ms", "--lab", "x", "--resume", "--study", str(self.study)]
             self.resumed.append(CliRunner().invoke(main, again).stderr)
-        return super().trial(settings, seed, record=record, give_up=give_up)
+        return super().trial(settings, seed, record=record, abort=abort)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_no_trial_is_lost_to_who_keeps_the_study_open(
             assert programs[0].stdin is not None
             programs[0].stdin.close()
 
-        with study.let_read(say):
+        with study.released(say):
             programs.append(stack.enter_context(other(path, "reads")))
         assert len(study.trials()) == before > 0
     assert said == [f"{path} is open in another program: waiting until that closes it"]
@@ -158,7 +158,7 @@ def test_a_study_that_is_removed_meanwhile_is_not_made_again(
     path = tmp_path / "s.duckdb"
     path.write_bytes(toy_study.read_bytes())
     study = Study.open(path, read_only=False)
-    with pytest.raises(TuneError) as gone, study.let_read(print):
+    with pytest.raises(TuneError) as gone, study.released(print):
         path.unlink()
     study.close()
     assert str(gone.value) == f"{path} is gone: somebody removed it while a trial ran"

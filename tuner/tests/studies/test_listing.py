@@ -11,14 +11,34 @@ from rcp.analyzer.text import brief_duration
 from rcp.tuner.commands.live_table import LiveTable
 from rcp.tuner.commands.progress import Progress
 from rcp.tuner.studies.listing import Listing
-from rcp.tuner.studies.study import Row
+from rcp.tuner.studies.records import TrialRow
 from rcp.tuner.studies.wording import objective_text
 
-ROWS = [
-    Row(1, "baseline", {}, {}, "", 1, 9.0, 147.2e6, "", None, {"p99=10ms": 4.05}),
-    Row(2, "search", {}, {"a": 1, "b": 2}, "", 2, 9.0, 1.9e9, "", None, {"p99=10ms": 0.5}),
-    Row(3, "search", {}, {"a": 7}, "", 3, 9.0, None, "it hung", None, {}),
-]
+BASELINE = TrialRow(
+    trial_id=1,
+    phase="baseline",
+    asked={},
+    settings={},
+    why="",
+    seed=1,
+    wall_s=9.0,
+    objective=147.2e6,
+    failed="",
+    recording=None,
+    ratios={"p99=10ms": 4.05},
+)
+MET = BASELINE._replace(
+    trial_id=2,
+    phase="search",
+    settings={"a": 1, "b": 2},
+    seed=2,
+    objective=1.9e9,
+    ratios={"p99=10ms": 0.5},
+)
+FAILED = MET._replace(
+    trial_id=3, settings={"a": 7}, seed=3, objective=None, failed="it hung", ratios={}
+)
+ROWS = [BASELINE, MET, FAILED]
 
 
 def listing() -> Listing:
@@ -56,14 +76,14 @@ def test_without_a_terminal_each_trial_is_a_line(capsys: pytest.CaptureFixture[s
         "rcp-tune: trial 3, phase search, p99=10ms –, background –, set failed: it hung; a=7",
         "rcp-tune: no time left",
     ]
-    assert "(none meets it yet; 0 s spent, 30 s left)" in lines[0]
+    assert "(no trial meets the SLOs yet; 0 s spent, 30 s left)" in lines[0]
     assert "(best so far: 1.9 GB/s; 0 s spent, 30 s left)" in lines[2]
 
 
 def test_the_best_so_far_is_that_of_all_trials_of_the_study(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    worse = ROWS[1]._replace(trial_id=4, objective=1.1e9)
+    worse = MET._replace(trial_id=4, objective=1.1e9)
     with Progress(listing(), "background", before=ROWS, watched=False) as progress:
         progress.ended(worse, None)
     assert "(best so far: 1.9 GB/s; 0 s spent)" in capsys.readouterr().err
@@ -71,7 +91,7 @@ def test_the_best_so_far_is_that_of_all_trials_of_the_study(
         progress.ended(ROWS[0], None)
         progress.ended(worse, None)
     first, second = capsys.readouterr().err.splitlines()
-    assert "(none meets it yet; " in first
+    assert "(no trial meets the SLOs yet; " in first
     assert "(best so far: 1.1 GB/s; " in second
 
 

@@ -48,7 +48,7 @@ def test_a_merged_study_has_the_trials_of_all_and_a_tuning_goes_on_with_them(
         (
             ToyMachine(),
             "p99=8ms",
-            "{a} and {b} asked for different things (slo p99=9ms and p99=8ms): merge studies of "
+            "{a} and {b} differ in what they tune (slo p99=9ms and p99=8ms): merge studies of "
             "one SLO, objective and set of knobs.",
         ),
     ],

@@ -68,7 +68,7 @@ def test_a_process_that_does_not_run_is_told(tmp_path: Path) -> None:
         pass
     with pytest.raises(WorkloadError) as error:
         attach(pid, 1.0, Source("x"), out=tmp_path)
-    assert str(error.value) == f"process {pid} does not run: name one that does."
+    assert str(error.value) == f"process {pid} does not run: name a running one."
 
 
 def test_a_process_that_ends_is_told(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_log_that_gains_nothing_is_told(tmp_path: Path) -> None:
     with running("sleep 30") as pid, pytest.raises(WorkloadError) as error:
         attach(pid, 0.2, Source(str(path)), out=tmp_path)
     assert str(error.value) == (
-        f"process {pid} added nothing to {path} in 0.2 s: check the path, or give it longer."
+        f"process {pid} added nothing to {path} in 0.2 s: check the path, or raise --window."
     )
 
 
@@ -110,7 +110,7 @@ def test_without_a_recorder_nothing_can_be_recorded(
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(WorkloadError) as error:
             attach(pid, 0.2, Source(), out=tmp_path)
-    assert str(error.value) == "there is no rcp-trace: install rcp-trace beside rcp-tune."
+    assert str(error.value) == "rcp-trace not found: install rcp-trace beside rcp-tune."
 
 
 def test_who_is_who_is_told_to_the_recorder(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ import pytest
 from rcp.analyzer.latencies.slo import parse
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
 from rcp.tuner.commands.options import local_machine
+from rcp.tuner.commands.run_options import LocalOptions
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.group_cell import Groups
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.trials.local import LocalMachine
 from rcp.tuner.trials.source import Source
-from rcp.tuner.tuning.hopeless import giver_up
+from rcp.tuner.tuning.hopeless import abort_rule
 
 SCHEDULER = "/sys/block/sda/queue/scheduler"
 _SAY_SCHEDULER = "import sys; print('3ms'); print(open(sys.argv[1]).read(), file=sys.stderr)"
@@ -79,25 +81,22 @@ def test_a_workload_that_fails_says_so_and_the_knobs_are_back(
 
 def test_a_hopeless_trial_is_cut_short(files: FakeMachine, tmp_path: Path) -> None:
     machine = machine_of(files, tmp_path, [_SLOW])
-    raw = machine.trial({}, 1, record=False, give_up=giver_up(parse("p99=1ms")))
+    raw = machine.trial({}, 1, record=False, abort=abort_rule(parse("p99=1ms")))
     assert raw.failed == ""
     assert raw.run is not None
     assert raw.run.aborted
 
 
 def test_a_server_that_runs_already_is_what_is_recorded_when_it_is_the_target() -> None:
-    options = {
-        "workload": ["pgbench"],
-        "source": "pgbench:{out}/log",
-        "knobs": "auto",
-        "disk": "sda",
-        "folder": Path("trials"),
-        "target": ["comm:postgres", "pid:7"],
-        "foreground": ["cgroup:/server"],
-        "background": [],
-    }
+    options = LocalOptions(
+        workload=["pgbench"],
+        source="pgbench:{out}/log",
+        disk="sda",
+        targets=["comm:postgres", "pid:7"],
+        foreground=["cgroup:/server"],
+    )
     expected = ["--foreground", "cgroup:/server", "--comm", "postgres", "--pid", "7"]
-    assert local_machine(options).roles == expected
+    assert local_machine(options, Path("trials")).record_options == expected
     with pytest.raises(TuneError) as caught:
-        local_machine({**options, "target": ["postgres"]})
+        local_machine(replace(options, targets=["postgres"]), Path("trials"))
     assert str(caught.value) == "bad target 'postgres': write comm:GLOB, pid:N or cgroup:PATH"

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from rcp.analyzer.latencies.latency import Latencies, Points
 from rcp.analyzer.latencies.quantiles import SHARES, quantile_ns
 from rcp.tuner.trials.objective import DiskMeter, Objective, ObjectiveError, figure, parse
-from rcp.tuner.trials.workload import Trial
+from rcp.tuner.trials.workload import Run
 
 SECOND_NS = 10**9
 
 
-def trial(values: list[int], seconds: float = 2.0, **told: float) -> Trial:
+def trial(values: list[int], seconds: float = 2.0, **told: float) -> Run:
     latencies = Latencies("stdout", {"fsync": np.array(values, np.int64)}, values=told)
-    return Trial(latencies, 5, 5 + round(seconds * SECOND_NS), 0, values=told)
+    return Run(latencies, 5, 5 + round(seconds * SECOND_NS), 0, values=told)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_a_result_that_was_printed_counts_first() -> None:
         (
             "background",
             trial([1]),
-            "stdout does not tell what the background did: "
+            "stdout does not give the background's I/O: "
             "print it (background=123456 bytes/s), or name the disk.",
         ),
         (
             "throughput",
             trial([]),
-            "stdout does not tell the throughput: print it (throughput=1200 /s), or every latency.",
+            "stdout does not give the throughput: print it (throughput=1200 /s), or every latency.",
         ),
         (
             "p99@read",
@@ -114,7 +114,7 @@ def test_a_result_that_was_printed_counts_first() -> None:
         ),
     ],
 )
-def test_what_a_trial_does_not_tell_is_named(text: str, made: Trial, message: str) -> None:
+def test_what_a_trial_does_not_tell_is_named(text: str, made: Run, message: str) -> None:
     with pytest.raises(ObjectiveError) as error:
         figure(parse(text), made)
     assert str(error.value) == message
@@ -122,7 +122,7 @@ def test_what_a_trial_does_not_tell_is_named(text: str, made: Trial, message: st
 
 def test_a_quantile_can_come_from_a_table() -> None:
     table = Latencies("x.csv", points={"SET": Points({0.99: 7}, 0)})
-    assert figure(parse("p99"), Trial(table, 0, SECOND_NS)) == 7
+    assert figure(parse("p99"), Run(table, 0, SECOND_NS)) == 7
 
 
 def test_a_disk_that_is_not_there_is_told() -> None:

@@ -14,7 +14,7 @@ import pytest
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.tuner.trials import supervisor
 from rcp.tuner.trials.source import Source, SourceError, parse_source
-from rcp.tuner.trials.workload import Abort, Trial, WorkloadError, run_workload
+from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
 
 LONG_S = 60.0
 
@@ -25,7 +25,7 @@ def run(
     source: str = "lines",
     timeout_s: float = LONG_S,
     abort: Abort | None = None,
-) -> Trial:
+) -> Run:
     command = ["sh", "-c", script]
     return run_workload(
         command, parse_source(source), out=tmp_path, timeout_s=timeout_s, abort=abort
@@ -94,17 +94,18 @@ def test_its_environment_is_the_one_given(tmp_path: Path) -> None:
         (
             "echo 1ms; echo the disk is full >&2; exit 3",
             "sh -c 'echo 1ms; echo the disk is full >&2; exit 3' ended with exit status 3: "
-            "run it by itself; its last words were 'the disk is full'.",
+            "run it by itself; the end of its stderr: 'the disk is full'.",
         ),
         ("kill -SEGV $$", "sh -c 'kill -SEGV $$' was killed by SIGSEGV: run it by itself."),
         (
             "true",
-            "sh -c true printed no latency: let it print one a line (1.25ms, fsync 830us), "
-            "or name the file it writes.",
+            "sh -c true printed no latency: print one a line (1.25ms, fsync 830us), "
+            "or name the file that it writes.",
         ),
         (
             "echo nan",
-            "sh -c 'echo nan': stdout line 1 is no number, 'nan': leave out what was not measured.",
+            "sh -c 'echo nan': stdout line 1 is not a number, 'nan': "
+            "leave out what was not measured.",
         ),
         (
             "echo 1ms; printf 12",
@@ -148,14 +149,14 @@ def test_a_file_it_did_not_write_is_told(tmp_path: Path) -> None:
 def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
     assert failure(tmp_path, "echo waiting >&2; sleep 1000", timeout_s=3) == (
         "sh -c 'echo waiting >&2; sleep 1000' was still running after 3 s: "
-        "let it do less, or give it longer; its last words were 'waiting'."
+        "make it do less, or raise --timeout; the end of its stderr: 'waiting'."
     )
 
 
 def test_one_that_closes_its_stdout_but_lives_is_told(tmp_path: Path) -> None:
     assert failure(tmp_path, "exec >&-; sleep 1000", timeout_s=3) == (
         "sh -c 'exec >&-; sleep 1000' closed its stdout but was still running after 3 s: "
-        "let it do less, or give it longer."
+        "make it do less, or raise --timeout."
     )
 
 
@@ -297,5 +298,5 @@ def test_a_source_has_a_name(text: str) -> None:
     with pytest.raises(SourceError) as error:
         parse_source(text)
     assert str(error.value) == (
-        "the source of latencies has no name: write lines, or a file's path."
+        "the source of latencies is empty: write lines, or the path of a file."
     )

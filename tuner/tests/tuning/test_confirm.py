@@ -9,7 +9,6 @@ from rcp.tuner.tuning.confirm import (
     Verdict,
     by_margin,
     candidates,
-    closest,
     spread,
     verdict,
 )
@@ -93,15 +92,6 @@ def test_spread_is_that_of_repeats_alone() -> None:
     trials = [(A, run(1, 1.0)), (A, run(1, 2.718281828)), (B, run(1, 7)), (B, run(1, 7))]
     assert spread([*trials, (C, run(1, 99))]) == pytest.approx(0.5)
     assert spread(trials[2:3]) == 0
-
-
-def test_closest_says_by_how_much() -> None:
-    trials = [(A, run(1, 2.0)), (A, run(1, 8.0)), (B, run(1, 5.0)), (C, Observation(0, failed="x"))]
-    found = closest(trials)
-    assert found is not None
-    assert found[0] == A
-    assert found[1] == pytest.approx(4)
-    assert closest(trials[3:]) is None
 
 
 def test_chance_without_a_model_goes_by_the_margin() -> None:

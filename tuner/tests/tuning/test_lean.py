@@ -7,22 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from rcp.tuner.knobs.knob import Knob, Value
+from rcp.tuner.knobs.knob import Value
 from rcp.tuner.studies.explain import explanation, outcome_of
 from rcp.tuner.studies.study import Study
+from rcp.tuner.tests.knob_rows import number
 from rcp.tuner.tests.toy import KNOBS, ToyMachine, tune
 from rcp.tuner.trials.measurement import Description
-from rcp.tuner.tuning.ablation import Bought, without
+from rcp.tuner.tuning.ablation import Contribution, without
 from rcp.tuner.tuning.lean import costs_nothing, idle, most
 
-IDLE = tuple(Knob(f"rcp.idle_{name}", "nothing", "", "stock", 5, "log", 1, 90) for name in "abc")
+IDLE = tuple(
+    number(f"rcp.idle_{name}", what="nothing", default=5, low=1, high=90) for name in "abc"
+)
 
 
-def part(knob: str, latency: float, objective: float = 1.0, *, is_met: bool = True) -> Bought:
-    return Bought(knob, 7, 5, latency, objective, is_met)
+def part(knob: str, latency: float, objective: float = 1.0, *, is_met: bool = True) -> Contribution:
+    return Contribution(
+        knob=knob, won=7, default=5, latency=latency, objective=objective, is_met=is_met
+    )
 
 
-def test_idle_is_what_bought_neither_latency_nor_objective() -> None:
+def test_idle_knobs_contribute_neither_latency_nor_objective() -> None:
     parts = [
         part("kept for the latency", 1.2),
         part("kept for the objective", 0.9, 1.2),
@@ -103,7 +108,7 @@ def test_a_winner_is_told_without_what_bought_nothing_once_fresh_runs_confirm_it
         "  left out, for they bought nothing: rcp.idle_a, rcp.idle_b, rcp.idle_c"
         in text.splitlines()
     )
-    assert "(a trial each: what the search found with that knob put back)" in text
+    assert "(the search's winner without that knob, one trial each)" in text
     # What remains is recorded, and what is run later is run, with what is told.
     later = [row for row in rows.values() if row.phase in ("record", "again")]
     assert [row.asked for row in later] == [{}, *[found["asked"]] * 3]
@@ -119,7 +124,7 @@ def test_knobs_that_are_needed_together_stay(tmp_path: Path) -> None:
     with tuned(tmp_path / "both.duckdb", both) as study:
         assert outcome_of(study) == "met"
         assert "left_out" not in study.verdict()["verdict"]
-        assert "these settings with that knob put back" in explanation(study)["text"]
+        assert "these settings without that knob" in explanation(study)["text"]
 
 
 @pytest.mark.parametrize("back", [1, 2, 3, 4, 6])

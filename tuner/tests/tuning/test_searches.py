@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rcp.tuner.knobs.knob import Knob, Settings, Value
+from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.search import tpe
 from rcp.tuner.search.gp import GpSearch
 from rcp.tuner.search.observation import Observation, Search
@@ -13,12 +13,22 @@ from rcp.tuner.search.random import RandomSearch
 from rcp.tuner.search.space import Space
 from rcp.tuner.search.start import Start
 from rcp.tuner.search.tpe import TpeSearch
+from rcp.tuner.tests.knob_rows import choice, number
 from rcp.tuner.tuning.searches import maker
 
 KNOBS = (
-    Knob("pieces", "", "", "stock", "big", "choice", choices=("big", "small")),
-    Knob("depth", "", "requests", "rcp", 1, "log", 1, 64, (0,), needs={"pieces": ("small",)}),
-    Knob("wait", "", "ms", "stock", 10, "linear", 0, 100),
+    choice("pieces", default="big", choices=("big", "small")),
+    number(
+        "depth",
+        unit="requests",
+        backend="rcp",
+        default=1,
+        low=1,
+        high=64,
+        choices=(0,),
+        needs={"pieces": ("small",)},
+    ),
+    number("wait", unit="ms", default=10, scale="linear", low=0, high=100),
 )
 SLO = "p99=1ms"
 SEARCHES = (GpSearch, RandomSearch, TpeSearch)
@@ -133,7 +143,9 @@ def test_without_optuna_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 def test_without_advice_a_search_begins_with_the_defaults_alone(name: str) -> None:
     knobs = (
         *KNOBS,
-        Knob("disk.max_sectors_kb", "", "KiB", "stock", 1280, "log", 4, 1280, helps=("device",)),
+        number(
+            "disk.max_sectors_kb", unit="KiB", default=1280, low=4, high=1280, helps=("device",)
+        ),
     )
     defaults = Space(knobs).defaults()
     small = {**defaults, "disk.max_sectors_kb": 128}  # which is what is advised for that knob

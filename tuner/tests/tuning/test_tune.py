@@ -9,7 +9,7 @@ import pytest
 
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.studies.explain import explanation, outcome_of, shown
-from rcp.tuner.studies.study import Cause
+from rcp.tuner.studies.records import Cause
 from rcp.tuner.tests.toy import ToyMachine, tune
 from rcp.tuner.trials.raw import RawTrial
 from rcp.tuner.trials.workload import Abort
@@ -84,11 +84,11 @@ class Recorded(ToyMachine):
         self.always, self.of_itself = always, drift
 
     def trial(
-        self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
     ) -> RawTrial:
         """The formula."""
         self.drift = 999 / seed if record else self.of_itself
-        raw = super().trial(settings, seed, record=record, give_up=give_up)
+        raw = super().trial(settings, seed, record=record, abort=abort)
         return replace(raw, recording=Path("recording") if record or self.always else None)
 
 
@@ -118,9 +118,9 @@ def test_a_baseline_that_was_recorded_is_measured_anew(tmp_path: Path, n_trials:
         """Its first baseline is recorded, as those of older studies were."""
 
         def trial(
-            self, settings: Settings, seed: int, *, record: bool, give_up: Abort | None = None
+            self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
         ) -> RawTrial:
-            return super().trial(settings, seed, record=record or seed == 1, give_up=give_up)
+            return super().trial(settings, seed, record=record or seed == 1, abort=abort)
 
     with tune(tmp_path / "s.duckdb", First(), "p99=9ms", n_trials=n_trials) as study:
         phases = [row.phase for row in study.trials()]

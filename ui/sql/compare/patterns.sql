@@ -1,4 +1,4 @@
--- What held requests up, by stretch ($3 of them): requests held up, for how long, how sure that is.
+-- Inversion patterns by stretch ($3 stretches): requests, time, and time weighted by confidence.
 WITH placed AS (
     SELECT request_id, ntile($3) OVER (ORDER BY ts, request_id) - 1 AS stretch
     FROM digest.chosen($1, $2)

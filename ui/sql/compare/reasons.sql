@@ -1,4 +1,4 @@
--- What requests waited for, by stretch ($3 of them).
+-- What requests waited for, by stretch ($3 stretches).
 WITH placed AS (
     SELECT request_id, ntile($3) OVER (ORDER BY ts, request_id) - 1 AS stretch
     FROM digest.chosen($1, $2)

@@ -1,4 +1,4 @@
--- The requests cut into $3 stretches of as many each, one after the other: how many each has.
+-- Number of requests in each of $3 consecutive stretches of equal size.
 WITH placed AS (
     SELECT ntile($3) OVER (ORDER BY ts, request_id) - 1 AS stretch FROM digest.chosen($1, $2)
 )

@@ -1,5 +1,5 @@
--- The requests a screen is about: of one role ('' for any) and one kind ('' for any, and then
--- those inside others are left out: their time would count twice).
+-- The requests a screen shows: of one role ('' for any) and one kind. With kind '' these are all
+-- outermost requests: the time of nested ones would count twice.
 CREATE MACRO digest.chosen(role_, kind_) AS TABLE
 SELECT *
 FROM digest.request

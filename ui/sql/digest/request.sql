@@ -1,4 +1,4 @@
--- Finished requests with what every screen asks of them.
+-- Finished requests with the columns that every screen uses.
 CREATE TABLE digest.request AS
 SELECT
     request.request_id,

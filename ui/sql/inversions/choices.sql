@@ -1,4 +1,4 @@
--- What the filters offer: each with how many inversions there are.
+-- The options of the filters, each with its number of inversions.
 SELECT 'kind', kind, count(*) AS n FROM inversion GROUP BY kind
 UNION ALL
 SELECT 'culprit', culprit, count(*) FROM inversion GROUP BY culprit

@@ -1,4 +1,4 @@
--- Files that waits and ios of critical paths were about, by name, those met most often first.
+-- Files of the waits and ios on critical paths, the most frequent first.
 WITH met AS (
     SELECT sleep.dev, sleep.ino, count(*) AS n
     FROM edge

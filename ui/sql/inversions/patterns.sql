@@ -23,18 +23,18 @@ WITH asked AS (
       AND ($8 = '' OR request_id IN (SELECT request_id FROM of_file))
 ), grouped AS (
     SELECT
-        held.pattern_id,
+        request_pattern.pattern_id,
         -- Of one cgroup there is but one row of each request.
-        count(*) FILTER (held.is_first OR $9::BIGINT IS NOT NULL) AS n_requests,
-        sum(held.dur)::BIGINT AS dur,
-        coalesce(sum(held.dur) FILTER (picked.is_slow), 0)::BIGINT AS slow_dur,
-        max(held.longest) AS max_dur,
-        sum(held.sure_dur) / nullif(sum(held.dur), 0) AS confidence
-    FROM digest.held
+        count(*) FILTER (request_pattern.is_first OR $9::BIGINT IS NOT NULL) AS n_requests,
+        sum(request_pattern.dur)::BIGINT AS dur,
+        coalesce(sum(request_pattern.dur) FILTER (picked.is_slow), 0)::BIGINT AS slow_dur,
+        max(request_pattern.longest) AS max_dur,
+        sum(request_pattern.sure_dur) / nullif(sum(request_pattern.dur), 0) AS confidence
+    FROM digest.request_pattern
     JOIN picked USING (request_id)
     WHERE $9::BIGINT IS NULL
-       OR held.cgroup_id = $9::BIGINT
-    GROUP BY held.pattern_id
+       OR request_pattern.cgroup_id = $9::BIGINT
+    GROUP BY request_pattern.pattern_id
 )
 SELECT
     kind, culprit, role, role_rule, pattern, n_requests, dur, slow_dur,

@@ -1,5 +1,5 @@
--- Bytes that others than the requests' threads had written, by when the ios were queued and whose
--- work they are. $1, $2: see depth.
+-- Bytes written for other than foreground threads, by the time the ios were queued. $1, $2: see
+-- depth.
 SELECT
     ((io.queued_ns - $1) // $2)::INTEGER AS step,
     sum(io.bytes * io_blame.share)::DOUBLE AS bytes

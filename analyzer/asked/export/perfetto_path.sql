@@ -1,5 +1,5 @@
--- For Perfetto's trace processor: how long a thread's critical path between two moments was a
--- thread's of this name, by its own word.
+-- For Perfetto's trace processor: the time on a thread's critical path in an interval that Perfetto
+-- attributes to threads of this name.
 SELECT coalesce(sum(path.dur), 0) AS ns
 FROM _thread_executing_span_critical_path(
     (SELECT utid FROM thread WHERE tid = {tid}), {ts}, {dur}) AS path

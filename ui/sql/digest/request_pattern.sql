@@ -1,6 +1,6 @@
--- Inversions with the number of their pattern, those of a request by one pattern and cgroup added up.
--- is_first: one row of each request and pattern, which counts them much faster than DISTINCT does.
-CREATE TABLE digest.held AS
+-- Inversions summed by request, pattern and culprit's cgroup. is_first marks one row per request and
+-- pattern: counting these is much faster than DISTINCT.
+CREATE TABLE digest.request_pattern AS
 SELECT
     inversion.request_id,
     pattern.pattern_id,

@@ -1,0 +1,301 @@
+"""What a sleep can wait for: one row per reason, everything rcp knows of it in that row.
+
+To add a reason: its row here, its colour in ``rcp.ui.palette``, a case in
+``analyzer/tests/arrays/test_reasons.py`` (docs/howto/add-a-wait-reason.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rcp.probes.contract.events import WaitReason
+
+Functions = Mapping[str, tuple[str, ...]]
+"""Kernel file: functions in it whose frame on a stack tells the reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """A wait reason, which is also a kind of segment."""
+
+    name: str
+    recorded: WaitReason | None = None
+    """What a probe that knows the reason records, without a look at the stack."""
+    functions: Functions = field(default_factory=dict)
+    """Looked for on the kernel stack first."""
+    completions: Functions = field(default_factory=dict)
+    """Looked for second: they sleep in schedule_timeout() although they wait for no clock."""
+    generic: Functions = field(default_factory=dict)
+    """Looked for last: below many kinds of wait, they decide only if nothing above says more."""
+    paper: str = ""
+    """Name in Table 2 of the RCP paper (FAST '17), whose wait sites are those of Linux 3.13."""
+    is_external: bool = False
+    """Waits for something outside the storage stack: a clock, a peer, a client."""
+    is_exclusive: bool = False
+    """Waits for something that one task holds at a time."""
+    is_place: bool = False
+    """Waits for a place among many: whoever frees one is not who filled them all."""
+    io_stage: str = ""
+    """What an io does while a segment of this kind covers it."""
+    beside: str = ""
+    """How a chain names a culprit that is not on it, for inversions of this kind."""
+
+
+REASON_TABLE: tuple[Reason, ...] = (
+    Reason(name="unknown", recorded=WaitReason.NONE),
+    Reason(
+        name="lock",
+        recorded=WaitReason.LOCK,
+        paper="mutex_lock, rwsem down",
+        is_exclusive=True,
+        functions={
+            "kernel/locking/mutex.c": ("__mutex_lock", "__mutex_lock_slowpath"),
+            "kernel/locking/rwsem.c": ("rwsem_down_read_slowpath", "rwsem_down_write_slowpath"),
+            "kernel/locking/percpu-rwsem.c": (
+                "percpu_rwsem_wait",
+                "__percpu_down_read",
+                "percpu_down_write",
+            ),
+            "kernel/locking/semaphore.c": ("__down", "__down_common"),
+            "kernel/locking/rtmutex.c": ("rt_mutex_slowlock", "rt_mutex_slowlock_block"),
+            "fs/inode.c": ("inode_dio_wait",),
+            "fs/locks.c": (
+                "flock_lock_inode_wait",
+                "posix_lock_inode_wait",
+                "locks_lock_inode_wait",
+                "do_lock_file_wait",
+                "fcntl_setlk",  # do_lock_file_wait may be inlined here
+            ),
+        },
+    ),
+    Reason(
+        name="journal_commit",
+        recorded=WaitReason.JOURNAL_COMMIT,
+        paper="j_wait_done_commit",
+        functions={"fs/jbd2/journal.c": ("jbd2_log_wait_commit", "jbd2_fc_begin_commit")},
+    ),
+    Reason(
+        name="journal_handle",
+        recorded=WaitReason.JOURNAL_HANDLE,
+        paper="j_wait_transaction_locked",
+        functions={
+            "fs/jbd2/transaction.c": (
+                "wait_transaction_locked",
+                "wait_transaction_switching",
+                "add_transaction_credits",
+                "start_this_handle",
+                "jbd2_journal_lock_updates",
+                "jbd2_journal_wait_updates",
+            ),
+            # Static and called once: jbd2_journal_wait_updates may be inlined here.
+            "fs/jbd2/commit.c": ("jbd2_journal_commit_transaction",),
+        },
+    ),
+    Reason(
+        name="journal_space",
+        recorded=WaitReason.JOURNAL_SPACE,
+        functions={"fs/jbd2/checkpoint.c": ("__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint")},
+    ),
+    Reason(
+        name="page_lock",
+        recorded=WaitReason.PAGE_LOCK,
+        is_exclusive=True,
+        functions={
+            "mm/filemap.c": (
+                "__folio_lock",
+                "__folio_lock_killable",
+                "__folio_lock_or_retry",
+                "folio_put_wait_locked",
+                "__lock_page",
+                "filemap_fault",
+                "filemap_get_pages",
+                "filemap_update_page",
+            ),
+        },
+    ),
+    Reason(
+        name="page_writeback",
+        recorded=WaitReason.PAGE_WRITEBACK,
+        paper="PG_writeback",
+        functions={
+            "mm/page-writeback.c": (
+                "folio_wait_writeback",
+                "folio_wait_writeback_killable",
+                "wait_on_page_writeback",
+            ),
+            "mm/filemap.c": ("__filemap_fdatawait_range",),
+            "fs/fs-writeback.c": ("wb_wait_for_completion",),
+        },
+    ),
+    Reason(
+        name="buffer_lock",
+        recorded=WaitReason.BUFFER_LOCK,
+        paper="BH_Lock",
+        is_exclusive=True,
+        functions={
+            "fs/buffer.c": ("__wait_on_buffer", "__lock_buffer"),
+            # These two wait for any bit. __wait_on_buffer and __lock_buffer end in a jump to them
+            # and so leave no frame; ``reasons._on_buffer`` tells their other callers apart.
+            "kernel/sched/wait_bit.c": ("out_of_line_wait_on_bit", "out_of_line_wait_on_bit_lock"),
+        },
+    ),
+    Reason(
+        name="buffer_shadow",
+        recorded=WaitReason.BUFFER_SHADOW,
+        paper="BH_Shadow",
+        functions={"fs/jbd2/transaction.c": ("do_get_write_access",)},
+    ),
+    Reason(
+        name="admission_tag",
+        recorded=WaitReason.ADMISSION_TAG,
+        paper="get_request",
+        is_place=True,
+        io_stage="waits for a tag (admission_tag)",
+        beside="admission_tag behind",
+        functions={"block/blk-mq-tag.c": ("blk_mq_get_tag",)},
+    ),
+    Reason(
+        name="futex",
+        recorded=WaitReason.FUTEX,
+        functions={
+            "kernel/futex/waitwake.c": (
+                "futex_wait",
+                "__futex_wait",
+                "futex_wait_queue",
+                "futex_wait_queue_me",
+                "futex_do_wait",
+                "futex_wait_multiple",
+            ),
+        },
+    ),
+    Reason(
+        name="dirty_throttle",
+        recorded=WaitReason.DIRTY_THROTTLE,
+        paper="write entry, fsync entry",
+        is_place=True,
+        beside="dirty_throttle behind",
+        functions={
+            "mm/page-writeback.c": ("balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"),
+        },
+    ),
+    Reason(
+        name="sysv_sem",
+        recorded=WaitReason.SYSV_SEM,
+        paper="semtimedop",
+        # Semaphores need not be locks, but programs that have futexes for the rest use them so.
+        is_exclusive=True,
+        functions={"ipc/sem.c": ("do_semtimedop", "__do_semtimedop")},
+    ),
+    Reason(
+        name="timer",
+        is_external=True,
+        functions={
+            "kernel/time/hrtimer.c": ("do_nanosleep", "hrtimer_nanosleep"),
+            "kernel/time/posix-timers.c": ("common_nsleep",),
+            "kernel/time/sleep_timeout.c": ("msleep", "usleep_range_state"),
+            "fs/ext4/super.c": ("ext4_lazyinit_thread",),
+        },
+        generic={
+            "kernel/time/sleep_timeout.c": (
+                "schedule_timeout",
+                "schedule_hrtimeout_range",
+                "schedule_hrtimeout_range_clock",
+            ),
+        },
+    ),
+    Reason(name="cpu", beside="runqueue behind"),
+    Reason(name="runqueue"),
+    Reason(
+        name="condition",
+        functions={
+            "kernel/exit.c": ("do_wait",),
+            # Also kernel threads at the head of their loop: nobody has given them work yet.
+            "kernel/workqueue.c": ("__flush_workqueue", "worker_thread", "rescuer_thread"),
+            "kernel/kthread.c": ("kthread_worker_fn", "kthreadd"),
+            "fs/jbd2/journal.c": ("kjournald2",),
+            "kernel/smpboot.c": ("smpboot_thread_fn",),
+            "kernel/rcu/tree.c": ("rcu_gp_fqs_loop", "rcu_gp_kthread"),
+            "kernel/rcu/tree_nocb.h": ("rcu_nocb_cb_kthread", "rcu_nocb_gp_kthread"),
+            "kernel/rcu/tasks.h": ("rcu_tasks_kthread",),
+            "mm/vmscan.c": ("kswapd",),
+            "mm/compaction.c": ("kcompactd",),
+            "mm/oom_kill.c": ("oom_reaper",),
+            "mm/khugepaged.c": ("khugepaged",),
+            "kernel/irq/manage.c": ("irq_thread",),
+            "kernel/audit.c": ("kauditd_thread",),
+        },
+        completions={
+            "kernel/sched/completion.c": (
+                "wait_for_completion",
+                "__wait_for_common",
+                "do_wait_for_common",
+            ),
+        },
+    ),
+    Reason(
+        name="admission_slot",
+        paper="get_request",
+        is_place=True,
+        io_stage="waits to be let in (admission_slot)",
+        beside="admission_slot behind",
+        functions={"block/blk-rq-qos.c": ("__rq_qos_throttle", "rq_qos_wait")},
+    ),
+    Reason(name="queue", io_stage="waits in the scheduler (queue)", beside="queue behind"),
+    Reason(
+        name="device",
+        io_stage="is at the device",
+        beside="device shared with",
+        functions={
+            "block/blk-flush.c": ("blkdev_issue_flush",),
+            "block/bio.c": ("submit_bio_wait",),
+        },
+        completions={
+            # Direct I/O waits in it.
+            "kernel/sched/core.c": ("io_schedule_timeout",),
+            "block/blk-core.c": ("blk_io_schedule",),
+        },
+        generic={"kernel/sched/core.c": ("io_schedule",), "block/bio.c": ("blk_wait_io",)},
+    ),
+    Reason(name="flush", beside="flush behind"),
+    Reason(
+        name="network",
+        is_external=True,
+        functions={
+            "net/core/sock.c": ("sk_wait_data",),
+            "net/ipv4/tcp.c": ("tcp_recvmsg", "tcp_sendmsg"),
+            "net/core/stream.c": ("sk_stream_wait_memory",),
+            "net/ipv4/af_inet.c": ("inet_recvmsg",),
+            "net/ipv4/inet_connection_sock.c": ("inet_csk_accept",),
+            "net/unix/af_unix.c": ("unix_stream_read_generic", "unix_wait_for_peer"),
+            "net/core/datagram.c": ("__skb_wait_for_more_packets",),
+        },
+        generic={"kernel/sched/wait.c": ("wait_woken",)},
+    ),
+    Reason(
+        name="pipe",
+        is_external=True,
+        functions={
+            "fs/pipe.c": (
+                "pipe_read",
+                "pipe_write",
+                "anon_pipe_read",
+                "anon_pipe_write",
+                "pipe_wait_readable",
+                "wait_for_partner",
+            ),
+        },
+    ),
+    Reason(
+        name="poll",
+        is_external=True,
+        functions={
+            "fs/select.c": ("do_poll", "do_sys_poll", "do_select"),
+            "fs/eventpoll.c": ("ep_poll", "do_epoll_wait"),
+            "io_uring/io_uring.c": ("io_cqring_wait",),
+            "fs/aio.c": ("read_events",),
+        },
+    ),
+)
+"""Every reason; its position is the code used in arrays. Stores hold names, so the order is free
+but for ``unknown``, which is 0."""

@@ -1,0 +1,55 @@
+"""A checksum of a whole store behind its last block, which tells damage before anything is asked.
+
+DuckDB checks each block it reads against that block's checksum. That leaves out blocks that no
+query touches, and blocks that are whole but belong to another file: after those, answers are
+wrong and nobody knows. Bytes behind the last block are none of DuckDB's business: it ignores
+them, and its next write replaces them, which leaves a store without a seal.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from pathlib import Path
+
+_SEAL = struct.Struct("<8sQI")
+_MAGIC = b"rcp seal"
+_PIECE_BYTES = 1 << 22
+
+
+class SealError(Exception):
+    """A store is not as it was written."""
+
+
+def _crc32(path: Path, n_bytes: int) -> int:
+    """Return the CRC-32 of a file's first bytes: 3.7 GiB/s, for it is no guard against malice."""
+    crc = 0
+    with path.open("rb") as file:
+        while n_bytes > 0 and (piece := file.read(min(n_bytes, _PIECE_BYTES))):
+            crc = zlib.crc32(piece, crc)
+            n_bytes -= len(piece)
+    return crc
+
+
+def seal(path: Path) -> None:
+    """Append the checksum of a store that is closed."""
+    n_bytes = path.stat().st_size
+    crc = _crc32(path, n_bytes)
+    with path.open("ab") as file:
+        file.write(_SEAL.pack(_MAGIC, n_bytes, crc))
+
+
+def check_seal(path: Path) -> None:
+    """Raise SealError when a sealed store has changed; one without a seal passes."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - _SEAL.size, 0))
+        tail = file.read(_SEAL.size)
+    if len(tail) < _SEAL.size or not tail.startswith(_MAGIC):
+        return
+    _, n_bytes, crc = _SEAL.unpack(tail)
+    if n_bytes != size - _SEAL.size:
+        raise SealError(f"it had {n_bytes} bytes and has {size - _SEAL.size}")
+    if _crc32(path, n_bytes) != crc:
+        raise SealError("its checksum does not match")
