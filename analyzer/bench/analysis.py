@@ -22,6 +22,7 @@ import click
 import numpy as np
 
 from rcp.analyzer.bench.recording import write_spool
+from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import find_inversions
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import (
@@ -71,9 +72,10 @@ def _measure(folder: Path, target: Path) -> dict[str, float]:
         insert_s = lap()
         paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
         paths_s = lap()
-        inversions = find_inversions(trace, paths, names)
+        causes = io_causes(trace)
+        inversions = find_inversions(trace, paths, causes, names)
         inversions_s = lap()
-        n_derived = insert_verdicts(store, trace, paths, inversions, names)
+        n_derived = insert_verdicts(store, trace, paths, causes, inversions, names)
         derived_s = lap()
     return {
         "recorded_rows": n_recorded,
@@ -127,7 +129,7 @@ def analyse(spool_path: Path) -> dict[str, float]:
     clocks.append(_clocks())
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
     clocks.append(_clocks())
-    inversions = find_inversions(trace, paths, request_names(spool.meta))
+    inversions = find_inversions(trace, paths, io_causes(trace), request_names(spool.meta))
     clocks.append(_clocks())
     map_s, paths_s, inversions_s = np.diff(clocks, axis=0)[:, 0].round(3).tolist()
     total_s, cpu_s = np.subtract(clocks[-1], clocks[0]).round(3).tolist()

@@ -30,7 +30,7 @@ from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, candidate_rows
-from rcp.analyzer.blame.causes import io_causes
+from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.chains import Chains, ChainTexts, generic_name
 from rcp.analyzer.blame.crowding import GUESS_CONFIDENCE, Beside
 from rcp.analyzer.blame.kernel_threads import on_behalf
@@ -80,9 +80,9 @@ class Inversions:
 class _Search:
     """The segments of foreground requests that no rule has answered yet."""
 
-    def __init__(self, trace: Trace, paths: Paths) -> None:
+    def __init__(self, trace: Trace, paths: Paths, causes: Causes) -> None:
         suspects = Suspects(trace.tasks)
-        blame = Blame.of(io_causes(trace), trace.ios, suspects)
+        blame = Blame.of(causes, trace.ios, suspects)
         pid = trace.tasks.pid[trace.requests.utid]
         self.beside = Beside(trace, paths, suspects, blame, pid)
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
@@ -162,8 +162,8 @@ class _Search:
         )
 
 
-def _search(trace: Trace, paths: Paths) -> Candidates:
-    search = _Search(trace, paths)
+def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
+    search = _Search(trace, paths, causes)
     search.on_chain()
     search.crowded()
     search.by_helpers()
@@ -171,18 +171,21 @@ def _search(trace: Trace, paths: Paths) -> Candidates:
 
 
 def find_inversions(
-    trace: Trace, paths: Paths, syscalls: Mapping[int, str], recorded_share: float = 1.0
+    trace: Trace,
+    paths: Paths,
+    causes: Causes,
+    syscalls: Mapping[int, str],
+    recorded_share: float = 1.0,
 ) -> Inversions:
     """Return the inversions of all finished foreground requests.
 
     ``recorded_share`` is the part of sleeps and ios that was not lost; it lowers confidence.
     """
-    found = _search(trace, paths)
+    found = _search(trace, paths, causes)
     guessed = _guessed_on_chain(paths.edges)
     weight = found.weight * _role_confidence(trace.tasks)[found.culprit] * recorded_share
-    weight[found.leaf_edge >= 0] *= np.where(
-        guessed[found.leaf_edge[found.leaf_edge >= 0]], GUESS_CONFIDENCE, 1.0
-    )
+    some = found.leaf_edge >= 0
+    weight[some] *= np.where(guessed[found.leaf_edge[some]], GUESS_CONFIDENCE, 1.0)
     chains = Chains(paths.edges, trace.requests.nr, trace.tasks.comm, syscalls)
     return _grouped(found, weight, trace, paths, chains)
 

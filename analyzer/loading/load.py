@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.chunked import reuse_memory
 from rcp.analyzer.arrays.roles import RoleError, RoleRule, cmdlines_at_exit, parse_rules
 from rcp.analyzer.arrays.trace import Trace, build_trace
-from rcp.analyzer.blame.causes import io_causes
+from rcp.analyzer.blame.causes import Causes, io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
 from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
@@ -132,27 +132,25 @@ def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
     devices = spool.meta.get("devices", {})
     return store.insert(
         {
-            "sleep": records.sleep(trace),
-            "io": records.io(trace),
+            **{table: columns(trace) for table, columns in records.TABLES.items()},
             "meta": who_and_where.meta(_facts(spool, trace)),
             "task": who_and_where.task(trace.tasks),
             "role_rule": who_and_where.role_rule(rules, trace.tasks),
             "stack": who_and_where.stack(spool.stacks()),
             "device": who_and_where.device(devices),
             "loss": who_and_where.loss(spool.counters),
-            "lock_wait": records.lock_wait(trace),
-            "journal_commit": records.journal_commit(trace),
-            "journal_handle": records.journal_handle(trace),
-            "io_cause": records.io_cause(trace),
-            "throttle": records.throttle(trace),
-            "policy_event": records.policy_event(trace),
             "file": records.file(trace, devices),
         }
     )
 
 
 def insert_verdicts(
-    store: Store, trace: Trace, paths: Paths, inversions: Inversions, names: Mapping[int, str]
+    store: Store,
+    trace: Trace,
+    paths: Paths,
+    causes: Causes,
+    inversions: Inversions,
+    names: Mapping[int, str],
 ) -> int:
     """Insert requests, their paths and inversions; return the number of rows."""
     return store.insert(
@@ -161,7 +159,7 @@ def insert_verdicts(
             "edge": verdicts.edge(trace, paths),
             "request": verdicts.request(trace, paths, names),
             "inversion": verdicts.inversion(trace, inversions),
-            "io_share": verdicts.io_share(trace, io_causes(trace)),
+            "io_share": verdicts.io_share(trace, causes),
         }
     )
 
@@ -180,8 +178,9 @@ def analyze(store: Store, trace: Trace, names: Mapping[int, str], share: float) 
     ``share`` (0 to 1) of sleeps and ios was recorded.
     """
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
-    inversions = find_inversions(trace, paths, names, share)
-    insert_verdicts(store, trace, paths, inversions, names)
+    causes = io_causes(trace)
+    inversions = find_inversions(trace, paths, causes, names, share)
+    insert_verdicts(store, trace, paths, causes, inversions, names)
 
 
 def _open_checked(path: Path) -> Spool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 
 import numpy as np
@@ -257,3 +257,16 @@ def file(trace: Trace, devices: Mapping[str, str]) -> Columns:
         "is_directory": (rows["flags"] & FileFlag.DIRECTORY) != 0,
         "is_block_device": is_block_device,
     }
+
+
+TABLES: dict[str, Callable[[Trace], Columns]] = {
+    "sleep": sleep,
+    "io": io,
+    "lock_wait": lock_wait,
+    "journal_commit": journal_commit,
+    "journal_handle": journal_handle,
+    "io_cause": io_cause,
+    "throttle": throttle,
+    "policy_event": policy_event,
+}
+"""Tables that are made of records alone; requests have a path, files the name of their device."""

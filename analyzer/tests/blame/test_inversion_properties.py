@@ -102,7 +102,7 @@ def build(recording: dict[str, Any], rules: list[RoleRule]) -> Trace:
 
 def verdict(trace: Trace, recorded_share: float = 1.0) -> Inversions:
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
-    return find_inversions(trace, paths, {}, recorded_share)
+    return find_inversions(trace, paths, io_causes(trace), {}, recorded_share)
 
 
 SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

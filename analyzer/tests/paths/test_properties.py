@@ -12,6 +12,7 @@ from hypothesis.strategies import DrawFn
 
 from rcp.analyzer.arrays.roles import parse_rules
 from rcp.analyzer.arrays.trace import build_trace
+from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import find_inversions
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory, request_names
@@ -127,7 +128,7 @@ def test_inversions_are_part_of_their_foreground_request(synth: Synth) -> None:
     rows = {record.name: synth.records(record) for record in RECORDS}
     trace = build_trace(rows, parse_rules(synth.meta), {})
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
-    found = find_inversions(trace, paths, request_names(synth.meta))
+    found = find_inversions(trace, paths, io_causes(trace), request_names(synth.meta))
     assert ((found.confidence > 0) & (found.confidence <= 1 + 1e-6)).all()
     assert (found.dur > 0).all()
     total = np.bincount(found.request, found.dur, len(trace.requests))

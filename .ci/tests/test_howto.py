@@ -1,0 +1,78 @@
+"""The pages of docs/howto are true: what they change applies, and the tests they name then pass."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("add-a-wait-reason", "add-a-knob", "add-a-chart")
+FILES_MAX = 4
+
+FOLDERS = ("probes", "analyzer", "tuner", "ui", "fixtures", "kernel-patch/lab", "kernel-patch/mark")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree as it would be committed, importable as rcp from its folder ``path``."""
+    folder = tmp_path_factory.mktemp("copy")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    names = filter(None, listed.stdout.split(b"\0"))
+    files = [name for name in names if (ROOT / os.fsdecode(name)).exists()]
+    packed = subprocess.run(
+        ["tar", "--create", "--null", "--files-from=-"],
+        cwd=ROOT,
+        input=b"\0".join(files),
+        capture_output=True,
+        check=True,
+    )
+    subprocess.run(["tar", "--extract"], cwd=folder, input=packed.stdout, check=True)
+    (folder / "path/rcp").mkdir(parents=True)
+    for name in FOLDERS:
+        (folder / "path/rcp" / Path(name).name).symlink_to(folder / name)
+    return folder
+
+
+def changes(page: Path) -> str:
+    """Return what the diffs of a page change, as one patch."""
+    return "\n".join(re.findall(r"^```diff\n(.*?)^```$", page.read_text(), re.DOTALL | re.M))
+
+
+def named_tests(page: Path) -> list[str]:
+    (command,) = re.findall(r"^\$ \.venv/bin/pytest (.*)$", page.read_text(), re.MULTILINE)
+    return str(command).split()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_can_be_followed(copy: Path, name: str) -> None:
+    page = ROOT / f"docs/howto/{name}.md"
+    patch = changes(page)
+    assert 1 <= len(re.findall(r"^\+\+\+ b/", patch, re.MULTILINE)) <= FILES_MAX
+    apply = ["git", "apply", "-C1", "-"]
+    subprocess.run(apply, cwd=copy, input=patch, text=True, check=True)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named_tests(page)],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy / "path")},
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stdout[-3000:]
+    finally:
+        subprocess.run([*apply, "--reverse"], cwd=copy, input=patch, text=True, check=True)
+
+
+def test_every_page_is_followed_or_has_no_changes() -> None:
+    with_changes = {
+        page.stem for page in (ROOT / "docs/howto").glob("*.md") if "```diff" in page.read_text()
+    }
+    assert with_changes == set(PAGES)
