@@ -31,7 +31,7 @@ def dry_run(machine: Machine, *, advised: bool = True) -> Iterator[str]:
     found = machine.describe()
     yield f"{len(found.knobs)} knobs:"
     for knob in found.knobs:
-        now = found.values.get(knob.name, "none")
+        now = found.values.get(knob.name, "not present")
         yield f"  {knob.name} = {now}; tried: {_range(knob)}; {knob.what}"
     knobs = found.tunable()
     # The first start is the machine as it is, which the baseline measures.

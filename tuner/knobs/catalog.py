@@ -106,7 +106,7 @@ def _knobs(tree: Tree, disk: str, which: Which, groups: Groups) -> Iterator[Knob
         return
     if which == "rcp" and not rcp.available(tree):
         raise KnobError(
-            "this kernel does not have the rcp patch: boot the patched kernel or use --knobs stock."
+            "this kernel has no rcp patch: boot the patched kernel or use --knobs stock."
         )
     if which != "stock" and rcp.available(tree):
         yield from rcp.rcp_knobs(tree)

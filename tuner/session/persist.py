@@ -76,7 +76,15 @@ def persist_file(catalog: Catalog, settings: Settings, made_by: str) -> PersistF
     resets = any(handle.rank == PROFILE for handle in handles)
     device = tree.read(f"/sys/block/{catalog.disk}/dev")
     undo = _undo(catalog, [handle for handle in handles if handle.name in writes])
-    return PersistFile(made_by, catalog.disk, device, writes, undo, resets, not_persisted)
+    return PersistFile(
+        made_by=made_by,
+        disk=catalog.disk,
+        device=device,
+        writes=writes,
+        undo=undo,
+        resets_disk=resets,
+        not_persisted=not_persisted,
+    )
 
 
 def _undo(catalog: Catalog, handles: list[Handle]) -> dict[str, tuple[Write, ...]]:

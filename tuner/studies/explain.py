@@ -107,7 +107,7 @@ class _Explanation:
         for name, value in found["settings"].items():
             knob = whats[name]
             unit = f" {knob.unit}" if knob.unit else ""
-            was = initial.get(name, "none")
+            was = initial.get(name, "not present")
             change = f"{was} → {value}{unit}" if was != value else f"unchanged at {value}{unit}"
             yield f"  {name}: {change}  ({knob.what})"
         if names := found.get("left_out"):

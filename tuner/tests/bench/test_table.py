@@ -12,8 +12,16 @@ from rcp.tuner.search.space import Key
 from rcp.tuner.tests.knob_rows import choice, number
 
 KNOBS = (
-    choice("disk.scheduler", default="none", choices=("none", "rcp")),
-    number("tokens", default=1, low=1, high=64, choices=(0,), needs={"disk.scheduler": ("rcp",)}),
+    choice("disk.scheduler", backend="", default="none", choices=("none", "rcp")),
+    number(
+        "tokens",
+        backend="",
+        default=1,
+        low=1,
+        high=64,
+        choices=(0,),
+        needs={"disk.scheduler": ("rcp",)},
+    ),
 )
 GOAL = Goal("p99=5ms", "p99_ns", 5e6, "mb")
 CSV = """disk.scheduler,tokens,seed,p99_ns,mb,failed

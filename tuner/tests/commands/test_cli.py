@@ -26,8 +26,8 @@ def _error(*words: str) -> str:
 def test_without_an_slo_it_says_how_to_choose_one() -> None:
     assert _error("--lab", "wal-vs-checkpoint") == (
         "rcp-tune: error: no --slo: choose one from a recording: `rcp-trace report FILE` prints "
-        "p99 and p99.9 of each kind of request; a bound between what the machine does without the "
-        "background and what it does now, such as --slo p999=50ms@fsync, is a good start.\n"
+        "p99 and p99.9 of each kind of request; start with a bound between the latency now and the "
+        "latency without the background work, such as --slo p999=50ms@fsync.\n"
     )
 
 

@@ -16,9 +16,9 @@ def test_only_what_changes_is_told_of_the_first_trials() -> None:
     assert list(dry_run(ToyMachine())) == [
         "2 knobs:",
         "  disk.scheduler = none; tried: none, rcp; order of I/O",
-        "  iosched.tokens = not there now; tried: 1..64 (under disk.scheduler rcp); background "
+        "  iosched.tokens = not present; tried: 1..64 (with disk.scheduler rcp); background "
         "requests at the device",
-        "what the first trials set, where no recording says what else to begin with:",
+        "settings of the first trials, unless a recording of the causes suggests others:",
         "  profile rcp: one background request at the device, in pieces of 128 KiB "
         "(RCP, FAST '17): disk.scheduler=rcp iosched.tokens=1",
         "  profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22): "
@@ -28,7 +28,7 @@ def test_only_what_changes_is_told_of_the_first_trials() -> None:
 
 def test_without_advice_nothing_is_foretold() -> None:
     *_, last = dry_run(ToyMachine(), advised=False)
-    assert last == "what the first trials set, the search will draw"
+    assert last == "the search chooses the settings of the first trials"
 
 
 def test_this_machine_tells_each_write_and_makes_none(

@@ -95,7 +95,7 @@ def changed(old: str, new: str) -> str:
         ),
         (
             changed('"linear"', '"log"'),
-            "knobs.vm.swappiness.low: 0 has no logarithm: 1 is the least.",
+            "knobs.vm.swappiness.low: 0 has no logarithm: write at least 1.",
         ),
         (
             changed('"linear"', '"cubic"'),
@@ -103,7 +103,7 @@ def changed(old: str, new: str) -> str:
         ),
         (
             changed('choices = ["none", "bfq"]', ""),
-            "knobs.disk.scheduler.choices: missing: say low and high, or the values to try.",
+            "knobs.disk.scheduler.choices: missing: give low and high, or the values to try.",
         ),
         (
             changed("/proc/sys/vm/swappiness", "/etc/passwd"),
@@ -166,9 +166,9 @@ def test_what_is_no_toml_is_told(machine: FakeMachine, tmp_path: Path) -> None:
         (
             "sda",
             "rcp",
-            "this kernel has no rcp: boot the patched kernel or choose stock knobs.",
+            "this kernel has no rcp patch: boot the patched kernel or use --knobs stock.",
         ),
-        ("sda1", "auto", "sda1: it is a partition: name the disk it is on."),
+        ("sda1", "auto", "sda1: it is a partition: name its disk."),
     ],
 )
 def test_what_is_not_there_is_told(

@@ -70,8 +70,8 @@ def test_what_the_kernel_refuses_is_told_and_the_rest_put_back(seen: Any) -> Non
 def test_a_disk_that_vanishes_is_told_and_the_rest_put_back(seen: Any) -> None:
     gone = seen["vanished"]
     assert gone["error"] == (
-        "disk.scheduler: it is not there: "
-        "its disk is gone, or it belongs to another scheduler than the one set."
+        "disk.scheduler: not found: "
+        "its disk is gone, or it belongs to a scheduler that is not in use."
     )
     assert gone["failed"] == {}
     assert gone["left"]["disk.scheduler"] == ("its disk, its scheduler or its task is gone.")

@@ -136,7 +136,9 @@ def test_a_damaged_journal_is_kept_aside_and_told(left: Left) -> None:
     left.again(data)
     done = recover(left.machine, left.folder)
     assert done
-    assert next(done.lines()) == f"the journal is damaged at line {number}: the rest was used."
+    assert (
+        next(done.lines()) == f"the journal is damaged at line {number}: the other lines were used."
+    )
     assert (left.folder / "journal.damaged-1").read_bytes().startswith(data)
     assert not journal.path_in(left.folder).exists()
 
@@ -151,7 +153,7 @@ def test_after_a_reboot_nothing_is_written(left: Left) -> None:
     assert done
     assert left.machine.contents() == held
     assert list(done.lines())[:2] == [
-        "the machine was started again since: its knobs are not written.",
+        "the machine was rebooted since: no knob is written.",
         "disk.scheduler: left alone: it is none now and was mq-deadline before.",
     ]
     assert "vm.dirty_bytes" in done.held
@@ -165,7 +167,7 @@ def test_of_another_release_it_is_refused(left: Left) -> None:
     with pytest.raises(JournalError) as error:
         recover(left.machine, left.folder)
     assert str(error.value) == (
-        f"{left.folder}/journal: it was written by another release (version 2): restore with that."
+        f"{left.folder}/journal: written by another release (version 2): restore with that release."
     )
 
 
@@ -194,6 +196,6 @@ def test_no_folder_can_be_written_is_told(tmp_path: Path) -> None:
     ):
         pass
     assert str(error.value) == (
-        f"{tmp_path}/file/journal: cannot be used for the journal: Not a directory: "
+        f"{tmp_path}/file/journal: cannot hold the journal: Not a directory: "
         "try with sudo, or name another folder with --journal."
     )

@@ -105,8 +105,8 @@ def test_an_administrators_value_is_kept(
         with pytest.raises(AdminChangedError) as error:
             session.apply({"vm.dirty_bytes": 1 << 26})
     assert str(error.value) == (
-        "vm.dirty_bytes: somebody else set it to 123456789 (rcp-tune had left 33554432): "
-        "it keeps their value; tune again once nobody else sets it."
+        "vm.dirty_bytes: somebody else set it to 123456789 (rcp-tune had set it to 33554432): "
+        "their value stays; tune again when nobody else sets it."
     )
     assert machine.read(DIRTY_BYTES) == "123456789"
     assert "[none]" in machine.read(SCHEDULER)
@@ -147,8 +147,8 @@ def test_a_knob_that_vanishes_is_told_and_the_rest_put_back(
         machine.path("/sys/class/bdi/8:0/max_ratio").unlink()
         session.apply({"vm.dirty_bytes": 1 << 26, "disk.bdi_max_ratio": 40})
     assert str(error.value) == (
-        "disk.bdi_max_ratio: it is not there: "
-        "its disk is gone, or it belongs to another scheduler than the one set."
+        "disk.bdi_max_ratio: not found: "
+        "its disk is gone, or it belongs to a scheduler that is not in use."
     )
     assert machine.read(DIRTY_BYTES) == "0"
     assert session.restoration
@@ -208,8 +208,8 @@ def test_two_tuners_do_not_meet(knobs: Catalog, folder: Path) -> None:
         with pytest.raises(LockedError) as error, KnobSession(knobs, folder):
             pass
         assert str(error.value) == (
-            f"{folder}/lock: another rcp-tune (pid {os.getpid()}) is at work: "
-            "wait until it ends, or end it."
+            f"{folder}/lock: another rcp-tune (pid {os.getpid()}) is running: "
+            "wait until it ends, or stop it."
         )
     with KnobSession(knobs, folder):
         pass

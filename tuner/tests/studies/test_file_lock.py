@@ -1,4 +1,4 @@
-"""A study can be read while a tuning is at work on it, and no second tuner can."""
+"""Others can read a study while a tuning uses it, and no second tuner can open it."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_every_reader_can_look_at_a_study_while_a_trial_runs(watched: Watched) -
 
 def test_nobody_else_can_tune_with_it_meanwhile(watched: Watched) -> None:
     assert watched.resumed == [
-        f"rcp-tune: error: {watched.study}: another rcp-tune is at work on it: wait until it "
-        "ends, or end it.\n"
+        f"rcp-tune: error: {watched.study}: another rcp-tune is using it: wait until it "
+        "ends, or stop it.\n"
     ]
 
 
@@ -124,7 +124,7 @@ def test_no_trial_is_lost_to_who_keeps_the_study_open(
         with study.released(say):
             programs.append(stack.enter_context(other(path, "reads")))
         assert len(study.trials()) == before > 0
-    assert said == [f"{path} is open in another program: waiting until that closes it"]
+    assert said == [f"{path} is open in another program: waiting until it is closed"]
 
 
 def test_a_study_that_another_program_writes_is_told_in_one_line(
@@ -161,5 +161,7 @@ def test_a_study_that_is_removed_meanwhile_is_not_made_again(
     with pytest.raises(TuneError) as gone, study.released(print):
         path.unlink()
     study.close()
-    assert str(gone.value) == f"{path} is gone: somebody removed it while a trial ran"
+    assert str(gone.value) == (
+        f"{path} was removed while a trial ran: restore the file, or start a new study"
+    )
     assert not path.exists()

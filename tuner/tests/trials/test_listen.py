@@ -99,7 +99,10 @@ def test_a_log_that_gains_nothing_is_told(tmp_path: Path) -> None:
 def test_a_log_that_is_no_log_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     script = f"while :; do echo 1ms nonsense >> {path}; sleep 0.02; done"
-    with running(script) as pid, pytest.raises(WorkloadError, match=r"^process .* is in no known"):
+    with (
+        running(script) as pid,
+        pytest.raises(WorkloadError, match=r"^process .* is in an unknown format"),
+    ):
         attach(pid, 1.0, Source(str(path)), out=tmp_path)
 
 

@@ -66,7 +66,7 @@ def test_of_an_objective_to_have_less_of_the_unsure_is_worth_less() -> None:
         (
             [0.951, 0.951, 0.951],
             0.1,
-            "not confirmed: met in 3 of 3 fresh runs, but by less than runs differ",
+            "not confirmed: met in 3 of 3 fresh runs, but by less than the difference between runs",
         ),
         # 1.28 deviations leave a tenth beyond; the mean of three adds to it: sqrt(4/3), so 1.48
         ([0.951, 0.951, 0.951], 0.033, "confirmed: met in 3 of 3 fresh runs, by 1.05 times"),

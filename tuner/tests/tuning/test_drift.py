@@ -17,8 +17,8 @@ def test_a_change_beyond_what_runs_differ_by_is_told() -> None:
     assert found.drifted
     assert found.change == pytest.approx(math.log(2))
     assert str(found) == (
-        "the baseline is 2.00 times what it was: the machine has changed, "
-        "compare with trials since then only"
+        "the baseline is 2.00 times what it was: the machine has changed: "
+        "compare with later trials only"
     )
 
 

@@ -123,7 +123,7 @@ def test_what_a_start_changes_moves_too_and_later_all_does() -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_a_trial_without_an_slo_is_refused(kind: Any) -> None:
-    with pytest.raises(ValueError, match=r"^a trial told nothing of p99=1ms$"):
+    with pytest.raises(ValueError, match=r"^a trial has no ratio for p99=1ms$"):
         kind(KNOBS, [SLO]).tell({"pieces": "big", "wait": 1}, Observation(1.0))
 
 
