@@ -16,8 +16,8 @@ def test_a_limit_is_a_quantile_a_growth_and_a_kind() -> None:
     ("text", "message"),
     [
         ("", "no limit is given: write one such as p99=5%@fsync."),
-        ("p99=5%,", "'p99=5%,' has an empty limit: take a comma away."),
-        ("p99", "'p99' is no limit: write one such as p99=5%@fsync."),
+        ("p99=5%,", "'p99=5%,' has an empty limit: remove a comma."),
+        ("p99", "'p99' is not a valid limit: write one such as p99=5%@fsync."),
         (
             "p98=5%",
             "'p98=5%' has the unknown percentile 'p98': "
