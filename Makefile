@@ -21,13 +21,18 @@ define recorded
 		fixtures/recordings/$(2).spool.tar.xz
 endef
 
-# A heavy suite records its run (date, result, hashes of its inputs) for `make stale`.
+# A heavy suite records its run (date, result, hashes of its inputs) for `make stale`. One of several
+# steps has a target for them, so that the inputs are those of its beginning.
 SUITES := $(BIN)/python -m rcp.fixtures.experiments.suites
 PARTIAL = $(if $(PYTEST_ARGS)$(CASES)$(CASES_OPTIONS),--partial)
 
+# $(call page,SUITE,PAGE,COMMAND): run a suite whose output is the page docs/results/PAGE.md.
+page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md docs/results/$(2).md \
+	&& echo page written'
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
-	typecheck bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench docs events fixtures clean
+	typecheck bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench planted-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -70,11 +75,14 @@ screenshots: setup build/.browser ## pictures of the explorer's screens, as docs
 	@$(BIN)/python -m rcp.ui.screenshots docs/ui
 
 planted: setup ## record planted inversions, print precision and recall by kind
+	@$(SUITES) run planted -- $(MAKE) --no-print-directory planted-steps
+
+planted-steps:
 	@echo "==> playing and recording the plants in the lab, usually about 6 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/planted planted
 	@echo "==> loading the recording into DuckDB, usually a few seconds"
 	@$(BIN)/rcp-trace recover build/planted/planted.spool -o build/planted/planted.duckdb --force
-	@$(SUITES) run planted -- $(BIN)/python -m rcp.fixtures.experiments.planted_score \
+	@$(BIN)/python -m rcp.fixtures.experiments.planted_score \
 		build/planted/planted.duckdb build/planted/plants.json
 
 test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
@@ -105,60 +113,60 @@ test-kernel-smoke: kernel ## the few of these that CI runs: unit tests, and the 
 	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m smoke $(TOGETHER) $(PYTEST_ARGS)
 
 test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
+	@$(SUITES) run test-kernel-debug -- $(MAKE) --no-print-directory test-kernel-debug-steps
+
+test-kernel-debug-steps:
 	@$(BIN)/rcp-lab build --kernel rcp --debug
 	@echo "==> block tests on the debug kernel in virtual time, usually 5-10 minutes"
 	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 \
 		-e SLOWER=20 blocktests
 	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
-	@$(SUITES) run test-kernel-debug -- $(BIN)/rcp-lab run --functional --kernel rcp-debug \
+	@$(BIN)/rcp-lab run --functional --kernel rcp-debug \
 		--timeout 3600 -e TEST_TIMEOUT_S=1500 -e SLOWER=20 -e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
-	@$(BIN)/python -m rcp.fixtures.experiments.policies --document docs/results/policies.md
-	@$(SUITES) record policies "page written"
+	@$(SUITES) run policies -- $(BIN)/python -m rcp.fixtures.experiments.policies \
+		--document docs/results/policies.md
 
 policy-cost: kernel ## what the patches cost in instructions: docs/results/policy-cost.md
 	@$(BIN)/rcp-lab build --kernel plain
 	@echo "==> reads and writes on both kernels in the lab, usually 5 minutes"
-	@$(BIN)/python -m rcp.fixtures.experiments.policy_cost > build/policy-cost.md
-	@mv build/policy-cost.md docs/results/policy-cost.md
-	@$(SUITES) record policy-cost "page written"
+	@$(call page,policy-cost,policy-cost,$(BIN)/python -m rcp.fixtures.experiments.policy_cost)
 
 tune-bench: kernel searches ## tune scenarios in the lab on both kernels: docs/results/tuning.md
 	@echo "==> tunings in the lab, usually 20-40 minutes each; an interrupted one goes on"
-	@$(BIN)/python -m rcp.fixtures.experiments.tune_bench --document docs/results/tuning.md
-	@$(SUITES) record tune-bench "page written"
+	@$(SUITES) run tune-bench -- $(BIN)/python -m rcp.fixtures.experiments.tune_bench \
+		--document docs/results/tuning.md
 
 tune-seeds: kernel ## the tuner's searches live, three seeds and two scenarios: docs/results/searches-live.md
 	@echo "==> eighteen tunings in the lab, usually 10-15 minutes each; an interrupted one goes on"
-	@$(BIN)/python -m rcp.fixtures.experiments.tune_seeds --document docs/results/searches-live.md
-	@$(SUITES) record tune-seeds "page written"
+	@$(SUITES) run tune-seeds -- $(BIN)/python -m rcp.fixtures.experiments.tune_seeds \
+		--document docs/results/searches-live.md
 
 searches: setup ## the tuner's searches side by side on a table of trials, as docs/results/searches.md
 	@echo "==> replaying searches, usually 5-10 minutes"
 	@mkdir -p build docs/results
-	@$(BIN)/python -m rcp.tuner.bench.searches > build/searches.md
-	@mv build/searches.md docs/results/searches.md
-	@$(SUITES) record searches "page written"
+	@$(call page,searches,searches,$(BIN)/python -m rcp.tuner.bench.searches)
 	@head -n 40 docs/results/searches.md
 
 gate-bench: setup ## how often the gate and its peers are wrong: docs/results/gate.md
 	@echo "==> simulating runs, usually 5-10 minutes"
 	@mkdir -p build docs/results
-	@$(BIN)/python -m rcp.analyzer.gate.bench.rates $(if $(OTAVA),--otava $(OTAVA)) > build/gate.md
-	@mv build/gate.md docs/results/gate.md
-	@$(SUITES) record gate-bench "page written"
+	@$(call page,gate-bench,gate,$(BIN)/python -m rcp.analyzer.gate.bench.rates \
+		$(if $(OTAVA),--otava $(OTAVA)))
 	@head -n 30 docs/results/gate.md
 
 rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
+	@$(SUITES) run rcpdisk -- $(MAKE) --no-print-directory rcpdisk-steps
+
+rcpdisk-steps:
 	@echo "==> fio on rcpdisk in the lab, usually 2-3 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/rcpdisk-model rcpdisk-model
 	@echo "==> the model alone, in a program of this host, usually some seconds"
 	@$(BIN)/python -m rcp.lab.kunit > build/rcpdisk-model/model.txt
 	@$(BIN)/python -m rcp.fixtures.experiments.rcpdisk_model build/rcpdisk-model > build/rcpdisk.md
 	@mkdir -p docs/results && mv build/rcpdisk.md docs/results/rcpdisk.md
-	@$(SUITES) record rcpdisk "page written"
 	@head -n 40 docs/results/rcpdisk.md
 
 test-bare: ## prove `make demo` and `make test` in a fresh Debian 12 (as root)
@@ -180,6 +188,9 @@ typecheck: setup ## mypy, strict
 	@MYPYPATH=build/typecheck $(BIN)/mypy -p rcp -m conftest -p ci_tests
 
 bench: setup ## what recording and analysing cost, as build/bench/*.json
+	@$(SUITES) run recording-cost -- $(MAKE) --no-print-directory bench-steps
+
+bench-steps:
 	@mkdir -p build/bench
 	@echo "==> analysis, usually about a minute"
 	@$(BIN)/python -m rcp.analyzer.bench.analysis --json > build/bench/analyzer.json
@@ -195,14 +206,15 @@ bench: setup ## what recording and analysing cost, as build/bench/*.json
 		$(BIN)/rcp-lab run --timing --out build/lab/$$bench $$bench && \
 		cp build/lab/$$bench/$$bench.json build/bench/ || exit; done
 	@mkdir -p docs/results && cp build/lab/recording-cost/recording-cost.md docs/results/
-	@$(SUITES) record recording-cost "page written"
 	@head -n 100 build/bench/*.json
 
 costs: setup ## measure what each BPF program costs: docs/probe-costs.md
+	@$(SUITES) run costs -- $(MAKE) --no-print-directory costs-steps
+
+costs-steps:
 	@echo "==> two workloads in the lab, usually 6 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/lab/probe-cost probe-cost
 	@cp build/lab/probe-cost/probe-cost.md docs/probe-costs.md
-	@$(SUITES) record costs "page written"
 
 cases: setup ## real databases in the lab, each against its own counters
 	@echo "==> databases in the lab, usually 3-5 minutes each"

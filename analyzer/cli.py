@@ -34,7 +34,7 @@ def main() -> None:
     """
 
 
-RECORDING = (record, live, doctor, recover)
-READING = (report, path, sql, schema, roles, diff, export, explore)
-for command in (*RECORDING, *READING, gate):
+RECORDING_COMMANDS = (record, live, doctor, recover)
+READING_COMMANDS = (report, path, sql, schema, roles, diff, export, explore)
+for command in (*RECORDING_COMMANDS, *READING_COMMANDS, gate):
     main.add_command(command)

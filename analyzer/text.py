@@ -56,17 +56,6 @@ def rounded(value: float, digits: int = 3) -> str:
     return f"{float(f'{value:.{digits}g}'):.15g}"
 
 
-def percent(share: float | None, decimals: int | None = 1, *, sign: bool = False) -> str:
-    """Return a share of 0 to 1 in percent, ``65.2 %``; "-" for None.
-
-    With *decimals* None it has as many as it needs, ``5 %``; with *sign* growth begins with ``+``.
-    """
-    if share is None:
-        return "-"
-    form = "g" if decimals is None else f".{decimals}f"
-    return f"{share * 100:{'+' if sign else ''}{form}} %"
-
-
 def plural(n: int, noun: str) -> str:
     """Return ``1 run`` or ``2 runs``; *noun* is a singular whose plural ends in s."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

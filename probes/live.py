@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rcp.probes.contract.events import FILE, RECORDS, REQUEST, TASK, Record
 from rcp.probes.contract.memory import MemorySpool
+from rcp.probes.contract.percent import percent
 from rcp.probes.drain import Source
 from rcp.probes.flight.rolling import counters_since, without_exited
 from rcp.probes.signals import Signals
@@ -139,7 +140,7 @@ class Live:
         if needed_ns > self._plan.interval_ns:
             self._note = (
                 f"analysis took {cpu_s:.2f} s: the interval is {needed_ns / 1e9:.1f} s to stay "
-                f"below {self._plan.max_cpu * 100:g} % of one CPU (--max-cpu)"
+                f"below {percent(self._plan.max_cpu, None)} of one CPU (--max-cpu)"
             )
 
     def _collect(self) -> Interval:

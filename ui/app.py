@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rcp.ui import places, web
 
-SCREENS = {name: Path(__file__).parent / "screens" / f"{name}.py" for name in places.SCREENS}
+SCRIPTS = {name: Path(__file__).parent / "screens" / f"{name}.py" for name in places.SCREENS}
 
 if __name__ == "__main__":
-    web.run_screens(SCREENS)
+    web.run_screens(SCRIPTS)

@@ -19,7 +19,7 @@ from typing import Any
 
 from rcp.ui.command import ADDRESS, server_command, server_environment
 
-WIDTH, HEIGHT = 1280, 800
+VIEW_WIDTH, VIEW_HEIGHT = 1280, 800
 PATIENCE_MS = 180_000
 """A page takes a second or two, but a hundred times that on a host that also runs emulators."""
 _START_S = 60
@@ -114,7 +114,7 @@ def page(browser: Any, *, is_dark: bool = False) -> Iterator[tuple[Any, PageLog]
     """Open a page; yield it with its log."""
     log = PageLog()
     context = browser.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT},
+        viewport={"width": VIEW_WIDTH, "height": VIEW_HEIGHT},
         color_scheme="dark" if is_dark else "light",
         service_workers="block",
     )

@@ -17,7 +17,7 @@ from rcp.analyzer.commands.common import CliError, one_line_errors
 ADDRESS = "127.0.0.1"
 PORT = 8501
 
-_SETTINGS = {
+_SERVER_SETTINGS = {
     "server.address": ADDRESS,
     "browser.serverAddress": ADDRESS,
     "browser.gatherUsageStats": "false",
@@ -45,7 +45,7 @@ def _is_free(port: int) -> bool:
 def server_command(port: int, has_browser: bool) -> list[str]:
     """Return the command of the server."""
     settings = {
-        **_SETTINGS,
+        **_SERVER_SETTINGS,
         "server.port": str(port),
         "server.headless": str(not has_browser).lower(),
     }

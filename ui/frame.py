@@ -94,24 +94,24 @@ def _population(recording: Recording) -> tuple[str, str]:
     roles = [role for role in population.ROLES if any(kind.role == role for kind in kinds)]
     role = web.choose(
         "Requests of",
-        [*roles, population.ANY],
+        [*roles, population.ALL],
         "role",
-        words=lambda name: "(all threads)" if name == population.ANY else name,
+        words=lambda name: "(all threads)" if name == population.ALL else name,
         help="role of the requests' threads",
     )
-    of_role = sorted({kind.name for kind in kinds if role in (population.ANY, kind.role)})
+    of_role = sorted({kind.name for kind in kinds if role in (population.ALL, kind.role)})
     kind = web.choose(
         "Kind",
-        [population.ANY, *of_role],
+        [population.ALL, *of_role],
         "kind",
-        words=lambda name: "(all outermost)" if name == population.ANY else name,
+        words=lambda name: "(all outermost)" if name == population.ALL else name,
         help="outermost: not nested in another request, as an fsync in a transaction is",
     )
     return _wanted(role), _wanted(kind)
 
 
 def _wanted(name: str) -> str:
-    return "" if name == population.ANY else name
+    return "" if name == population.ALL else name
 
 
 def offer_roles(view: View) -> None:

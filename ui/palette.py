@@ -27,7 +27,7 @@ REASON_COLOURS = {
     "page_writeback": "#e69f00",
     "buffer_lock": "#c9a227",
     "buffer_shadow": "#d8b94a",
-    # being let in: reds
+    # admission: reds
     "admission_slot": "#d55e00",
     "admission_tag": "#e8804a",
     "dirty_throttle": "#c0392b",

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rcp.ui.browser import HEIGHT, WIDTH, chromium, page, served, settle
+from rcp.ui.browser import VIEW_HEIGHT, VIEW_WIDTH, chromium, page, served, settle
 from rcp.ui.source import demo_recording
 
 _ALONE = quote(str(demo_recording().with_name("wal-alone.spool.tar.xz")))
-_BESIDE = quote(str(demo_recording()))
+_COMPARED = quote(str(demo_recording()))
 _SQL = """SELECT reason, count(*) AS waits, round(max(dur) / 1e6, 1) AS longest_ms
 FROM sleep WHERE reason IS NOT NULL GROUP BY ALL ORDER BY longest_ms DESC"""
 VIEWS = {
     "overview": ("/?slo=p99%3D10ms", "Over time"),
     "inversions": ("/inversions", "Ranked by p99 share"),
     "request": ("/request?request=1206", "Critical path"),
-    "compare": (f"/compare?file={_ALONE}&other={_BESIDE}", "By reason"),
+    "compare": (f"/compare?file={_ALONE}&other={_COMPARED}", "By reason"),
     "tuning": ("/tuning", "Contribution of each knob"),
     "sql": (f"/explore?sql={quote(_SQL)}", "files have at most"),
 }
@@ -36,12 +36,12 @@ def _picture(opened: Any, url: str, sign: str, target: Path) -> None:
     # The page scrolls in an inner element: a full screenshot needs a window as high as the page.
     script = "() => document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight"
     for _ in range(2):
-        height = min(max(int(opened.evaluate(script)) + 8, HEIGHT), _LONGEST)
-        opened.set_viewport_size({"width": WIDTH, "height": height})
+        height = min(max(int(opened.evaluate(script)) + 8, VIEW_HEIGHT), _LONGEST)
+        opened.set_viewport_size({"width": VIEW_WIDTH, "height": height})
         opened.wait_for_timeout(700)  # charts are redrawn
     opened.mouse.move(0, 0)
     opened.screenshot(path=target)
-    opened.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    opened.set_viewport_size({"width": VIEW_WIDTH, "height": VIEW_HEIGHT})
 
 
 def take(folder: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("add-a-wait-reason", "add-a-knob", "add-a-chart")
+PAGES = ("add-a-wait-reason", "add-a-knob", "add-a-chart", "add-a-record-type")
 FILES_MAX = 4
+MAKE_EVENTS = "from rcp.probes.contract.c_header import c_header; print(c_header(), end='')"
 
 FOLDERS = ("probes", "analyzer", "tuner", "ui", "fixtures", "kernel-patch/lab", "kernel-patch/mark")
 
@@ -51,23 +52,29 @@ def named_tests(page: Path) -> list[str]:
     return str(command).split()
 
 
+def python(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python on the modules of the copy."""
+    path = {**os.environ, "PYTHONPATH": str(copy / "path")}
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=copy, env=path, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_can_be_followed(copy: Path, name: str) -> None:
     page = ROOT / f"docs/howto/{name}.md"
     patch = changes(page)
     assert 1 <= len(re.findall(r"^\+\+\+ b/", patch, re.MULTILINE)) <= FILES_MAX
     apply = ["git", "apply", "-C1", "-"]
+    header = copy / "probes/bpf/events.h"
+    before = header.read_text()
     subprocess.run(apply, cwd=copy, input=patch, text=True, check=True)
     try:
-        ended = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named_tests(page)],
-            cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy / "path")},
-            capture_output=True,
-            text=True,
-        )
+        if "\n$ make events\n" in page.read_text():
+            header.write_text(python(copy, "-c", MAKE_EVENTS).stdout)
+        ended = python(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named_tests(page))
         assert ended.returncode == 0, ended.stdout[-3000:]
     finally:
+        header.write_text(before)
         subprocess.run([*apply, "--reverse"], cwd=copy, input=patch, text=True, check=True)
 
 

@@ -1,4 +1,4 @@
-"""Joins of sorted times within groups, without a Python step per row."""
+"""As-of joins on (group, time), and ranges and group codes, all without a Python step per row."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from rcp.analyzer.arrays.trace import Index, Times
 Keys = npt.NDArray[np.integer[Any]]
 
 
-def asof_backward(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
-    """Return, for each asked (group, time), the last row of that group at or before it, or -1."""
-    if len(group) == 0 or len(asked_group) == 0:
-        return np.full(len(asked_group), -1, np.int32)
-    rows = np.flatnonzero(np.isin(group, asked_group))
-    n, groups = len(rows), np.concatenate((group[rows], asked_group))
-    # Rows stand before questions of the same time: lexsort is stable.
-    order = np.lexsort((np.concatenate((time[rows], asked_time)), groups))
+def asof_backward(group: Keys, time: Times, query_group: Keys, query_time: Times) -> Index:
+    """Return, for each query (group, time), the last row of its group at or before it, or -1."""
+    if len(group) == 0 or len(query_group) == 0:
+        return np.full(len(query_group), -1, np.int32)
+    rows = np.flatnonzero(np.isin(group, query_group))
+    n, groups = len(rows), np.concatenate((group[rows], query_group))
+    # At the same time, rows sort before queries: lexsort is stable.
+    order = np.lexsort((np.concatenate((time[rows], query_time)), groups))
     is_row = order < n
     latest = np.maximum.accumulate(np.where(is_row, np.arange(len(order)), -1))[~is_row]
-    asked = order[~is_row] - n
-    found = np.full(len(asked_group), -1, np.int32)
+    query = order[~is_row] - n
+    match = np.full(len(query_group), -1, np.int32)
     candidate = order[latest]
-    same = (latest >= 0) & (groups[candidate] == asked_group[asked])
-    found[asked[same]] = rows[candidate[same]]
-    return found
+    same = (latest >= 0) & (groups[candidate] == query_group[query])
+    match[query[same]] = rows[candidate[same]]
+    return match
 
 
-def asof_forward(group: Keys, time: Times, asked_group: Keys, asked_time: Times) -> Index:
-    """Return, for each asked (group, time), the first row of that group at or after it, or -1."""
-    return asof_backward(group, -time, asked_group, -asked_time)
+def asof_forward(group: Keys, time: Times, query_group: Keys, query_time: Times) -> Index:
+    """Return, for each query (group, time), the first row of its group at or after it, or -1."""
+    return asof_backward(group, -time, query_group, -query_time)
 
 
 def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> tuple[Times, Times]:
-    """Spell out runs: the run each element is of, and its position in the array of the runs."""
+    """Expand runs [first, first + count): return each element's run and its position."""
     owner = np.repeat(np.arange(len(count)), count)
     start = np.cumsum(count) - count
     return owner, np.arange(len(owner)) - np.repeat(start - first, count)

@@ -1,4 +1,4 @@
-"""Finds ios by their ids, without a Python step per row."""
+"""Find ios by their ids, without a Python step per row."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import numpy.typing as npt
 
 
 class IoIds:
-    """Find the position of an io by its id."""
+    """An index from io ids to positions."""
 
     def __init__(self, ids: npt.NDArray[np.uint64]) -> None:
-        """Prepare the lookup."""
+        """Sort the ids."""
         self._order = np.argsort(ids, kind="stable").astype(np.int32)
         self._ids = ids[self._order]
 
-    def positions(self, asked: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """Return positions of ids, -1 for 0 and for ios that were not recorded."""
-        index = np.full(len(asked), -1, np.int32)
-        some = np.flatnonzero(asked)
+    def positions(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+        """Return the position of each id, -1 for id 0 and for ios that were not recorded."""
+        index = np.full(len(ids), -1, np.int32)
+        some = np.flatnonzero(ids)
         if len(self._ids) == 0 or len(some) == 0:
             return index
-        at = np.minimum(np.searchsorted(self._ids, asked[some]), len(self._ids) - 1)
-        index[some] = np.where(self._ids[at] == asked[some], self._order[at], -1)
+        at = np.minimum(np.searchsorted(self._ids, ids[some]), len(self._ids) - 1)
+        index[some] = np.where(self._ids[at] == ids[some], self._order[at], -1)
         return index

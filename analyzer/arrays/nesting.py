@@ -1,8 +1,9 @@
-"""Requests inside requests: a transaction, and the fsync made for it.
+"""Nested requests: a transaction, and the fsync inside it.
 
-Sorted by thread, beginning and (longest first) end, the parent of a request is the nearest one
-before it that ends no earlier. Everybody's first guess is the neighbour; a guess that ends too
-early is replaced by its own guess, all at once, until all are right::
+Sort requests by thread, start and end (longest first). The parent of a request is then the nearest
+one before it that ends no earlier. The first guess for each request is the one just before it.
+A guess that ends too early is replaced by its own guess, for all requests at once, until all are
+right::
 
     transaction  |-----------------|      sorted: transaction, write, fsync
     write          |--|                   write -> transaction: right
@@ -19,10 +20,10 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def enclosing(requests: Requests) -> Index:
-    """Return for each request the innermost other one of its thread that encloses it, or -1.
+    """Return, for each request, the innermost request of its thread that encloses it, or -1.
 
-    An unfinished request encloses whatever its thread does after its beginning. Of requests
-    that cross, the innermost is the one that began last.
+    An unfinished request encloses everything its thread does after its start. Of requests that
+    overlap partly, the innermost is the one that started last.
     """
     parent = np.full(len(requests), -1, np.int32)
     if len(requests) < 2:

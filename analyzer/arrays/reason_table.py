@@ -1,4 +1,4 @@
-"""What a sleep can wait for: one row per reason, everything rcp knows of it in that row.
+"""What a sleep can wait for: one row per reason, with everything rcp knows about it.
 
 To add a reason: its row here, its colour in ``rcp.ui.palette``, a case in
 ``analyzer/tests/arrays/test_reasons.py`` (docs/howto/add-a-wait-reason.md).
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rcp.probes.contract.events import WaitReason
 
 Functions = Mapping[str, tuple[str, ...]]
-"""Kernel file: functions in it whose frame on a stack tells the reason."""
+"""By kernel file, the functions whose frame on a stack identifies the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,25 +21,25 @@ class Reason:
 
     name: str
     recorded: WaitReason | None = None
-    """What a probe that knows the reason records, without a look at the stack."""
+    """The code recorded by a probe that knows the reason without the stack."""
     functions: Functions = field(default_factory=dict)
-    """Looked for on the kernel stack first."""
+    """Searched on the kernel stack first."""
     completions: Functions = field(default_factory=dict)
-    """Looked for second: they sleep in schedule_timeout() although they wait for no clock."""
+    """Searched second: they sleep in schedule_timeout() but do not wait for a timer."""
     generic: Functions = field(default_factory=dict)
-    """Looked for last: below many kinds of wait, they decide only if nothing above says more."""
+    """Searched last: many kinds of wait end in them, so any more specific frame wins."""
     paper: str = ""
     """Name in Table 2 of the RCP paper (FAST '17), whose wait sites are those of Linux 3.13."""
     is_external: bool = False
-    """Waits for something outside the storage stack: a clock, a peer, a client."""
+    """Waits for something outside the storage stack: a timer, a peer, a client."""
     is_exclusive: bool = False
-    """Waits for something that one task holds at a time."""
-    is_place: bool = False
-    """Waits for a place among many: whoever frees one is not who filled them all."""
+    """Waits for a resource that one task holds at a time."""
+    is_pool: bool = False
+    """Waits for a unit of a shared pool: the task that frees one is not the one that filled it."""
     io_stage: str = ""
-    """What an io does while a segment of this kind covers it."""
-    beside: str = ""
-    """How a chain names a culprit that is not on it, for inversions of this kind."""
+    """What an io does during a segment of this kind."""
+    culprit_step: str = ""
+    """Text before the culprit at the end of a chain, where the culprit is not a waker on it."""
 
 
 REASON_TABLE: tuple[Reason, ...] = (
@@ -135,8 +135,8 @@ REASON_TABLE: tuple[Reason, ...] = (
         is_exclusive=True,
         functions={
             "fs/buffer.c": ("__wait_on_buffer", "__lock_buffer"),
-            # These two wait for any bit. __wait_on_buffer and __lock_buffer end in a jump to them
-            # and so leave no frame; ``reasons._on_buffer`` tells their other callers apart.
+            # These two wait for any bit. __wait_on_buffer and __lock_buffer end in a tail call to
+            # them and so leave no frame; ``reasons._on_buffer`` excludes their other callers.
             "kernel/sched/wait_bit.c": ("out_of_line_wait_on_bit", "out_of_line_wait_on_bit_lock"),
         },
     ),
@@ -150,9 +150,9 @@ REASON_TABLE: tuple[Reason, ...] = (
         name="admission_tag",
         recorded=WaitReason.ADMISSION_TAG,
         paper="get_request",
-        is_place=True,
+        is_pool=True,
         io_stage="waits for a tag (admission_tag)",
-        beside="admission_tag behind",
+        culprit_step="admission_tag behind",
         functions={"block/blk-mq-tag.c": ("blk_mq_get_tag",)},
     ),
     Reason(
@@ -173,8 +173,8 @@ REASON_TABLE: tuple[Reason, ...] = (
         name="dirty_throttle",
         recorded=WaitReason.DIRTY_THROTTLE,
         paper="write entry, fsync entry",
-        is_place=True,
-        beside="dirty_throttle behind",
+        is_pool=True,
+        culprit_step="dirty_throttle behind",
         functions={
             "mm/page-writeback.c": ("balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"),
         },
@@ -183,7 +183,7 @@ REASON_TABLE: tuple[Reason, ...] = (
         name="sysv_sem",
         recorded=WaitReason.SYSV_SEM,
         paper="semtimedop",
-        # Semaphores need not be locks, but programs that have futexes for the rest use them so.
+        # Semaphores need not be locks, but programs that also have futexes use them as locks.
         is_exclusive=True,
         functions={"ipc/sem.c": ("do_semtimedop", "__do_semtimedop")},
     ),
@@ -204,13 +204,13 @@ REASON_TABLE: tuple[Reason, ...] = (
             ),
         },
     ),
-    Reason(name="cpu", beside="runqueue behind"),
+    Reason(name="cpu", culprit_step="runqueue behind"),
     Reason(name="runqueue"),
     Reason(
         name="condition",
         functions={
             "kernel/exit.c": ("do_wait",),
-            # Also kernel threads at the head of their loop: nobody has given them work yet.
+            # Also kernel threads that wait for work at the head of their loop.
             "kernel/workqueue.c": ("__flush_workqueue", "worker_thread", "rescuer_thread"),
             "kernel/kthread.c": ("kthread_worker_fn", "kthreadd"),
             "fs/jbd2/journal.c": ("kjournald2",),
@@ -236,28 +236,28 @@ REASON_TABLE: tuple[Reason, ...] = (
     Reason(
         name="admission_slot",
         paper="get_request",
-        is_place=True,
-        io_stage="waits to be let in (admission_slot)",
-        beside="admission_slot behind",
+        is_pool=True,
+        io_stage="waits for an admission slot",
+        culprit_step="admission_slot behind",
         functions={"block/blk-rq-qos.c": ("__rq_qos_throttle", "rq_qos_wait")},
     ),
-    Reason(name="queue", io_stage="waits in the scheduler (queue)", beside="queue behind"),
+    Reason(name="queue", io_stage="waits in the scheduler (queue)", culprit_step="queue behind"),
     Reason(
         name="device",
         io_stage="is at the device",
-        beside="device shared with",
+        culprit_step="device shared with",
         functions={
             "block/blk-flush.c": ("blkdev_issue_flush",),
             "block/bio.c": ("submit_bio_wait",),
         },
         completions={
-            # Direct I/O waits in it.
+            # Direct I/O waits here.
             "kernel/sched/core.c": ("io_schedule_timeout",),
             "block/blk-core.c": ("blk_io_schedule",),
         },
         generic={"kernel/sched/core.c": ("io_schedule",), "block/bio.c": ("blk_wait_io",)},
     ),
-    Reason(name="flush", beside="flush behind"),
+    Reason(name="flush", culprit_step="flush behind"),
     Reason(
         name="network",
         is_external=True,

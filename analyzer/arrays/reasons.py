@@ -1,15 +1,14 @@
-"""What a sleep waited for: the codes of the reasons, and how a kernel stack tells one.
+"""What a sleep waited for: the codes of the reasons, and how to read one from a kernel stack.
 
-The reason that a probe recorded wins (``events.WaitReason``). Otherwise the kernel stack the task
-slept in is read from the innermost frame outwards, and the first function that a row of
-``REASON_TABLE`` lists decides::
+The reason that a probe recorded wins (``events.WaitReason``). Otherwise the kernel stack of the
+sleep is read from the innermost frame outwards, and the first function that is listed in
+``REASON_TABLE`` decides::
 
     schedule  io_schedule  folio_wait_bit_common  folio_wait_writeback  ext4_sync_file …
                                                   ^ first one listed: page_writeback
 
-Only if no frame is listed as one of ``functions`` do ``completions`` count, and then ``generic``:
-``io_schedule`` is below every kind of I/O wait, so it says "device" only when nothing above it
-says more.
+``completions`` count only if no frame is in ``functions``, and ``generic`` only after both: every
+kind of I/O wait ends in ``io_schedule``, so it means "device" only if no other frame is listed.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ Flags = npt.NDArray[np.bool_]
 
 IS_EXTERNAL: Flags = np.array([row.is_external for row in REASON_TABLE])
 IS_EXCLUSIVE: Flags = np.array([row.is_exclusive for row in REASON_TABLE])
-IS_PLACE: Flags = np.array([row.is_place for row in REASON_TABLE])
+IS_POOL: Flags = np.array([row.is_pool for row in REASON_TABLE])
 
 RECORDED: dict[WaitReason, str] = {
     row.recorded: row.name for row in REASON_TABLE if row.recorded is not None
 }
 """Reason by what a probe recorded."""
 
-# Function -> reason, in the order in which they are asked.
+# Function -> reason, in the order of the lookups.
 _BY_FUNCTION: tuple[dict[str, str], ...] = tuple(
     {
         function: row.name
@@ -68,7 +67,7 @@ def function_name(frame: str) -> str:
 
 
 def reason_of_stack(frames: Sequence[str]) -> str:
-    """Tell what a task slept for from its kernel stack, innermost frame first."""
+    """Return the reason of a sleep from its kernel stack, innermost frame first."""
     functions = [function_name(frame) for frame in frames]
     for table in _BY_FUNCTION:
         for at, function in enumerate(functions):
@@ -80,9 +79,9 @@ def reason_of_stack(frames: Sequence[str]) -> str:
 
 
 def _on_buffer(functions: Sequence[str], at: int) -> bool:
-    """Tell whether the bit wait at this frame is for a buffer being read, written or locked.
+    """Return whether the bit wait at this frame is for a buffer being read, written or locked.
 
-    Buffers are waited for in bit_wait_io; jbd2 waits so for BH_Shadow too, from one place.
+    Waits for buffers sleep in bit_wait_io. So does one other: jbd2's wait for BH_Shadow.
     """
     caller = functions[at + 1] if at + 1 < len(functions) else ""
     return "bit_wait_io" in functions[:at] and caller != "do_get_write_access"
@@ -93,7 +92,7 @@ def reason_codes(
     stack_ids: npt.NDArray[np.integer],
     stacks: Mapping[int, Sequence[str]],
 ) -> npt.NDArray[np.int8]:
-    """Return the reason code of each sleep: what a probe recorded, else what its stack tells."""
+    """Return the reason code of each sleep: as recorded by a probe, else from its stack."""
     known = recorded < len(_CODE_OF_RECORDED)
     codes = np.where(known, _CODE_OF_RECORDED[np.where(known, recorded, 0)], 0).astype(np.int8)
     if not stacks:

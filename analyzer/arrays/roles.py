@@ -1,10 +1,10 @@
-"""Roles: whose work a task does, and the rule that said so.
+"""Roles: foreground, background or kernel, and the rule that assigned each.
 
 ``meta["roles"]`` is an ordered list of ``{"role": …, "rule": …}``; the first rule that matches
 a task decides. Rules: ``comm:wal*`` (any name the thread had), ``pid:123``, ``cgroup:/path``
-(the recorder resolved it to ``"cgroup_id"``), ``cmdline:REGEX`` (resolved to ``"pids"``, to which
-come those whose command line, as seen when the recording or the process itself began or ended,
-matches).
+(resolved by the recorder to ``"cgroup_id"``), ``cmdline:REGEX``. The recorder resolves the last one
+to ``"pids"``. Processes are added whose command line matched when the recording or the process
+started or ended.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _TITLE_MAX = 40  # characters; a longer match is a command line rather than a ti
 
 
 class RoleError(Exception):
-    """A role rule of the recording cannot be understood; the message quotes it."""
+    """A role rule of the recording is invalid; the message quotes it."""
 
 
 @dataclass(frozen=True)
 class RoleRule:
-    """One rule in force: ``text`` as the user wrote it, with what the recorder resolved."""
+    """One rule: ``text`` as the user wrote it, and what the recorder resolved it to."""
 
     role: str
     text: str
     cgroup_id: int | None = None
     pids: frozenset[int] = field(default_factory=frozenset)
     titles: Mapping[int, str] = field(default_factory=dict, hash=False)
-    """By pid, what of its command line a ``cmdline:`` rule matched, where that is its beginning."""
+    """By pid, the part of its command line that a ``cmdline:`` rule matched, if at the start."""
 
 
 @dataclass
 class TaskFacts:
-    """What role rules may ask about one thread."""
+    """What role rules match on: the facts about one thread."""
 
     pid: int
     cgroup_id: int
@@ -65,7 +65,7 @@ def cmdlines_at_exit(rows: npt.NDArray[np.void]) -> dict[str, str]:
 
 
 def cmdlines_of(meta: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Return the command lines a recording saw, by pid: at its two ends, and at a process's."""
+    """Return (pid, command line) at start and end of the recording, and at each process's exit."""
     found = []
     at_exit = {"cmdlines": meta.get("cmdlines_at_exit", {})}
     for seen in (meta, at_exit, meta.get("end") or {}):
@@ -76,7 +76,7 @@ def cmdlines_of(meta: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
-    """Return one rule of ``meta["roles"]``; raise RoleError when nobody can apply it."""
+    """Return one rule of ``meta["roles"]``; raise RoleError if it is invalid."""
     if not isinstance(entry, dict):
         raise RoleError(f"role rule {entry!r} is no object")
     role, text = str(entry.get("role", "")), str(entry.get("rule", ""))
@@ -102,10 +102,10 @@ def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
 
 
 def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
-    """Return the recording's rules in order; raise RoleError on one nobody can apply.
+    """Return the recording's rules in order; raise RoleError on an invalid one.
 
-    ``meta`` has the recording's ``end`` under that key, when it has one. There are the processes
-    that matched at the end, found by more of their command lines than the recording tells.
+    ``meta["end"]`` is the end of the recording, if it has one. It lists the processes that matched
+    then: the recorder matched more of each command line than it stores.
     """
     cmdlines, late = cmdlines_of(meta), (meta.get("end") or {}).get("role_pids")
     late = late if isinstance(late, dict) else {}
@@ -114,7 +114,7 @@ def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
 
 
 def matches(rule: RoleRule, task: TaskFacts) -> bool:
-    """Tell whether ``rule`` is about ``task``."""
+    """Return whether ``rule`` matches ``task``."""
     kind, _, value = rule.text.partition(":")
     if kind == "comm":
         return any(fnmatchcase(comm, value) for comm in task.comms)
@@ -126,9 +126,9 @@ def matches(rule: RoleRule, task: TaskFacts) -> bool:
 
 
 def role_of(task: TaskFacts, rules: Sequence[RoleRule]) -> tuple[str, str]:
-    """Return the role of ``task`` and the text of the rule that gave it.
+    """Return the role of ``task`` and the text of the rule that assigned it.
 
-    Whoever says what is foreground means that only: other targets then have no role.
+    A target of the recording is foreground by default, but not if any rule names a foreground.
     """
     if task.flags & TaskFlag.RECORDER:
         return UNKNOWN, RECORDER_RULE
@@ -143,10 +143,10 @@ def role_of(task: TaskFacts, rules: Sequence[RoleRule]) -> tuple[str, str]:
 
 
 def name_of(task: TaskFacts, tid: int, rule: RoleRule | None) -> str:
-    """Return the name to show: the last one, unless an earlier one gave the task its role.
+    """Return the name to show: the last one, unless a role rule matched an earlier one.
 
-    Where a process's title did, and there is room for it, that is its main thread's name: a
-    server's processes often have no other.
+    If a rule matched the process's title, a short title is the name of the main thread: the
+    processes of a server often differ in nothing else.
     """
     kind, _, value = rule.text.partition(":") if rule else ("", "", "")
     if rule and kind == "cmdline" and tid == task.pid:

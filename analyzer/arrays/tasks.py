@@ -1,4 +1,4 @@
-"""Tasks of a recording: one row per (tid, start time), and which one an event is about.
+"""Tasks of a recording: one row per (tid, start time), and the lookup from events to tasks.
 
 Tids recur: after tid 7 exits another thread may get 7. An event of tid 7 belongs to the
 latest thread of that tid that had started by then::
@@ -49,7 +49,7 @@ class Tasks:
     ppid: Ints
     start_ns: Ints
     exit_ns: Ints
-    """0 when it was not seen exiting."""
+    """0 if its exit was not recorded."""
     cgroup_id: Ints
     flags: Ints
     role: npt.NDArray[np.int8]
@@ -129,7 +129,7 @@ def build_tasks(
 def _roles(
     tids: Sequence[int], facts: Sequence[TaskFacts], rules: Sequence[RoleRule]
 ) -> list[tuple[str, str]]:
-    """Return role and rule of each task; an io_uring worker without one has its task's."""
+    """Return role and rule of each task; an io_uring worker without a rule inherits its task's."""
     roles = [role_of(task, rules) for task in facts]
     of_tid = dict(zip(tids, roles, strict=True))
     for at, task in enumerate(facts):
@@ -140,7 +140,7 @@ def _roles(
 
 
 def with_roles(tasks: Tasks, rules: Sequence[RoleRule]) -> Tasks:
-    """Return the same tasks with the roles, and the names, that these rules give them."""
+    """Return the same tasks with the roles and names that these rules assign."""
     columns = (tasks.pid.tolist(), tasks.cgroup_id.tolist(), tasks.flags.tolist(), tasks.comms)
     facts = [
         TaskFacts(pid, of, flags, list(comms))
@@ -167,7 +167,7 @@ class Resolver:
     """Find the utid of (tid, time) pairs."""
 
     def __init__(self, tasks: Tasks) -> None:
-        """Prepare the lookup; every tid that will be asked for must be in ``tasks``."""
+        """Prepare the lookup; ``tasks`` must have every tid that will be looked up."""
         order = np.lexsort((tasks.start_ns, tasks.tid))
         tids = tasks.tid[order]
         self._order = order
@@ -195,7 +195,7 @@ class Resolver:
         at = self._first[rank]
         if self._recurs:
             keys = rank * np.int64(self._span) + np.searchsorted(self._times, times, "right")
-            # An event before the first known start is still that tid's first thread's.
+            # An event before the first known start of its tid belongs to the tid's first thread.
             at = np.maximum(np.searchsorted(self._keys, keys, "right") - 1, at)
         utids: npt.NDArray[np.int32] = self._order[at].astype(np.int32)
         return utids

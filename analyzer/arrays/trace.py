@@ -1,4 +1,4 @@
-"""A recording as columns: what the critical path and the inversions are computed from.
+"""A recording as columns: the input of the critical paths and inversions.
 
 Arrays of one class have one length; the position in them is the index other arrays refer to
 (``Sleeps.waker_io`` is a position in ``Ios``), -1 where there is none. Times are nanoseconds
@@ -46,7 +46,7 @@ OP_WRITE, OP_FLUSH = 1, 2  # enum req_op (include/linux/blk_types.h)
 FUA, PREFLUSH = 1 << 17, 1 << 18  # enum req_flag_bits: __REQ_FUA and __REQ_PREFLUSH
 
 CONTEXTS = ("task", "hardirq", "softirq")
-"""Where a wake-up came from; the position is the code used in arrays."""
+"""Contexts of a wake-up; the position is the code used in arrays."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Sleeps:
     woken: Times
     run: Times
     first_seen: npt.NDArray[np.bool_]
-    """What the task did before ``run`` is not known; ``ts`` is 0."""
+    """The task's first record: nothing is known before ``run``; ``ts`` is 0."""
     waker_utid: Index
     waker_io: Index
     context: npt.NDArray[np.int8]
@@ -68,9 +68,9 @@ class Sleeps:
     object: npt.NDArray[np.uint64]
     owner_utid: Index
     owner_guessed: npt.NDArray[np.bool_]
-    """The owner is a word of user memory that looked like one."""
+    """The owner was read from user memory and only looks like a tid."""
     ran_utid: Index
-    """Who had the CPU it then got, -1 when not known."""
+    """The task that ran before it on the CPU it got; -1 if not known."""
 
     def __len__(self) -> int:
         return len(self.utid)
@@ -89,9 +89,9 @@ class Ios:
     dev: Words
     op: npt.NDArray[np.uint8]
     asks_flush: npt.NDArray[np.bool_]
-    """It is, or waits for, a flush of the device's cache."""
+    """It is a flush of the device's cache, or asks for one (PREFLUSH, FUA)."""
     throttled: npt.NDArray[np.bool_]
-    """Held back by blk-throttle (io.max) from Q to G."""
+    """Throttled by blk-throttle (io.max) from Q to G."""
 
     def __len__(self) -> int:
         return len(self.submitter)
@@ -112,7 +112,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Trace:
-    """Everything the analysis reads, with the records it was made of (in the same order)."""
+    """Everything the analysis reads, with the records it was built from (in the same order)."""
 
     tasks: Tasks
     sleeps: Sleeps
@@ -121,12 +121,13 @@ class Trace:
     rows: Mapping[str, Records]
     """Records by type name; ``task`` and ``request`` rows included."""
     cause_io: Index
-    """Position of each io_cause row's io in ``ios``, -1 when that was not recorded."""
+    """Position in ``ios`` of each io_cause row's io, -1 if the io was not recorded."""
     utids: Mapping[str, Index]
-    """utid of each row of ``_TASK_OF``'s types and of policy events; ``lock_owner`` of waits."""
+    """By type name in ``_TASK_OF``, of io_cause and of policy_event, the utid of each row;
+    ``lock_owner`` is the owner in each lock_wait row."""
 
 
-# Types whose rows name a task by tid, and the time at which the tid was its.
+# Types whose rows name a task by tid, and the column with the time to look it up at.
 _TASK_OF = (
     (LOCK_WAIT, "ts"),
     (JOURNAL_COMMIT, "ts"),
@@ -145,7 +146,7 @@ def _sleeps(
     resolver: Resolver,
     stacks: Mapping[int, Sequence[str]],
 ) -> Sleeps:
-    def some(part: Records) -> dict[str, npt.NDArray[Any]]:
+    def convert(part: Records) -> dict[str, npt.NDArray[Any]]:
         ts = _times(part, "ts")
         woken = np.maximum(_times(part, "woken_ns"), ts)
         run = np.maximum(_times(part, "run_ns"), woken)
@@ -165,16 +166,16 @@ def _sleeps(
             "waker_io": io_ids.positions(part["waker_io"]),
             "context": context,
             "reason": reason_codes(part["reason"], part["stack_id"], stacks),
-            "owner_utid": _some_utids(part["owner_tid"], woken, resolver),
+            "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
-            "ran_utid": _some_utids(part["ran_tid"], run, resolver),
+            "ran_utid": _optional_utids(part["ran_tid"], run, resolver),
         }
 
-    return Sleeps(**columns_of(rows, some), object=rows["object"])
+    return Sleeps(**columns_of(rows, convert), object=rows["object"])
 
 
-def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) -> Index:
-    """Return utids of tids of which many are 0, which means none (-1)."""
+def _optional_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) -> Index:
+    """Return the utid of each tid; -1 for tid 0, which means none."""
     utids = np.full(len(tids), -1, np.int32)
     some = np.flatnonzero(tids)
     utids[some] = resolver.utids(tids[some], times[some])
@@ -182,13 +183,13 @@ def _some_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) 
 
 
 def _ios(rows: Records, resolver: Resolver) -> Ios:
-    def some(part: Records) -> dict[str, npt.NDArray[Any]]:
+    def convert(part: Records) -> dict[str, npt.NDArray[Any]]:
         queued = _times(part, "queued_ns")
         got = np.maximum(_times(part, "got_ns"), queued)
         issued = np.maximum(_times(part, "issued_ns"), got)
         tids, op = np.ascontiguousarray(part["submitter_tid"]), part["cmd_flags"] & 0xFF
         return {
-            "submitter": _some_utids(tids, queued, resolver),
+            "submitter": _optional_utids(tids, queued, resolver),
             "queued": queued,
             "got": got,
             "issued": issued,
@@ -200,7 +201,7 @@ def _ios(rows: Records, resolver: Resolver) -> Ios:
             "throttled": (part["flags"] & IoFlag.THROTTLED) != 0,
         }
 
-    return Ios(**columns_of(rows, some))
+    return Ios(**columns_of(rows, convert))
 
 
 def _requests(rows: Records, resolver: Resolver) -> Requests:
@@ -248,8 +249,8 @@ def _cause_utids(rows: Mapping[str, Records], io: Index, resolver: Resolver) -> 
 
 
 def _policy_utids(rows: Records, ios: Ios, io_ids: IoIds, resolver: Resolver) -> Index:
-    """Return who each decision was about: a task, or the one that submitted the io."""
-    utids = _some_utids(rows["tid"], _times(rows, "ts"), resolver)
+    """Return the task of each decision: the recorded one, or the submitter of the recorded io."""
+    utids = _optional_utids(rows["tid"], _times(rows, "ts"), resolver)
     io = io_ids.positions(rows["io"])
     of_io = io >= 0
     utids[of_io] = ios.submitter[io[of_io]]
@@ -259,14 +260,14 @@ def _policy_utids(rows: Records, ios: Ios, io_ids: IoIds, resolver: Resolver) ->
 def build_trace(
     rows: Mapping[str, Records], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
 ) -> Trace:
-    """Turn the records of a spool, by type name, into columns with utids and indexes."""
+    """Return the records of a spool, by type name, as columns with utids and positions."""
     return trace_of(rows, build_tasks(rows[TASK.name], _event_tids(rows), rules), stacks)
 
 
 def trace_of(
     rows: Mapping[str, Records], tasks: Tasks, stacks: Mapping[int, Sequence[str]]
 ) -> Trace:
-    """Do the same with a task table that is there already; it must have every tid."""
+    """Return the same for an existing task table, which must have every tid."""
     resolver = Resolver(tasks)
     requests = rows[REQUEST.name]
     if np.any(requests["ts"][1:] < requests["ts"][:-1]):
@@ -291,6 +292,6 @@ def trace_of(
             },
             IO_CAUSE.name: _cause_utids(rows, cause_io, resolver),
             POLICY_EVENT.name: _policy_utids(rows[POLICY_EVENT.name], ios, io_ids, resolver),
-            "lock_owner": _some_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
+            "lock_owner": _optional_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
         },
     )

@@ -28,11 +28,11 @@ from rcp.analyzer.export.perfetto import write_perfetto
 from rcp.analyzer.export.selection import select
 from rcp.analyzer.loading.load import load_spool, read_trace
 from rcp.analyzer.paths.critical_path import critical_paths
-from rcp.analyzer.text import percent
 from rcp.fixtures.trace_processor import TraceProcessor
+from rcp.probes.contract.percent import percent
 from rcp.probes.contract.spool import open_spool, unpack
 
-RECORDING = Path(__file__).parents[2] / "fixtures/recordings/wal-vs-checkpoint.spool.tar.xz"
+BENCH_RECORDING = Path(__file__).parents[2] / "fixtures/recordings/wal-vs-checkpoint.spool.tar.xz"
 
 _MODULE = "INCLUDE PERFETTO MODULE sched.thread_executing_span"
 
@@ -132,8 +132,8 @@ def _text(result: dict[str, Any]) -> str:
 def main(slowest: int, as_json: bool) -> None:
     """Measure the export, and critical paths by rcp and by Perfetto."""
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:
-        result = measure(unpack(RECORDING, Path(folder)), slowest)
-    result["recording"] = RECORDING.name
+        result = measure(unpack(BENCH_RECORDING, Path(folder)), slowest)
+    result["recording"] = BENCH_RECORDING.name
     click.echo(json.dumps({"host": host_facts(), **result}, indent=1) if as_json else _text(result))
 
 

@@ -21,7 +21,7 @@ from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.slo import measure, parse
 
 ROWS = 1_000_000
-SEED = 1
+LATENCIES_SEED = 1
 _SLO = "p999=1s"
 
 Writer = Callable[[npt.NDArray[np.int64]], str]
@@ -47,7 +47,7 @@ FILES: Mapping[str, Writer] = {
 
 def measure_reading(rows: int, runs: int) -> list[dict[str, Any]]:
     """Return for each format the median time of reading, in s, and one quantile."""
-    latencies = np.random.default_rng(SEED).exponential(1e6, rows).astype(np.int64)
+    latencies = np.random.default_rng(LATENCIES_SEED).exponential(1e6, rows).astype(np.int64)
     (slo,) = parse(_SLO)
     found = []
     with tempfile.TemporaryDirectory(prefix="rcp-bench-") as folder:

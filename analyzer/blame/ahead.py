@@ -1,7 +1,7 @@
-"""Which ios of others stood before or beside an io: counted by bisection, not by pairing.
+"""Count suspects' ios that overlap a time window: those ahead of an io, or at the device with it.
 
-The ios [start, end) that overlap [lo, hi) number those with start < hi less those with
-end <= lo, so two sorted arrays per owner answer any number of questions.
+The number of ios [start, end) that overlap [lo, hi) is the number with start < hi minus the number
+with end <= lo. So two binary searches per window and owner are enough, and no pairs are compared.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rcp.analyzer.blame.causes import Shares
 from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
 
 EXCESS_MIN = 0.10
-"""Part of the solo time an excess must pass: below it, it is the device's own jitter."""
+"""Least excess over the solo time, as a part of it: anything less is the device's own jitter."""
 
 ALONE_MIN = 1
-"""Ios that must have run alone for their median to be the solo time; none is a guess."""
+"""Least number of ios alone at the device whose median is a solo time; fewer make a guess."""
 
 
 Sizes = npt.NDArray[np.integer[Any]]
@@ -30,14 +30,14 @@ Sizes = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Windows:
-    """Questions: what overlapped [lo, hi) on device ``dev``, asked for process ``pid``."""
+    """Time windows [lo, hi) of waits of process ``pid`` on device ``dev``."""
 
     lo: Times
     hi: Times
     dev: Times
     pid: Times
     io: Index
-    """The io asked for, which does not stand before itself; -1 for none."""
+    """The io that waits, which is not counted itself; -1 for none."""
 
     def __len__(self) -> int:
         return len(self.lo)
@@ -45,42 +45,42 @@ class Windows:
 
 @dataclass(frozen=True)
 class Ahead:
-    """For each window, suspects' ios that overlap it."""
+    """For each window, the suspects' ios that overlap it."""
 
     owner: Index
-    """Suspect with the most bytes (of tags: ios), -1 when there is no such io."""
+    """Suspect with the most bytes (for tags: ios), -1 without such an io."""
     n_ios: Times
     bytes: Times
     share: npt.NDArray[np.float64]
-    """Their part of all others' bytes (of tags, or when nobody has bytes: ios)."""
+    """Suspects' part of the bytes of all other ios (for tags, or if no io has bytes: of ios)."""
 
     @property
     def guilty(self) -> npt.NDArray[np.intp]:
-        """The windows that suspects had so large a part in that it is their fault."""
+        """The windows in which the suspects' share is large enough to blame them."""
         return np.flatnonzero((self.owner >= 0) & (self.share >= SHARE_MIN))
 
 
 def _before(
-    time: Times, size: Sizes, asked: Times, side: Literal["left", "right"]
+    time: Times, size: Sizes, limit: Times, side: Literal["left", "right"]
 ) -> tuple[Times, Times]:
-    """Return how many times lie before each asked one (``right``: or at it), and their bytes."""
+    """Return the number of times before each limit (``right``: or at it), and their bytes."""
     if np.any(time[1:] < time[:-1]):
-        # Records are written as ios complete, so times are nearly in order, which this sort uses.
+        # Records are written as ios complete: times are nearly in order, and this sort is fast.
         order = np.argsort(time, kind="stable")
         time, size = time[order], size[order]
         del order
-    at = np.searchsorted(time, asked, side)
+    at = np.searchsorted(time, limit, side)
     total = np.zeros(len(size) + 1, np.int64)
     np.cumsum(size, dtype=np.int64, out=total[1:])
     return at, total[at]
 
 
 def _overlapping(
-    ios: Ios, which: Index | slice, start: Times, share: Shares | None, asked: tuple[Times, Times]
+    ios: Ios, which: Index | slice, start: Times, share: Shares | None, window: tuple[Times, Times]
 ) -> tuple[Times, Times]:
-    """Return how many of some ios, in [start, C), overlap each asked [lo, hi), and their bytes.
+    """Return how many ios of ``which``, in [start, C), overlap each window, and their bytes.
 
-    ``share``: only these parts of their bytes count.
+    ``share``: only this part of each io's bytes counts.
     """
 
     def size() -> Sizes:
@@ -88,8 +88,8 @@ def _overlapping(
         return own if share is None else np.rint(own * share[which]).astype(np.int64)
 
     # One after the other, so that only one of the two sorted columns is in memory.
-    count, total = _before(start[which], size(), asked[1], "left")
-    ended, ended_bytes = _before(ios.completed[which], size(), asked[0], "right")
+    count, total = _before(start[which], size(), window[1], "left")
+    ended, ended_bytes = _before(ios.completed[which], size(), window[0], "right")
     count -= ended
     total -= ended_bytes
     return count, total
@@ -98,9 +98,9 @@ def _overlapping(
 def ios_ahead(
     windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, by_count: bool
 ) -> Ahead:
-    """Count the ios suspects own in [start, C) during each window.
+    """Count the suspects' ios, in [start, C), that overlap each window.
 
-    ``by_count``: places are taken by ios (tags), not by bytes.
+    ``by_count``: compare suspects by ios, not by bytes, as for tags.
     """
     if len(windows) == 0:
         nothing = np.zeros(0, np.int64)
@@ -115,15 +115,15 @@ def ios_ahead(
 def _suspects_ahead(
     windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, by_count: bool
 ) -> tuple[Index, Times, Times]:
-    """Return, for each window, who of the suspects has most, and how much all have."""
+    """Return, for each window, the suspect with most, and the ios and bytes of all suspects."""
     owner = np.full(len(windows), -1, np.int32)
     most, n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(3))
     for dev in np.unique(windows.dev):
-        asked = np.flatnonzero(windows.dev == dev).astype(np.int32)
-        asked = asked[np.argsort(windows.lo[asked], kind="stable")]
-        begin = windows.lo[asked]
+        on_dev = np.flatnonzero(windows.dev == dev).astype(np.int32)
+        on_dev = on_dev[np.argsort(windows.lo[on_dev], kind="stable")]
+        begin = windows.lo[on_dev]
         for utid, part in _by_owner(ios, owners, dev):
-            near = asked[: np.searchsorted(begin, ios.completed[part].max(), "left")]
+            near = on_dev[: np.searchsorted(begin, ios.completed[part].max(), "left")]
             near = near[windows.hi[near] > start[part].min()]
             near = near[windows.pid[near] != suspects.exempt_pid[utid]]
             window = windows.lo[near], windows.hi[near]
@@ -138,7 +138,7 @@ def _suspects_ahead(
 
 
 def _by_owner(ios: Ios, owners: Owners, dev: int) -> Iterator[tuple[int, Index]]:
-    """Yield the suspects that own ios of a device, and which those are, in recorded order."""
+    """Yield each suspect that owns ios of a device, with those ios in recorded order."""
     on = np.flatnonzero((ios.dev == dev) & (owners.utid >= 0)).astype(np.int32)
     utid = owners.utid[on]
     on = on[np.argsort(utid, kind="stable")]
@@ -151,7 +151,7 @@ def _by_owner(ios: Ios, owners: Owners, dev: int) -> Iterator[tuple[int, Index]]
 def _all_ahead(
     windows: Windows, at: npt.NDArray[np.intp], ios: Ios, start: Times
 ) -> tuple[Times, Times]:
-    """Return how many ios but the asking one overlap each of the windows ``at``; and bytes."""
+    """Return how many ios overlap each of the windows ``at``, without its own, and their bytes."""
     n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(2))
     for dev in np.unique(windows.dev[at]):
         on = _on_device(ios, dev)
@@ -167,25 +167,25 @@ def _all_ahead(
 
 
 def _on_device(ios: Ios, dev: int) -> Index | slice:
-    """Return which ios are of a device; a slice of all of them copies nothing."""
+    """Return the ios of a device; a slice, if that is all of them, avoids copies."""
     on = ios.dev == dev
     return slice(None) if on.all() else np.flatnonzero(on).astype(np.int32)
 
 
 def size_bucket(ios: Ios) -> npt.NDArray[np.int32]:
-    """Return the size of each io, to a power of two."""
+    """Return the binary logarithm of each io's size, rounded down."""
     return np.log2(np.maximum(ios.bytes, 1), dtype=np.float32).astype(np.int32)
 
 
 def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
-    """Tell which ios had the device to themselves from D to C."""
+    """Return which ios were alone at the device from D to C."""
     alone = np.zeros(len(ios), bool)
     for dev in np.unique(ios.dev):
         on = np.flatnonzero(ios.dev == dev).astype(np.int32)
         on = on[np.argsort(ios.issued[on], kind="stable")]
         issued, completed = ios.issued[on], ios.completed[on]
         free = completed > issued
-        # All before it were over, and the next one came later.
+        # All earlier ios had completed, and the next one was issued later.
         free[:-1] &= issued[1:] >= completed[:-1]
         np.maximum.accumulate(completed, out=completed)
         free[1:] &= completed[:-1] <= issued[1:]
@@ -194,19 +194,19 @@ def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
 
 
 def _alike(ios: Ios) -> npt.NDArray[np.int32]:
-    """Number the ios by device, operation and size to a power of two."""
+    """Number the ios by device, operation and size bucket."""
     devices = np.unique(ios.dev)
     code = np.searchsorted(devices, ios.dev).astype(np.int32)
     code = (code << 8 | ios.op) << 6 | size_bucket(ios)
-    # Looked up instead of np.unique's inverse, which sorts and takes five times the memory.
+    # A search instead of np.unique's inverse, which sorts and takes five times the memory.
     return np.searchsorted(np.unique(code), code).astype(np.int32)
 
 
 def solo_service_ns(ios: Ios) -> tuple[Times, npt.NDArray[np.bool_]]:
-    """Return what D2C of each io would be on an idle device, and whether that is a guess.
+    """Return the D2C each io would have on an idle device, and whether that is a guess.
 
-    Ios of one device, operation and size (to a power of two) are alike: the median D2C of
-    those that ran alone. Where none did, the least D2C seen, which is a guess.
+    It is the median D2C of the ios with the same device, operation and size bucket that were alone
+    at the device. If none was, it is their least D2C, which is a guess.
     """
     if len(ios) == 0:
         return np.empty(0, np.int64), np.empty(0, bool)

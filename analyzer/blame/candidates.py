@@ -1,4 +1,4 @@
-"""Segments found to be inversions, before they are added up and reported."""
+"""Candidates: segments that are inversions, before they are grouped and reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Candidates:
     culprit: Index
     dur: Times
     culprit_edge: Index
-    """Edge that leads to the culprit, or, where none does, to what the culprit stood before."""
+    """Edge to the culprit; without one, the edge to the wait that the culprit delayed."""
     leaf_edge: Index
     """Deepest edge of the chain, at or below ``culprit_edge``."""
     n_ios: Times
@@ -56,7 +56,7 @@ class Candidates:
 
     @staticmethod
     def concatenate(parts: Sequence[Candidates]) -> Candidates:
-        """Return the rows of all parts, of which there is one at least."""
+        """Return the rows of all parts; there must be at least one part."""
         return Candidates(
             *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Candidates))
         )
@@ -73,7 +73,7 @@ def candidate_rows(
     n_ios: Times | int = 0,
     n_bytes: Times | int = 0,
 ) -> Candidates:
-    """Return rows of equal length from columns and constants."""
+    """Return candidates from columns of one length; scalars fill their column."""
     n = len(segment)
     return Candidates(
         segment,

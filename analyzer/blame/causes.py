@@ -1,9 +1,9 @@
 """Whose data an io carries: a small set of tasks, each with its share of the io.
 
-* ``dirtier``: the io writes pages of a file that these tasks dirtied (``io_cause`` records),
-  whoever submitted it: a flusher, the journal thread, another task's fsync.
+* ``dirtier``: the io writes pages of a file that these tasks dirtied (``io_cause`` records). The
+  submitter does not matter: a flusher, the journal thread, another task's fsync.
 * ``journal``: the journal thread submitted it while committing a transaction, so it carries
-  what the transaction's contributors changed (``journal_handle`` records)::
+  the changes of the tasks with handles in that transaction (``journal_handle`` records)::
 
       jbd2      |-------- commits transaction 7 --------|
       ios             log Q            log Q                    -> writer 1/4, checkpointer 3/4
@@ -11,8 +11,8 @@
 
 * ``submitter``: nothing else is known, so it is the task that queued it.
 
-A flusher opens handles too, to give dirtied pages their blocks. What it contributes to a
-transaction is therefore the dirtiers' of the ios it queued meanwhile.
+A flusher opens handles too, to allocate blocks for dirty pages. Its part of a transaction is
+therefore attributed to the dirtiers of the ios that it queued meanwhile.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ CAUSE_KINDS = ("submitter", "dirtier", "journal")
 SUBMITTER, DIRTIER, JOURNAL = range(len(CAUSE_KINDS))
 
 SUBMIT_DELAY_NS = 10_000_000
-"""A flusher queues an extent's ios soon after the handle that mapped it: within this."""
+"""A flusher queues an extent's ios at most this long after the handle that mapped it."""
 
 Shares = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Sets:
-    """Sets of tasks, the members of one after the other; a set's shares add up to 1."""
+    """Sets of tasks, stored one after another; the shares of a set add up to 1."""
 
     start: Times
-    """First member of each set, and the number of members at the end."""
+    """Position of each set's first member, then the number of all members."""
     utid: Index
     share: Shares
 
@@ -50,7 +50,7 @@ class Sets:
 
     @property
     def of_member(self) -> Times:
-        """The set each member is in."""
+        """The set of each member."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
 
@@ -62,9 +62,9 @@ class Causes:
     of_io: Index
     """Set of each io, -1 where the submitter alone is the cause."""
     kind: npt.NDArray[np.int8]
-    """Of each io, position in ``CAUSE_KINDS``."""
+    """Of each io: position in ``CAUSE_KINDS``."""
     of_commit: Index
-    """Set of each journal_commit row, -1 when no handles of its transaction are known."""
+    """Set of each journal_commit row, -1 if no handles of its transaction are known."""
 
 
 def _collect(owner: Times, utid: Index, weight: npt.NDArray[np.float64]) -> tuple[Times, Sets]:
@@ -100,16 +100,16 @@ def _dirtiers(trace: Trace) -> tuple[Times, Sets]:
 
 
 def _commit_of_handles(trace: Trace) -> Index:
-    """Return the journal_commit row each journal_handle row's transaction ended in, or -1."""
+    """Return, for each journal_handle row, the journal_commit row of its transaction, or -1."""
     handles, commits = trace.rows[JOURNAL_HANDLE.name], trace.rows[JOURNAL_COMMIT.name]
     # A transaction's number recurs only after 2^32 of them.
     numbers = commits["transaction"].astype(np.int64)
-    asked = handles["transaction"].astype(np.int64)
+    wanted = handles["transaction"].astype(np.int64)
     found = asof_backward(
-        commits["dev"].astype(np.int64), numbers, handles["dev"].astype(np.int64), asked
+        commits["dev"].astype(np.int64), numbers, handles["dev"].astype(np.int64), wanted
     )
     exact = np.flatnonzero(found >= 0)
-    exact = exact[numbers[found[exact]] == asked[exact]]
+    exact = exact[numbers[found[exact]] == wanted[exact]]
     result = np.full(len(handles), -1, np.int32)
     result[exact] = found[exact]
     return result
@@ -118,7 +118,7 @@ def _commit_of_handles(trace: Trace) -> Index:
 def _flushed(
     trace: Trace, handle: npt.NDArray[np.intp], ios: Times, dirtiers: Sets
 ) -> tuple[Times, Index, npt.NDArray[np.float64]]:
-    """Return whose pages kernel threads flushed under their handles: (handle, utid, weight)."""
+    """Return the tasks whose pages kernel threads flushed, by handle: (handle, utid, weight)."""
     rows, utid = trace.rows[JOURNAL_HANDLE.name], trace.utids[JOURNAL_HANDLE.name]
     order = ios[np.lexsort((trace.ios.queued[ios], trace.ios.submitter[ios]))]
     position = np.empty(len(order), np.int64)
@@ -128,7 +128,7 @@ def _flushed(
     end = rows["end_ns"][handle].astype(np.int64) + SUBMIT_DELAY_NS
     before = asof_backward(submitter, queued, utid[handle], begin)
     until = asof_backward(submitter, queued, utid[handle], end)
-    # Of a thread without an io before, the first one stands at its own beginning.
+    # If a thread had no io before, its first one is the first of the thread.
     first = np.where(before >= 0, before + 1, np.searchsorted(submitter, utid[handle]))
     count = np.where(until >= 0, np.maximum(until + 1 - first, 0), 0)
     owner, at = ranges(first, count)
@@ -139,26 +139,26 @@ def _flushed(
 
 
 def _contributors(trace: Trace, ios: Times, dirtiers: Sets) -> tuple[Times, Sets]:
-    """Return the commits whose transactions' handles are known, and whose those are."""
+    """Return the commits with known handles, and the sets of tasks that the handles belong to."""
     commit, utid = _commit_of_handles(trace), trace.utids[JOURNAL_HANDLE.name]
     handle = np.flatnonzero(commit >= 0)
     n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"][handle].astype(np.float64)
-    helper = trace.tasks.role[utid[handle]] == ROLE_CODE[KERNEL]
-    by_helper = np.flatnonzero(helper)
-    at, behind, weight = _flushed(trace, handle[by_helper], ios, dirtiers)
+    by_kernel = trace.tasks.role[utid[handle]] == ROLE_CODE[KERNEL]
+    helper = np.flatnonzero(by_kernel)
+    at, dirtier, weight = _flushed(trace, handle[helper], ios, dirtiers)
     explained = np.zeros(len(handle), bool)
-    explained[by_helper[at]] = True
+    explained[helper[at]] = True
     own = np.flatnonzero(~explained)
-    owner = np.concatenate((commit[handle[own]], commit[handle[by_helper[at]]]))
+    owner = np.concatenate((commit[handle[own]], commit[handle[helper[at]]]))
     return _collect(
         owner.astype(np.int64),
-        np.concatenate((utid[handle[own]], behind)),
-        np.concatenate((n_handles[own], weight * n_handles[by_helper[at]])),
+        np.concatenate((utid[handle[own]], dirtier)),
+        np.concatenate((n_handles[own], weight * n_handles[helper[at]])),
     )
 
 
 def commit_at(trace: Trace, utid: Index, times: Times) -> Index:
-    """Return the journal_commit row that thread ``utid`` was busy with at each time, or -1."""
+    """Return the journal_commit row that thread ``utid`` worked on at each time, or -1."""
     rows = trace.rows[JOURNAL_COMMIT.name]
     begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
     found = asof_backward(trace.utids[JOURNAL_COMMIT.name], begin, utid, times)
@@ -169,10 +169,10 @@ def commit_at(trace: Trace, utid: Index, times: Times) -> Index:
 
 
 def _journal_ios(trace: Trace, ios: Ios, of_commit: Index) -> tuple[Times, Index]:
-    """Return the ios queued by journal threads during commits, and the sets of those."""
+    """Return the ios queued by journal threads during commits, and the set of each."""
     journal = np.zeros(len(trace.tasks) + 1, bool)
     journal[trace.utids[JOURNAL_COMMIT.name]] = True
-    journal[-1] = False  # where an unknown submitter (-1) looks
+    journal[-1] = False  # the entry that an unknown submitter (-1) reads
     chosen = np.flatnonzero(journal[ios.submitter])
     commit = commit_at(trace, ios.submitter[chosen], ios.queued[chosen])
     found = np.flatnonzero(commit >= 0)

@@ -27,12 +27,12 @@ _NUMBER = re.compile(r"(?<!\bjbd)\d+")
 
 
 def syscall_name(nr: int, names: Mapping[int, str]) -> str:
-    """Return the name of a syscall, its number when the recording does not name it."""
+    """Return the name of a syscall, or its number if the recording does not name it."""
     return names.get(nr, f"syscall_{nr}")
 
 
 def generic_name(comm: str) -> str:
-    """Return a thread name without the numbers that differ between alike threads."""
+    """Return a thread name with ``*`` for numbers: kworker/0:1 and kworker/1:2 are alike."""
     return _NUMBER.sub("*", comm)
 
 
@@ -42,20 +42,20 @@ def _step(reason: int, is_io: bool, comm: str | None) -> str:
 
 
 class Chains:
-    """The shape of every edge's chain, as a number with a text."""
+    """The chain of each edge as a number (its shape), and a text for each shape."""
 
     def __init__(
         self, edges: Edges, request_nr: Times, comms: Sequence[str], names: Mapping[int, str]
     ) -> None:
-        """Number the chains of all edges, level by level (``request_nr``: by request)."""
+        """Number the chains of all edges by level; ``request_nr`` has each request's syscall."""
         labels = sorted(set(comms))
         code = {label: position for position, label in enumerate(labels)}
-        # Threads with one name share a shape; -1 (unknown) takes the last place.
+        # Threads of one name share a shape; -1 (unknown) reads the last element.
         of_utid = np.array([*(code[comm] for comm in comms), len(labels)], np.int64)
         numbers, root = np.unique(request_nr, return_inverse=True)
         self.text = [syscall_name(int(nr), names) for nr in numbers]
         self.root = root.astype(np.int32)
-        """Shape of each request alone."""
+        """Shape of each request without an edge."""
         self.of_edge = np.zeros(len(edges), np.int32)
         for depth in range(int(edges.depth.max(initial=-1)) + 1):
             at = np.flatnonzero(edges.depth == depth)
@@ -65,9 +65,9 @@ class Chains:
             n_steps = 2 * len(REASONS) * (len(labels) + 1)
             shapes, inverse = np.unique(parent * np.int64(n_steps) + step, return_inverse=True)
             self.of_edge[at] = len(self.text) + inverse
-            self.text += [self._tell(int(shape), n_steps, labels) for shape in shapes]
+            self.text += [self._text_of(int(shape), n_steps, labels) for shape in shapes]
 
-    def _tell(self, shape: int, n_steps: int, labels: Sequence[str]) -> str:
+    def _text_of(self, shape: int, n_steps: int, labels: Sequence[str]) -> str:
         parent, step = divmod(shape, n_steps)
         kind, label = divmod(step, len(labels) + 1)
         reason, is_io = divmod(kind, 2)
@@ -75,27 +75,27 @@ class Chains:
         return self.text[parent] + ARROW + _step(reason, bool(is_io), comm)
 
     def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Index:
-        """Return the shape at each (request, edge), edge -1 being the request itself."""
+        """Return the shape at each (request, edge); edge -1 is the request itself."""
         shapes: Index = self.root[request]
         if len(self.of_edge):
             shapes = np.where(edge >= 0, self.of_edge[edge], shapes)
         return shapes
 
 
-# Kind of inversion -> how a culprit that is not on the chain is named.
-_BESIDE = {row.name: row.beside for row in REASON_TABLE if row.beside}
-_PLACES = [row.name for row in REASON_TABLE if row.is_place]
+# Kind of inversion -> text before a culprit that is not a waker on the chain.
+_CULPRIT_STEPS = {row.name: row.culprit_step for row in REASON_TABLE if row.culprit_step}
+_POOLS = [row.name for row in REASON_TABLE if row.is_pool]
 
 
 class ChainTexts:
-    """Chains of inversions: an edge's chain, and who was beside it or behind a helper."""
+    """Chains of inversions: an edge's chain, and the culprit if it is not the last waker on it."""
 
     def __init__(self, chains: Chains, comms: Sequence[str], edges: Edges) -> None:
-        """Tell the chains of ``edges``; ``comms`` by utid."""
+        """Use the chains of ``edges``; ``comms`` are thread names by utid."""
         self._chains, self._comms, self._edges = chains, comms, edges
 
     def depth(self, leaf_edge: Index) -> npt.NDArray[np.int8]:
-        """Return how many edges the chain to each edge has, itself included."""
+        """Return the number of edges on the chain to each edge, itself included."""
         depth = np.zeros(len(leaf_edge), np.int8)
         some = leaf_edge >= 0
         depth[some] = self._edges.depth[leaf_edge[some]] + 1
@@ -104,43 +104,44 @@ class ChainTexts:
     def of(
         self, found: Candidates, rows: Positions, shape: Index, request: Index
     ) -> tuple[list[str], Index]:
-        """Return the distinct chains, and which one each of ``rows`` has.
+        """Return the distinct chains, and the position among them of each row's chain.
 
-        ``shape`` and ``request`` are of those rows; ``shape`` is that of the leaf edge.
+        ``shape`` (of the leaf edge) and ``request`` are by row.
         """
         kind = found.kind[rows]
         leaf, edge = found.leaf_edge[rows], found.culprit_edge[rows]
-        beside = np.isin(kind, [KIND[name] for name in _BESIDE])
-        # A wait for a place is itself the last step: the io that ended it does not matter.
-        at_edge = np.isin(kind, [KIND[name] for name in _PLACES])
+        has_step = np.isin(kind, [KIND[name] for name in _CULPRIT_STEPS])
+        # A wait for a pool is itself the last step: the io that ended it does not matter.
+        at_edge = np.isin(kind, [KIND[name] for name in _POOLS])
         if len(self._edges):
-            at_edge &= np.isin(self._edges.reason[edge], [CODE[name] for name in _PLACES])
+            at_edge &= np.isin(self._edges.reason[edge], [CODE[name] for name in _POOLS])
             parent = np.where(at_edge, self._edges.parent[leaf], leaf).astype(np.int32)
             shape = np.where(at_edge, self._chains.of(request, parent), shape)
             named = np.where(edge >= 0, self._edges.waker[edge], -1) == found.culprit[rows]
         else:
             named = np.zeros(len(rows), bool)
-        silent = ~beside & named
+        on_chain = ~has_step & named
         columns = (
             shape,
-            np.where(beside, kind, -1),
-            np.where(silent, -1, found.culprit[rows]),
+            np.where(has_step, kind, -1),
+            np.where(on_chain, -1, found.culprit[rows]),
         )
-        # Rows of one chain and one culprit tell the same.
+        # Rows with the same chain and culprit have the same text.
         inverse = group_codes(*columns)
         _, example = np.unique(inverse, return_index=True)
         texts = [
-            self._tell(*map(int, row)) for row in zip(*(c[example] for c in columns), strict=True)
+            self._text_of(*map(int, row))
+            for row in zip(*(c[example] for c in columns), strict=True)
         ]
         labels = sorted(set(texts))
         code = {text: position for position, text in enumerate(labels)}
         of_distinct = np.array([code[text] for text in texts], np.int32)
         return labels, of_distinct[inverse] if texts else np.empty(0, np.int32)
 
-    def _tell(self, shape: int, kind: int, culprit: int) -> str:
+    def _text_of(self, shape: int, kind: int, culprit: int) -> str:
         text = self._chains.text[shape]
         if culprit < 0:
             return text
         if kind < 0:
             return f"{text} for {self._comms[culprit]}"
-        return f"{text}{ARROW}{_BESIDE[KINDS[kind]]} {self._comms[culprit]}"
+        return f"{text}{ARROW}{_CULPRIT_STEPS[KINDS[kind]]} {self._comms[culprit]}"

@@ -1,18 +1,19 @@
 """Inversions: the parts of foreground requests' critical paths that serve other work.
 
-Each segment is asked in turn; the first answer stands:
+The first of these rules that applies to a segment decides:
 
-1. Is there a suspect on its chain? The first one is the culprit: it held a ``lock``, it was to
-   make a ``condition`` true, or the io waited for carries its data (``io_dependency``).
-2. Was somebody on the chain waiting for a place (``admission_tag``, ``admission_slot``), or
-   paused for dirty pages (``dirty_throttle``)? The culprit holds most places, dirtied most.
-3. Is it a stage of an io? Suspects' writes may have filled the cache it must ``flush``; their
-   ios may have had the tags, stood before it (``queue``), or been at the ``device`` beside it,
-   where only what it took longer than alone counts.
-4. Was somebody runnable while a suspect ran (``cpu``)?
-5. Was a kernel thread busy, mostly with suspects' work (``condition``, ``lock``)?
+1. A suspect is on its chain. The first one is the culprit: it held a ``lock``, it had to make a
+   ``condition`` true, or the io waited for carries its data (``io_dependency``).
+2. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
+   paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
+   most pages.
+3. The segment is a stage of an io. Suspects' writes filled the cache it must ``flush``, or their
+   ios had the tags, were ahead of it (``queue``), or were at the ``device`` with it. At the device
+   only the excess over its solo time counts.
+4. A task is runnable while a suspect runs (``cpu``).
+5. A kernel thread mostly does suspects' work (``condition``, ``lock``).
 
-Suspects are background tasks. A user task no rule knows is suspected too, at half the
+Suspects are background tasks. A user task that matches no role rule is a suspect too, at half the
 confidence, unless it is the request's own process or the peer of a pipe, a socket or a poll.
 """
 
@@ -32,8 +33,8 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.chains import Chains, ChainTexts, generic_name
-from rcp.analyzer.blame.crowding import GUESS_CONFIDENCE, Beside
-from rcp.analyzer.blame.kernel_threads import on_behalf
+from rcp.analyzer.blame.contention import GUESS_CONFIDENCE, Contention
+from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
     THROTTLE,
@@ -48,12 +49,12 @@ from rcp.analyzer.paths.segments import Edges, Paths
 __all__ = ["KINDS", "Inversions", "find_inversions"]
 
 UNKNOWN_ROLE_CONFIDENCE = 0.5
-"""A task nobody gave a role may well be another client the user cares for."""
+"""A task without a role may well be another client that the user cares about."""
 
 
 @dataclass(frozen=True)
 class Inversions:
-    """One row per request, kind, culprit and way to it; what several segments share is added up."""
+    """One row per request, kind, culprit and chain to it, summed over segments."""
 
     request: Index
     kind: npt.NDArray[np.int8]
@@ -71,47 +72,48 @@ class Inversions:
     confidence: npt.NDArray[np.float64]
     chains: list[str]
     patterns: list[str]
-    """The chain without numbers that differ between alike threads, by ``chain``."""
+    """By ``chain``, its text with ``*`` for numbers in thread names."""
 
     def __len__(self) -> int:
         return len(self.request)
 
 
 class _Search:
-    """The segments of foreground requests that no rule has answered yet."""
+    """The segments of foreground requests that no rule has decided yet."""
 
     def __init__(self, trace: Trace, paths: Paths, causes: Causes) -> None:
         suspects = Suspects(trace.tasks)
         blame = Blame.of(causes, trace.ios, suspects)
         pid = trace.tasks.pid[trace.requests.utid]
-        self.beside = Beside(trace, paths, suspects, blame, pid)
+        self.trace, self.paths = trace, paths
+        self.contention = Contention(trace, paths, suspects, blame, pid)
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
         self.found: list[Candidates] = []
 
-    def ask(self, mask: npt.NDArray[np.bool_]) -> Positions:
-        """Return the unanswered segments of the mask."""
+    def undecided(self, mask: npt.NDArray[np.bool_]) -> Positions:
+        """Return the segments of the mask that no rule has decided."""
         return np.flatnonzero(mask & self._open)
 
-    def answer(self, found: Candidates) -> None:
+    def add(self, found: Candidates) -> None:
         self._open[found.segment] = False
         self.found.append(found)
 
     def on_chain(self) -> None:
         """Rule 1."""
-        beside, edges, segments = self.beside, self.beside.paths.edges, self.beside.paths.segments
-        guilty, culprit = guilty_edges(edges, beside.pid, beside.suspects, beside.blame)
-        # Behind a wait for a place is the past of whoever happened to leave one: rule 2 knows more.
+        rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
+        guilty, culprit = guilty_edges(edges, rules.pid, rules.suspects, rules.blame)
+        # The chain below a wait for a tag or slot is that of the task that freed one: see rule 2.
         first = first_on_chain(edges, guilty | np.isin(edges.reason, (THROTTLE, *ADMISSION)))
         first = np.where((first >= 0) & guilty[first], first, -1)
-        chosen = self.ask(segments.edge >= 0)
+        chosen = self.undecided(segments.edge >= 0)
         chosen = chosen[first[segments.edge[chosen]] >= 0]
         edge = first[segments.edge[chosen]]
         by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
         share = np.ones(len(edge))
-        share[by_io] = beside.blame.io.share[edges.io[edge[by_io]]]
-        self.answer(
+        share[by_io] = rules.blame.io.share[edges.io[edge[by_io]]]
+        self.add(
             candidate_rows(
                 chosen,
                 np.where(by_io, KIND["io_dependency"], task_kind),
@@ -124,48 +126,50 @@ class _Search:
         )
 
     def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
-        """Tell which waits were for what one task holds at a time: a futex with an owner is."""
-        edges, sleeps = self.beside.paths.edges, self.beside.trace.sleeps
+        """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""
+        edges, sleeps = self.paths.edges, self.trace.sleeps
         reason = edges.reason[edge]
         owned = sleeps.owner_utid[edges.sleep[edge]] == edges.waker[edge]
         lock: npt.NDArray[np.bool_] = IS_EXCLUSIVE[reason] | (owned & (reason == CODE["futex"]))
         return lock
 
-    def crowded(self) -> None:
+    def by_contention(self) -> None:
         """Rules 2 to 4."""
-        beside, edges, segments = self.beside, self.beside.paths.edges, self.beside.paths.segments
-        for reasons, rule in (((THROTTLE,), beside.throttle), (ADMISSION, beside.places)):
+        rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
+        for reasons, rule in (((THROTTLE,), rules.throttle), (ADMISSION, rules.pool_wait)):
             first = first_on_chain(edges, np.isin(edges.reason, reasons))
-            chosen = self.ask(segments.edge >= 0)
+            chosen = self.undecided(segments.edge >= 0)
             chosen = chosen[first[segments.edge[chosen]] >= 0]
-            self.answer(rule(chosen, first[segments.edge[chosen]]))
+            self.add(rule(chosen, first[segments.edge[chosen]]))
         of_io = segments.io >= 0
         at_flush = of_io.copy()
-        at_flush[of_io] = beside.trace.ios.asks_flush[segments.io[of_io]]
+        at_flush[of_io] = rules.trace.ios.asks_flush[segments.io[of_io]]
         at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)
-        self.answer(beside.flush(self.ask(at_flush)))
-        held_back = of_io & (segments.kind == ADMISSION_SLOT)
-        held_back[held_back] = beside.trace.ios.throttled[segments.io[held_back]]
-        self.answer(beside.held_back(self.ask(held_back)))
-        of_io &= ~held_back
+        self.add(rules.flush(self.undecided(at_flush)))
+        throttled = of_io & (segments.kind == ADMISSION_SLOT)
+        throttled[throttled] = rules.trace.ios.throttled[segments.io[throttled]]
+        self.add(rules.io_max(self.undecided(throttled)))
+        of_io &= ~throttled
         for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE):
-            self.answer(beside.stage(self.ask(of_io & (segments.kind == kind)), kind))
-        self.answer(beside.device(self.ask(of_io & (segments.kind == DEVICE))))
-        self.answer(beside.cpu(self.ask(segments.kind == RUNQUEUE)))
+            self.add(rules.stage(self.undecided(of_io & (segments.kind == kind)), kind))
+        self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
+        self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
 
     def by_helpers(self) -> None:
         """Rule 5."""
-        beside = self.beside
-        chosen = self.ask(beside.paths.segments.edge >= 0)
-        self.answer(
-            on_behalf(beside.trace, beside.paths, chosen, beside.pid, beside.suspects, beside.blame)
+        rules = self.contention
+        chosen = self.undecided(rules.paths.segments.edge >= 0)
+        self.add(
+            work_for_suspects(
+                rules.trace, rules.paths, chosen, rules.pid, rules.suspects, rules.blame
+            )
         )
 
 
 def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search = _Search(trace, paths, causes)
     search.on_chain()
-    search.crowded()
+    search.by_contention()
     search.by_helpers()
     return Candidates.concatenate(search.found)
 
@@ -179,7 +183,7 @@ def find_inversions(
 ) -> Inversions:
     """Return the inversions of all finished foreground requests.
 
-    ``recorded_share`` is the part of sleeps and ios that was not lost; it lowers confidence.
+    ``recorded_share`` is the share of sleeps and ios that was not lost; it scales the confidence.
     """
     found = _search(trace, paths, causes)
     guessed = _guessed_on_chain(paths.edges)
@@ -191,7 +195,7 @@ def find_inversions(
 
 
 def _guessed_on_chain(edges: Edges) -> npt.NDArray[np.bool_]:
-    """Tell which edges are, or lie behind, one whose waker is a guess."""
+    """Return the edges with a guessed waker on their chain, themselves included."""
     return first_on_chain(edges, edges.guessed) >= 0
 
 
@@ -200,7 +204,7 @@ def _role_confidence(tasks: Tasks) -> npt.NDArray[np.float64]:
 
 
 def _runs(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
-    """Return where runs of equal rows begin."""
+    """Return the first position of each run of equal rows."""
     change = np.zeros(len(columns[0]), bool)
     change[:1] = True
     for column in columns:
@@ -215,9 +219,9 @@ def _grouped(
     paths: Paths,
     chains: Chains,
 ) -> Inversions:
-    """Add up the segments of one request, kind, culprit and way to the culprit.
+    """Add up the segments of one request, kind, culprit and chain to the culprit.
 
-    The chain reported is the one most of their time was spent at the end of.
+    The chain reported is the one with most of the time at its end.
     """
     request = paths.segments.request[found.segment]
     ts = paths.segments.ts[found.segment]
@@ -237,7 +241,7 @@ def _grouped(
 
     by_cost = np.lexsort((reduced(np.add, dur, part), row_of_part))
     longest = np.empty(len(first), np.intp)
-    longest[row_of_part[by_cost]] = part[by_cost]  # the last assignment stands
+    longest[row_of_part[by_cost]] = part[by_cost]  # the last assignment wins
     leader = order[longest]
     total = reduced(np.add, dur, first)
     texts = ChainTexts(chains, trace.tasks.comm, paths.edges)

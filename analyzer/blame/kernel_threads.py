@@ -1,7 +1,7 @@
-"""Kernel threads on critical paths, and whose work they were doing there.
+"""Kernel threads on critical paths that do suspects' work.
 
-The journal thread works for the tasks whose handles are in the transaction it commits. A
-flusher works for those who dirtied the pages of the io it queues next.
+The journal thread works for the tasks with handles in the transaction it commits. A flusher works
+for the tasks that dirtied the pages of the io it queues next.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from rcp.analyzer.paths.segments import Paths
 from rcp.probes.contract.events import JOURNAL_COMMIT
 
 FLUSHER_CONFIDENCE = 0.5
-"""That a flusher was busy with the io it queued next is a guess."""
+"""It is a guess that a flusher was working on the io it queued next."""
 
 
 def _committing(
     trace: Trace, paths: Paths, chosen: Positions, blame: Blame
 ) -> tuple[Positions, Index, Shares]:
-    """Return which segments are a journal thread's in a commit, for whom, with what share."""
+    """Return the segments of journal threads in commits, the suspect of each and its share."""
     journal = np.zeros(len(trace.tasks), bool)
     journal[trace.utids[JOURNAL_COMMIT.name]] = True
     of = chosen[journal[paths.segments.utid[chosen]]]
@@ -37,7 +37,7 @@ def _committing(
 def _flushing(
     trace: Trace, paths: Paths, chosen: Positions, blame: Blame
 ) -> tuple[Positions, Index, Shares]:
-    """Return which segments are followed by the thread's queueing an io, for whom, what share."""
+    """Return the segments after which the thread queued an io, its suspect and its share."""
     segments, ios = paths.segments, trace.ios
     following = asof_forward(ios.submitter, ios.queued, segments.utid[chosen], segments.ts[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
@@ -49,10 +49,10 @@ def _flushing(
     return chosen, blame.io.utid[following], share
 
 
-def on_behalf(
+def work_for_suspects(
     trace: Trace, paths: Paths, chosen: Positions, pid: Times, suspects: Suspects, blame: Blame
 ) -> Candidates:
-    """Return those of the segments in which a kernel thread mostly did suspects' work."""
+    """Return the ``chosen`` segments in which a kernel thread mostly did suspects' work."""
     segments, edges = paths.segments, paths.edges
     busy = (segments.kind[chosen] == CPU) | (segments.kind[chosen] == RUNQUEUE)
     chosen = chosen[busy & (segments.utid[chosen] >= 0)]
@@ -64,8 +64,8 @@ def on_behalf(
     of = np.concatenate((log, flush))
     culprit = np.concatenate((log_culprit, flush_culprit))
     share = np.concatenate((log_share, flush_share))
-    accused = suspects.accused(culprit, pid[segments.request[of]]) & (share > 0)
-    of, culprit, share = of[accused], culprit[accused], share[accused]
+    is_suspect = suspects.is_suspect(culprit, pid[segments.request[of]]) & (share > 0)
+    of, culprit, share = of[is_suspect], culprit[is_suspect], share[is_suspect]
     edge = segments.edge[of]
     kind = np.where(IS_EXCLUSIVE[edges.reason[edge]], KIND["lock"], KIND["condition"])
     return candidate_rows(of, kind, culprit, segments.dur[of], edge, edge, share)

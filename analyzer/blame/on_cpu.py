@@ -1,7 +1,7 @@
-"""Who had the CPU while somebody was runnable, stint by stint.
+"""The tasks that ran while another was runnable, one time slice after another.
 
-Each off-CPU record names the task that left the CPU as its own got it, so the CPU's past can be
-walked backwards from the moment a wait for it ended::
+Each off-CPU record names the task that left the CPU when its own task got it, so the CPU's history
+can be walked backwards from the end of a wait for it::
 
     runnable   |----------------------------|
     the CPU    client      | backup | jbd2  |     jbd2 gave way, backup before, client before
@@ -16,20 +16,20 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 
-MAX_STINTS = 32
-"""Stints followed back; the scheduler's slices are milliseconds, so this is far back."""
+MAX_SLICES = 32
+"""Time slices walked back; the scheduler's are milliseconds, so this reaches far back."""
 
 _KEY_BITS = 62  # (utid, time) must fit a signed 64-bit key
 
 
 class _Records:
-    """Off-CPU records by task and by when they ended."""
+    """Off-CPU records by task and by end."""
 
     def __init__(self, sleeps: Sleeps) -> None:
         self._base = int(sleeps.run.min())
         span = int(sleeps.run.max()) - self._base + 2
         n_utids = int(sleeps.utid.max()) + 2
-        # Of recordings of days the last bits of the time are left out: microseconds.
+        # For recordings of days, drop the lowest bits of the time: microseconds.
         self._shift = max(0, (span * n_utids).bit_length() - _KEY_BITS)
         self._span = (span >> self._shift) + 2
         key = self._key(sleeps.utid, sleeps.run)
@@ -50,38 +50,38 @@ class _Records:
 
 
 @dataclass(frozen=True)
-class Stints:
-    """For each wait for a CPU, what the accused had of it."""
+class SuspectsCpuTime:
+    """For each wait for a CPU, how long suspects ran on it."""
 
     dur: Times
     utid: Index
-    """Who of them had it longest at once, -1 for none."""
+    """The suspect with the longest time slice, -1 for none."""
 
 
-def stints(
-    sleeps: Sleeps, lo: Times, hi: Times, ran: Index, accused: npt.NDArray[np.bool_]
-) -> Stints:
-    """Walk back each wait [lo, hi) that ended as ``ran`` left the CPU.
+def suspects_cpu_time(
+    sleeps: Sleeps, lo: Times, hi: Times, ran: Index, is_suspect: npt.NDArray[np.bool_]
+) -> SuspectsCpuTime:
+    """Walk back each wait [lo, hi) that ended when task ``ran`` left the CPU.
 
-    ``accused`` says who is looked for, by utid.
+    ``is_suspect`` is by utid.
     """
     total, longest = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64)
     who = np.full(len(lo), -1, np.int32)
-    asked = np.flatnonzero(ran >= 0)
-    if len(asked) == 0 or len(sleeps) == 0:
-        return Stints(total, who)
-    records, end, utid = _Records(sleeps), hi[asked], ran[asked]
-    for _ in range(MAX_STINTS):
+    wait = np.flatnonzero(ran >= 0)
+    if len(wait) == 0 or len(sleeps) == 0:
+        return SuspectsCpuTime(total, who)
+    records, end, utid = _Records(sleeps), hi[wait], ran[wait]
+    for _ in range(MAX_SLICES):
         record = records.last(utid, end)
-        begin = np.where(record >= 0, sleeps.run[record], lo[asked])
-        begin = np.clip(begin, lo[asked], end)
-        dur = np.where(accused[utid], end - begin, 0)
-        total[asked] += dur
-        more = dur > longest[asked]
-        longest[asked[more]], who[asked[more]] = dur[more], utid[more]
+        begin = np.where(record >= 0, sleeps.run[record], lo[wait])
+        begin = np.clip(begin, lo[wait], end)
+        dur = np.where(is_suspect[utid], end - begin, 0)
+        total[wait] += dur
+        more = dur > longest[wait]
+        longest[wait[more]], who[wait[more]] = dur[more], utid[more]
         before = np.where(record >= 0, sleeps.ran_utid[record], -1)
-        on = np.flatnonzero((begin > lo[asked]) & (before >= 0))
-        asked, end, utid = asked[on], begin[on], before[on].astype(np.int32)
-        if len(asked) == 0:
+        on = np.flatnonzero((begin > lo[wait]) & (before >= 0))
+        wait, end, utid = wait[on], begin[on], before[on].astype(np.int32)
+        if len(wait) == 0:
             break
-    return Stints(total, who)
+    return SuspectsCpuTime(total, who)

@@ -1,7 +1,7 @@
-"""Who can be a culprit, and which ios and waits lead to one.
+"""Suspects: the tasks that can be culprits, and the ios and waits that lead to them.
 
-Suspects are background tasks, and user tasks that no role rule knows. Kernel threads,
-foreground tasks and the recorder never are.
+Suspects are background tasks, and user tasks that match no role rule. Kernel threads, foreground
+tasks and the recorder never are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_PLACE
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_POOL
 from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import IDLE_UTID, Tasks
 from rcp.analyzer.arrays.trace import Index, Ios, Times
@@ -20,73 +20,72 @@ from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.events import TaskFlag
 
 SHARE_MIN = 0.1
-"""Share of an io, or of what stood in the way, below which it is nobody's fault."""
+"""Least share of an io, or of the ios ahead, for which a suspect is blamed."""
 
 MOSTLY = 0.5
-"""A helper works for the background when more than half of its work is background's: it would
-have had to do the rest anyway."""
+"""Share of a helper's work from which on it works for suspects: it has to do the rest anyway."""
 
 ADMISSION = (CODE["admission_tag"], CODE["admission_slot"])
-"""Waits for a place that no waker gave up on purpose: whoever holds most places is asked."""
+"""Waits for a tag or slot: the waker did not free it on purpose, so its top holder is blamed."""
 
 THROTTLE = CODE["dirty_throttle"]
 
 
 class Suspects:
-    """Who can be a culprit; arrays by utid."""
+    """The tasks that can be culprits; arrays by utid."""
 
     def __init__(self, tasks: Tasks) -> None:
-        """Sort out the tasks of a recording."""
-        watched = (tasks.flags & TaskFlag.RECORDER) == 0
+        """Classify the tasks of a recording."""
+        not_recorder = (tasks.flags & TaskFlag.RECORDER) == 0
         self.background = tasks.role == ROLE_CODE[BACKGROUND]
-        self.unknown = (tasks.role == ROLE_CODE[UNKNOWN]) & watched
+        self.unknown = (tasks.role == ROLE_CODE[UNKNOWN]) & not_recorder
         self.unknown[IDLE_UTID] = False
         self.kernel = tasks.role == ROLE_CODE[KERNEL]
         self.any = self.background | self.unknown
-        # Other threads of the request's process are its own side unless a rule says otherwise.
+        # Other threads of the request's own process are no suspects unless a rule says so.
         self.exempt_pid = np.where(self.unknown & (tasks.pid > 0), tasks.pid, -1)
 
-    def accused(self, utid: Index, pid: Times) -> npt.NDArray[np.bool_]:
-        """Tell which tasks (-1: nobody) are suspects to a request of process ``pid``."""
+    def is_suspect(self, utid: Index, pid: Times) -> npt.NDArray[np.bool_]:
+        """Return which tasks (-1: none) are suspects for a request of process ``pid``."""
         # The array is never empty: the idle task is always there.
-        accused: npt.NDArray[np.bool_] = self.any[utid] & (self.exempt_pid[utid] != pid)
-        return accused & (utid >= 0)
+        suspect: npt.NDArray[np.bool_] = self.any[utid] & (self.exempt_pid[utid] != pid)
+        return suspect & (utid >= 0)
 
 
 @dataclass(frozen=True)
 class Owners:
-    """Of sets of tasks, or of ios: the suspect with the largest share, -1 without one."""
+    """For each set of tasks, or each io: the suspect with the largest share, -1 without one."""
 
     utid: Index
     share: Shares
-    """What suspects of its kind (background, else unknown) have together."""
+    """The share of all suspects of its kind: background or, without any, unknown."""
 
 
 def _owners_of_sets(sets: Sets, suspects: Suspects) -> Owners:
     of_member = sets.of_member
     found, share = np.full(len(sets), -1, np.int32), np.zeros(len(sets), np.float32)
-    for kind in (suspects.unknown, suspects.background):  # background has the last word
+    for kind in (suspects.unknown, suspects.background):  # background overrides unknown
         member = np.flatnonzero(kind[sets.utid])
         member = member[np.lexsort((sets.share[member], of_member[member]))]
         of = of_member[member]
         total = np.bincount(of, sets.share[member], len(sets))
-        found[of] = sets.utid[member]  # the last assignment stands: the largest share
+        found[of] = sets.utid[member]  # the last assignment wins: the largest share
         share[of] = np.minimum(total[of], 1)
     return Owners(found, share)
 
 
 @dataclass(frozen=True)
 class Blame:
-    """Which suspects' data the ios, and which suspects' changes the commits carry."""
+    """The suspects whose data each io carries, and whose changes each commit carries."""
 
     io: Owners
     commit: Owners
     kernel_share: Shares
-    """Part of each io that nobody's task is known of, only a kernel thread."""
+    """The share of each io that is only known to be a kernel thread's."""
 
     @staticmethod
     def of(causes: Causes, ios: Ios, suspects: Suspects) -> Blame:
-        """Judge the cause sets."""
+        """Find the suspects in the cause sets."""
         sets = _owners_of_sets(causes.sets, suspects)
         of_kernel = np.bincount(
             causes.sets.of_member,
@@ -99,7 +98,7 @@ class Blame:
         kernel = ((ios.submitter < 0) | suspects.kernel[ios.submitter]).astype(np.float32)
         some = np.flatnonzero(causes.of_io >= 0)
         chosen = causes.of_io[some]
-        # The log also carries the request's own changes: it would have been written anyway.
+        # The journal also carries the request's own changes: it would be written anyway.
         enough = np.where(causes.kind[some] == JOURNAL, MOSTLY, SHARE_MIN)
         guilty = sets.share[chosen] >= enough
         owner[some] = np.where(guilty, sets.utid[chosen], -1)
@@ -117,16 +116,16 @@ class Blame:
 def guilty_edges(
     edges: Edges, pid: Times, suspects: Suspects, blame: Blame
 ) -> tuple[npt.NDArray[np.bool_], Index]:
-    """Tell which edges lead to a suspect, and to which; ``pid`` is the process of each request.
+    """Return which edges lead to a suspect, and to which; ``pid`` is the process of each request.
 
-    An edge to a task leads to that task; one to an io to whose data it carries. Waits for a
-    place lead to nobody: whoever made place is not who filled it.
+    An edge to a task leads to that task, an edge to an io to the owner of its data. Waits for a
+    pool lead to no one: the task that frees a unit is not the one that filled the pool.
     """
     culprit = edges.waker.copy()
     by_io = np.flatnonzero(edges.io >= 0)
     if len(by_io):
         culprit[by_io] = blame.io.utid[edges.io[by_io]]
-    guilty = suspects.accused(culprit, pid[edges.request]) & ~IS_PLACE[edges.reason]
+    guilty = suspects.is_suspect(culprit, pid[edges.request]) & ~IS_POOL[edges.reason]
     guilty &= suspects.background[culprit] | ~IS_EXTERNAL[edges.reason]
     return guilty, culprit
 

@@ -1,8 +1,7 @@
-"""Who filled the page cache with dirty pages while a writer was paused for it.
+"""The suspects that dirtied most pages while a writer was paused at the dirty limit.
 
-No record says which pages the limit counted, so this is a guess from two kinds: what the
-kernel told each paused writer it had dirtied (``throttle``), and the data that writes to
-devices carried (``causes``).
+No record says which pages the limit counted, so this is a guess from two sources: the pages each
+paused writer had dirtied (``throttle`` records), and the data in writes to devices (``causes``).
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
 from rcp.probes.contract.events import THROTTLE
 
 LOOKBACK_NS = 1_000_000_000
-"""Pages that are over the limit now were dirtied before; a paused writer is paused for at most
-0.2 s at a time (MAX_PAUSE, mm/page-writeback.c), several times in a row."""
+"""The pages over the limit were dirtied before the pause. A writer is paused for at most 0.2 s at a
+time (MAX_PAUSE, mm/page-writeback.c), several times in a row."""
 
 PAGE_BYTES = 4096
 
 
 def _sum_between(time: Times, pages: npt.NDArray[np.float64], lo: Times, hi: Times) -> Times:
-    """Return the pages of events in each [lo, hi)."""
+    """Return the sum of ``pages`` with times in each [lo, hi)."""
     order = np.argsort(time, kind="stable")
     total = np.r_[0.0, np.cumsum(pages[order])]
     time = time[order]
@@ -32,7 +31,7 @@ def _sum_between(time: Times, pages: npt.NDArray[np.float64], lo: Times, hi: Tim
 
 
 def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.float64]]:
-    """Return when who dirtied or wrote how many pages; -1 is everybody who is no suspect."""
+    """Return (time, utid, pages) dirtied or written; utid -1 stands for all who are no suspects."""
     rows, ios = trace.rows[THROTTLE.name], trace.ios
     write = np.flatnonzero((ios.op == OP_WRITE) & (ios.bytes > 0))
     pages = ios.bytes[write] / PAGE_BYTES
@@ -50,22 +49,22 @@ def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.fl
 def dirtied_meanwhile(
     trace: Trace, lo: Times, hi: Times, pid: Times, suspects: Suspects, blame: Blame
 ) -> tuple[Index, npt.NDArray[np.float64]]:
-    """Return, for each pause [lo, hi) of process ``pid``, who dirtied most, and all suspects' part.
+    """Return, for each pause [lo, hi) of process ``pid``, the top suspect and all suspects' share.
 
-    -1 where suspects dirtied less than half: then the writer is paused for its own pages.
+    -1 if suspects dirtied less than half of the pages: then the writer is paused for its own.
     """
-    if len(lo) == 0:  # the rest looks at every io
+    if len(lo) == 0:  # the rest reads every io
         return np.zeros(0, np.int32), np.zeros(0)
     time, utid, pages = _events(trace, blame)
     begin = lo - LOOKBACK_NS
-    every = np.maximum(_sum_between(time, pages, begin, hi), 1)
-    who, most, all_pages = np.full(len(lo), -1, np.int32), np.zeros_like(lo), np.zeros_like(lo)
+    total = np.maximum(_sum_between(time, pages, begin, hi), 1)
+    who, most, of_suspects = np.full(len(lo), -1, np.int32), np.zeros_like(lo), np.zeros_like(lo)
     for suspect in np.unique(utid[suspects.any[utid] & (utid >= 0)]):
-        mine = utid == suspect
-        dirtied = _sum_between(time[mine], pages[mine], begin, hi)
+        own = utid == suspect
+        dirtied = _sum_between(time[own], pages[own], begin, hi)
         dirtied[suspects.exempt_pid[suspect] == pid] = 0
-        all_pages += dirtied
+        of_suspects += dirtied
         more = dirtied > most
         who[more], most[more] = suspect, dirtied[more]
-    share = np.minimum(all_pages / every, 1)
+    share = np.minimum(of_suspects / total, 1)
     return np.where(share >= MOSTLY, who, -1).astype(np.int32), share

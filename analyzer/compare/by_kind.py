@@ -40,7 +40,7 @@ class Tally(NamedTuple):
     dur_ns: int
 
 
-class Measured(NamedTuple):
+class KindSummary(NamedTuple):
     """One kind of request in one recording, with causes by reason, culprit or pattern."""
 
     load: Load
@@ -77,9 +77,9 @@ class Recording:
         for request, role, culprit_role, dur in store.query(_BEHIND):
             self.behind.setdefault((request, role), {})[culprit_role] = dur
 
-    def of(self, key: Key) -> Measured:
+    def of(self, key: Key) -> KindSummary:
         """Return one kind of request."""
-        return Measured(
+        return KindSummary(
             load=self.loads[key],
             quantiles_ns=self.quantiles[key],
             reasons=self.reasons.get(key, {}),

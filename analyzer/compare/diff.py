@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rcp.analyzer.compare.by_kind import QUANTILES, Key, Load, Measured, Recording, Side, Tally
+from rcp.analyzer.arrays.roles import BACKGROUND
+from rcp.analyzer.compare.by_kind import QUANTILES, Key, KindSummary, Load, Recording, Side, Tally
 from rcp.analyzer.db.store import Store
 
-BACKGROUND = "background"
-
-TAIL_MIN = 10
+BEYOND_COMPARED_MIN = 10
 """A quantile is compared if at least this many requests lie above it in both recordings.
 With fewer, one request more or less changes it."""
 
@@ -46,7 +45,7 @@ class Change(NamedTuple):
     b_ns: float
     delta_ns: float
     a_per_1000: float
-    """Per 1000 requests: waits (for a reason), or requests held up (by a culprit or pattern)."""
+    """Per 1000 requests: waits (for a reason), or delayed requests (by a culprit or pattern)."""
     b_per_1000: float
     a_per_s: float
     b_per_s: float
@@ -83,12 +82,12 @@ class Diff(NamedTuple):
     only_in_b: list[str]
 
 
-def _quantiles(a: Measured, b: Measured) -> list[Quantile]:
+def _quantiles(a: KindSummary, b: KindSummary) -> list[Quantile]:
     fewest = min(a.load.n, b.load.n)
     found = []
     for at, (name, quantile) in enumerate(QUANTILES):
         a_ns, b_ns = a.quantiles_ns[at], b.quantiles_ns[at]
-        needed = round(TAIL_MIN / (1 - quantile))
+        needed = round(BEYOND_COMPARED_MIN / (1 - quantile))
         why_not = f"needs {needed} requests" if fewest < needed else ""
         ratio = b_ns / a_ns if a_ns and not why_not else None
         found.append(Quantile(name, a_ns, b_ns, ratio, why_not))
@@ -128,14 +127,14 @@ def changes(
     return sorted(found, key=lambda change: (-abs(change.delta_ns), -change.a_ns, change.what))
 
 
-def between(name: str, role: str, a: Measured, b: Measured) -> Kind:
+def between(name: str, role: str, a: KindSummary, b: KindSummary) -> Kind:
     """Compare requests of one kind in two recordings, each of which has some."""
     loads = (a.load, b.load)
     # Without a role rule for background work every culprit counts.
     has_roles = BACKGROUND in a.behind_ns or BACKGROUND in b.behind_ns
     only_background = has_roles or not (a.behind_ns or b.behind_ns)
 
-    def share(of: Measured) -> float:
+    def share(of: KindSummary) -> float:
         by_role = of.behind_ns
         ns = by_role.get(BACKGROUND, 0) if only_background else sum(by_role.values())
         return ns / of.load.total_ns if of.load.total_ns else 0.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rcp.analyzer.compare.diff import TAIL_MIN, Change, Diff, Kind, Quantile
-from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, percent, signed, table, wrapped
+from rcp.analyzer.compare.diff import BEYOND_COMPARED_MIN, Change, Diff, Kind, Quantile
+from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, signed, table, wrapped
+from rcp.probes.contract.percent import percent
 
-_ROWS_MAX = 12
+_CHANGES_MAX = 12
 """Changes of one sort in the text. The others are small; JSON and CSV have them all."""
 
 NOTABLE_SHARE = 0.01
@@ -82,19 +83,19 @@ def _count(count: float) -> str:
     return f"{count:.3g}" if count < 100 else f"{count:.0f}"
 
 
-_COLUMNS = ("A", "B", "change", "A/1000", "B/1000")
+_CHANGE_COLUMNS = ("A", "B", "change", "A/1000", "B/1000")
 
 
 def _changes(title: str, changes: Sequence[Change]) -> Iterator[str]:
     yield ""
-    shown = changes[:_ROWS_MAX]
+    shown = changes[:_CHANGES_MAX]
     rows = [(change.what, change.status, *_numbers(change)) for change in shown]
-    yield from table((title, "", *_COLUMNS), rows, left=2) if rows else [f"{title}: none"]
+    yield from table((title, "", *_CHANGE_COLUMNS), rows, left=2) if rows else [f"{title}: none"]
     yield from _rest(changes)
 
 
 def _rest(changes: Sequence[Change]) -> Iterator[str]:
-    rest = changes[_ROWS_MAX:]
+    rest = changes[_CHANGES_MAX:]
     if rest:
         yield f"… {len(rest)} more, {signed(sum(change.delta_ns for change in rest))} in all"
 
@@ -104,11 +105,11 @@ def _patterns(patterns: Sequence[Change]) -> Iterator[str]:
         return
     yield ""
     yield "patterns, time per request, by change"
-    for change in patterns[:_ROWS_MAX]:
+    for change in patterns[:_CHANGES_MAX]:
         a, b, delta, a_per_1000, b_per_1000 = _numbers(change)
         yield (
             f"  {change.status:<5} {delta}: {a} → {b}, "
-            f"{a_per_1000} → {b_per_1000} of 1000 requests held up"
+            f"{a_per_1000} → {b_per_1000} of 1000 requests delayed"
         )
         yield from wrapped(change.what, WIDTH - 4, " " * 8, " " * 10)
     yield from (f"  {line}" for line in _rest(patterns))
@@ -120,7 +121,7 @@ def _kind(kind: Kind) -> Iterator[str]:
     lines = [
         *_latencies(kind),
         *_changes("time per request", kind.reasons),
-        *_changes("held up per request", kind.culprits),
+        *_changes("delay per request", kind.culprits),
         *_patterns(kind.patterns),
     ]
     yield from (f"  {line}".rstrip() for line in lines)
@@ -144,10 +145,12 @@ def diff_text(diff: Diff) -> str:
         lines += _kind(kind)
     lines += [
         "",
-        "A/1000, B/1000: waits (reasons) or requests held up (culprits) per 1000 requests",
+        "A/1000, B/1000: waits (reasons) or delayed requests (culprits) per 1000 requests",
     ]
     if any(quantile.why_not for kind in diff.kinds for quantile in kind.quantiles):
-        lines.append(f"a quantile is compared if {TAIL_MIN} requests of A and of B lie above it")
+        lines.append(
+            f"a quantile is compared if {BEYOND_COMPARED_MIN} requests of A and of B lie above it"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ for an interval that had not ended. `utid` identifies a thread within one record
 ids recur.
 """
 
-_COLUMNS = """
+_COLUMNS_QUERY = """
     SELECT column_name, data_type, comment FROM duckdb_columns()
     WHERE table_name = ? ORDER BY column_index
 """
@@ -37,7 +37,7 @@ def _section(store: Store, module: Module) -> Iterator[str]:
     yield ""
     yield "| column | type | meaning |"
     yield "|---|---|---|"
-    for name, data_type, comment in store.query(_COLUMNS, [module.name]):
+    for name, data_type, comment in store.query(_COLUMNS_QUERY, [module.name]):
         yield f"| `{name}` | {data_type} | {comment} |"
     yield ""
 

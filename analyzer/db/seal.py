@@ -3,7 +3,8 @@
 DuckDB checks each block it reads against that block's checksum. That leaves out blocks that no
 query touches, and blocks that are whole but belong to another file: after those, answers are
 wrong and nobody knows. Bytes behind the last block are none of DuckDB's business: it ignores
-them, and its next write replaces them, which leaves a store without a seal.
+them. A store that DuckDB has written again counts as one without a seal: either new blocks took the
+place of the seal, or the headers' iteration is past the one that was sealed.
 """
 
 from __future__ import annotations
@@ -13,9 +14,17 @@ import struct
 import zlib
 from pathlib import Path
 
-_SEAL = struct.Struct("<8sQI")
+_SEAL = struct.Struct("<8sQQI")
+"""Magic word, size of the store in bytes, iteration, CRC-32."""
+
+_ITERATIONS_AT = (4096 + 8, 8192 + 8)
+"""DuckDB writes its two headers in turn, each with a number one higher than the other's."""
+
 _MAGIC = b"rcp seal"
 _PIECE_BYTES = 1 << 22
+
+_WRITES_MAX = 1 << 20
+"""More often than this nobody writes a store again; damaged headers hold any 64-bit number."""
 
 
 class SealError(Exception):
@@ -32,12 +41,22 @@ def _crc32(path: Path, n_bytes: int) -> int:
     return crc
 
 
+def _iteration(path: Path) -> int:
+    """Return how often DuckDB has written a store, 0 for a file without headers."""
+    found = [0]
+    with path.open("rb") as file:
+        for at in _ITERATIONS_AT:
+            file.seek(at)
+            found.append(int.from_bytes(file.read(8), "little"))
+    return max(found)
+
+
 def seal(path: Path) -> None:
     """Append the checksum of a store that is closed."""
-    n_bytes = path.stat().st_size
+    n_bytes, iteration = path.stat().st_size, _iteration(path)
     crc = _crc32(path, n_bytes)
     with path.open("ab") as file:
-        file.write(_SEAL.pack(_MAGIC, n_bytes, crc))
+        file.write(_SEAL.pack(_MAGIC, n_bytes, iteration, crc))
 
 
 def check_seal(path: Path) -> None:
@@ -48,8 +67,9 @@ def check_seal(path: Path) -> None:
         tail = file.read(_SEAL.size)
     if len(tail) < _SEAL.size or not tail.startswith(_MAGIC):
         return
-    _, n_bytes, crc = _SEAL.unpack(tail)
+    _, n_bytes, iteration, crc = _SEAL.unpack(tail)
     if n_bytes != size - _SEAL.size:
         raise SealError(f"it had {n_bytes} bytes and has {size - _SEAL.size}")
-    if _crc32(path, n_bytes) != crc:
+    written_again = 0 < _iteration(path) - iteration <= _WRITES_MAX
+    if not written_again and _crc32(path, n_bytes) != crc:
         raise SealError("its checksum does not match")

@@ -23,6 +23,7 @@ from rcp.analyzer.db.errors import StoreError as StoreError
 from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.seal import SealError, check_seal
 from rcp.probes.contract.atomic import atomic_replace
+from rcp.probes.contract.cli_error import one_clause
 
 STORE_VERSION = 4
 """Increased when a table or column changes its meaning or is removed, or reports need a new one."""
@@ -36,7 +37,7 @@ _N_INSERTERS = 2
 
 LOAD_AGAIN = "load its spool again with `rcp-trace recover`, or record anew"
 
-_READING = frozenset(("SELECT", "EXPLAIN"))
+_READ_STATEMENTS = frozenset(("SELECT", "EXPLAIN"))
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -55,7 +56,7 @@ def _one_line(error: Exception) -> str:
     """Return DuckDB's message without its kind, caret drawing and line breaks."""
     text = re.sub(r"\n+LINE \d+:.*", "", str(error), flags=re.DOTALL)
     text = re.sub(r"^[\w ]+ Error: ", "", text)
-    return re.sub(r"\s+", " ", text).strip().rstrip(".")
+    return one_clause(text)
 
 
 def _damaged(name: object, fault: str, remedy: str) -> StoreError:
@@ -219,7 +220,7 @@ class Store:
         if len(statements) != 1:
             raise StoreError(f"expected one SQL statement, got {len(statements)}: ask one by one.")
         kind = statements[0].type.name
-        if kind not in _READING:
+        if kind not in _READ_STATEMENTS:
             raise StoreError(
                 f"a recording is only read, {kind} would change it: "
                 "copy the file and use the duckdb shell to change the copy."
@@ -273,7 +274,7 @@ def _check_size(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise StoreError when blocks are missing at the end; DuckDB tells only when it reads them."""
     try:
         row = connection.execute(
-            "SELECT total_blocks * block_size FROM pragma_database_size()"
+            "SELECT used_blocks * block_size FROM pragma_database_size()"
         ).fetchone()
     except duckdb.Error as error:
         raise _damaged(path, _one_line(error), LOAD_AGAIN) from error

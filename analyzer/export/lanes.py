@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-_NEVER = 1 << 63
+_OPEN_END = 1 << 63
 
 
 def disjoint(items: Iterable[tuple[int, int, Item]]) -> list[list[Item]]:
@@ -20,7 +20,7 @@ def nested(items: Iterable[tuple[int, int | None, Item]]) -> list[list[Item]]:
 
     An item with an ``end`` of None did not end.
     """
-    known = ((ts, _NEVER if end is None else end, item) for ts, end, item in items)
+    known = ((ts, _OPEN_END if end is None else end, item) for ts, end, item in items)
     return _spread(known, _fits_inside)
 
 

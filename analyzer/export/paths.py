@@ -109,7 +109,7 @@ def request_slice(request: ExportedRequest) -> Slice:
     )
 
 
-class Paths:
+class ExportedPaths:
     """The critical paths of the selected requests."""
 
     def __init__(self, store: Store, request_ids: Sequence[int]) -> None:

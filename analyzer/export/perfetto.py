@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import IO
 
+from rcp.analyzer.arrays.tasks import IDLE_UTID
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.export import lanes, sched
@@ -26,7 +27,7 @@ from rcp.analyzer.export.machine_tracks import (
     write_journals,
     write_policies,
 )
-from rcp.analyzer.export.paths import Edge, ExportedRequest, Paths, request_slice, requests
+from rcp.analyzer.export.paths import Edge, ExportedPaths, ExportedRequest, request_slice, requests
 from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.threads import Thread, threads
 from rcp.analyzer.export.wire import Packets, Slice
@@ -96,7 +97,7 @@ def _write_requests(
 
 
 def _write_paths(
-    packets: Packets, tracks: _ThreadTracks, found: Sequence[ExportedRequest], paths: Paths
+    packets: Packets, tracks: _ThreadTracks, found: Sequence[ExportedRequest], paths: ExportedPaths
 ) -> None:
     for utid, own in _by_thread(found).items():
         for lane in lanes.disjoint((r.ts, r.ts + (r.dur or 0), r) for r in own):
@@ -111,7 +112,11 @@ def _ending_edges(edges: Iterable[Edge]) -> dict[int, Edge]:
 
 
 def _write_waits(
-    packets: Packets, tracks: _ThreadTracks, known: dict[int, Thread], store: Store, paths: Paths
+    packets: Packets,
+    tracks: _ThreadTracks,
+    known: dict[int, Thread],
+    store: Store,
+    paths: ExportedPaths,
 ) -> dict[int, list[Wake]]:
     """Write the waits on selected paths and their wakers; return waits that an io ended, by io."""
     ended = _ending_edges(paths.edges)
@@ -142,7 +147,7 @@ def _write_sched(
     packets: Packets, store: Store, known: dict[int, Thread], window: tuple[int, int]
 ) -> None:
     names = {utid: sched.Name(thread.tid, thread.comm) for utid, thread in known.items()}
-    names.setdefault(sched.IDLE_UTID, sched.Name(0, "swapper"))
+    names.setdefault(IDLE_UTID, sched.Name(0, "swapper"))
     functions = sched.wait_functions(store)
     for cpu, found in sched.by_cpu(sched.changes(store, *window)):
         packets.sched(cpu, sched.events(cpu, found, names, functions))
@@ -156,7 +161,7 @@ def write_perfetto(store: Store, selection: Selection, out: IO[bytes]) -> None:
     tracks = _ThreadTracks(packets, known)
     chosen = selection.request_ids[: PATHS_UNLESS_CHOSEN if selection.is_whole else None]
     found = requests(store, *window)
-    paths = Paths(store, chosen)
+    paths = ExportedPaths(store, chosen)
     picked = set(chosen)
     _write_requests(packets, tracks, found)
     _write_paths(packets, tracks, [r for r in found if r.request_id in picked], paths)

@@ -26,12 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from rcp.analyzer.arrays.tasks import IDLE_UTID
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.stacks import wait_function
 from rcp.analyzer.export.wire import HARDIRQ_FLAG, SOFTIRQ_FLAG, Switch, Waking
-
-IDLE_UTID = 0
 
 _STATES = {  # as sched_switch prints prev_state since v4.14: TASK_REPORT in linux/sched.h
     "preempted": 256,

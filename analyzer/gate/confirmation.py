@@ -1,8 +1,8 @@
 """Confirmation: before the gate reports a regression, it makes fresh runs and judges all runs.
 
 The first runs only decide whether to make as many again. The verdict comes from all runs together
-at a stricter level (1 %), so at most one unchanged tree in 100 is called worse, whatever the first
-runs said.
+at a stricter level (1 %), so at most one unchanged tree in 100 fails, whatever the first runs
+said.
 """
 
 from __future__ import annotations

@@ -24,10 +24,11 @@ from rcp.analyzer.gate.statistics import Floats, holm, interval, p_greater, runs
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN
 from rcp.analyzer.latencies.slo import Measured, Slo, measure
-from rcp.analyzer.text import percent, plural
+from rcp.analyzer.text import plural
+from rcp.probes.contract.percent import percent
 
 ALPHA = 0.05
-"""Level without confirmation: one unchanged tree in 20 may be called worse by chance."""
+"""Level without confirmation: one unchanged tree in 20 may fail by chance."""
 
 MAX_LOSS_PPM = 100.0
 """Lost requests per million: at this rate one in ten of those beyond the p99.9 could be missing."""

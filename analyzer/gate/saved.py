@@ -29,7 +29,7 @@ _TABLE = "save.json"
 _ALL = ""
 """Stored in place of a kind for outermost requests, where requests of different kinds nest."""
 
-_COLUMNS = "kind VARCHAR, latency_ns BIGINT, n BIGINT"
+_SAVED_COLUMNS = "kind VARCHAR, latency_ns BIGINT, n BIGINT"
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _write(latencies: Latencies, target: Path) -> None:
         values.append(value)
         counts.append(np.bincount(place, each, len(value)).astype(np.int64))
         kinds += [kind] * len(value)
-    schema = [f"CREATE TABLE latency ({_COLUMNS})"]
+    schema = [f"CREATE TABLE latency ({_SAVED_COLUMNS})"]
     with Store.create(None, str(target), schema) as store:
         columns: dict[str, Column] = {
             "kind": kinds,

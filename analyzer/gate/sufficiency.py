@@ -19,7 +19,7 @@ RUNS_MIN = 5
 """Fewest runs a side: with four and 5 % between runs, half the comparisons miss a change of 10 %.
 """
 
-_NAMES = ("baseline", "candidate")
+_SIDE_NAMES = ("baseline", "candidate")
 
 
 def runs_least(alpha: float) -> int:
@@ -36,7 +36,7 @@ def shortage(
     alpha: float,
 ) -> str:
     """Say what is missing to judge a quantile, and how much is needed; "" if nothing is."""
-    sides = tuple(zip(_NAMES, (base, candidate), strict=True))
+    sides = tuple(zip(_SIDE_NAMES, (base, candidate), strict=True))
     for name, runs in sides:
         if any(one.value_ns == 0 for one in runs):
             return f"{limit.name} of the {name} is 0 ns: the clock is too coarse"

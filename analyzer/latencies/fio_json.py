@@ -22,7 +22,7 @@ from rcp.analyzer.latencies.latency import (
     pooled,
 )
 
-KINDS = {"read": "read", "write": "write", "trim": "trim", "sync": "fsync"}
+_KIND_OF_DIRECTION = {"read": "read", "write": "write", "trim": "trim", "sync": "fsync"}
 """Names of kinds by fio's names; ``sync`` is fsync=, fdatasync= and sync_file_range=."""
 
 _START = re.compile(rb"^\{", re.MULTILINE)  # fio's warnings precede it
@@ -58,7 +58,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
     histograms: dict[str, Histogram] = {}
     points: dict[str, Points] = {}
     completions = False
-    for fios, kind in KINDS.items():
+    for fios, kind in _KIND_OF_DIRECTION.items():
         tables = [_table(job.get(fios, {})) for job in jobs]
         counted = [(table, name) for table, name in tables if table.get("N")]
         completions |= any(name == "clat_ns" for _, name in counted)

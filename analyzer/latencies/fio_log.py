@@ -16,11 +16,11 @@ DIRECTIONS = ("read", "write", "trim")
 """Indexed by enum fio_ddir."""
 
 _TIME, _LATENCY, _DIRECTION, _BLOCK_SIZE = range(4)
-_N_COLUMNS = range(4, 9)
+_FIO_FIELD_COUNTS = range(4, 9)
 _N_OF_HISTOGRAMS = 100  # write_hist_log has about 1200, one per bin
 _HEXADECIMAL = re.compile(rb"0x[0-9a-fA-F]+")  # I/O priorities, which are not used
 
-_CHECK = "take a file that fio wrote with write_lat_log"
+_FIO_LOG_REMEDY = "take a file that fio wrote with write_lat_log"
 
 
 def is_fio_log(head: bytes) -> bool:
@@ -29,7 +29,7 @@ def is_fio_log(head: bytes) -> bool:
     fields = [field.strip() for field in line.split(b",")]
     if not newline:  # the head ends inside the line
         fields.pop()
-    return (len(fields) in _N_COLUMNS or len(fields) > _N_OF_HISTOGRAMS) and all(
+    return (len(fields) in _FIO_FIELD_COUNTS or len(fields) > _N_OF_HISTOGRAMS) and all(
         field.isdigit() or _HEXADECIMAL.fullmatch(field) for field in fields
     )
 
@@ -44,13 +44,13 @@ def parse(piece: Piece) -> Latencies:
             f"{piece.source} holds histograms over time, not latencies: "
             "take fio's --output-format=json+, or let it log with write_lat_log."
         )
-    rows = rows_of(piece, b",", _CHECK)
-    if rows.shape[1] not in _N_COLUMNS:
-        piece.fail(0, f"has {rows.shape[1]} fields", _CHECK)
+    rows = rows_of(piece, b",", _FIO_LOG_REMEDY)
+    if rows.shape[1] not in _FIO_FIELD_COUNTS:
+        piece.fail(0, f"has {rows.shape[1]} fields", _FIO_LOG_REMEDY)
     directions = rows[:, _DIRECTION]
     odd = np.flatnonzero((directions < 0) | (directions >= len(DIRECTIONS)))
     if len(odd):
-        piece.fail(int(odd[0]), "has no data direction of fio (0, 1, 2)", _CHECK)
+        piece.fail(int(odd[0]), "has no data direction of fio (0, 1, 2)", _FIO_LOG_REMEDY)
     if not rows[:, _BLOCK_SIZE].all():
         raise LatencyError(
             f"{piece.source} holds averages, not latencies: let fio log every I/O, "

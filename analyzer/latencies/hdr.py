@@ -24,7 +24,7 @@ from rcp.analyzer.latencies.latency import (
 from rcp.analyzer.latencies.lines import NO_KIND
 
 _HEADING = re.compile(r"^\s*Value\s+Percentile\s+TotalCount", re.MULTILINE)
-_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)(?:\s+\S+)?\s*$")
+_HGRM_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)(?:\s+\S+)?\s*$")
 _TOTAL = re.compile(r"#\[Max\s*=\s*[\d.]+,\s*Total\s?[Cc]ount\s*=\s*([\d.]+)\]")
 _LOGGED = re.compile(r"#\[Logging for: (.+)\]")
 _INTENDED = "Intended-"
@@ -56,7 +56,7 @@ def _scale_ns(path: Path, unit: str | None) -> int:
 def read_hgrm(path: Path, unit: str | None) -> Latencies:
     """Return the latencies of a percentile distribution; raise LatencyError."""
     text = path.read_text(encoding="utf-8", errors="replace")
-    rows = [(float(m[1]), int(m[3])) for line in text.splitlines() if (m := _ROW.match(line))]
+    rows = [(float(m[1]), int(m[3])) for line in text.splitlines() if (m := _HGRM_ROW.match(line))]
     total = _TOTAL.search(text)
     if not rows or total is None or round(float(total[1])) != rows[-1][1]:
         raise LatencyError(f"{path} is not a complete percentile distribution: {_AGAIN}.")

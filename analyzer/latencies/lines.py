@@ -24,11 +24,11 @@ from rcp.probes.contract.durations import UNITS_NS
 NO_KIND = "request"
 """Kind of latencies without a kind of their own."""
 
-_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
+_DECIMAL = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
 _TIME_UNITS = b"ns|us|\xc2\xb5s|\xce\xbcs|ms|s"
-_LATENCY = re.compile(
+_LATENCY_LINE = re.compile(
     rb"^[ \t]*(?:([A-Za-z_][\w.:/+-]*)[ \t]+)?("
-    + _NUMBER
+    + _DECIMAL
     + rb")[ \t]*("
     + _TIME_UNITS
     + rb")?\s*$",
@@ -36,7 +36,7 @@ _LATENCY = re.compile(
 )
 _RESULT = re.compile(
     rb"^[ \t]*([A-Za-z_][\w.-]*)[ \t]*=[ \t]*("
-    + _NUMBER
+    + _DECIMAL
     + rb")[ \t]*([A-Za-z\xb5\xc2/%]*)[ \t]*\r?$"
 )
 _SCALES = {
@@ -118,10 +118,10 @@ class LineReader:
                 self._values[match[1].decode()] = float(match[2]) * scale
 
     def _take_any(self, lines: bytes, n_lines: int) -> None:
-        found = _LATENCY.findall(lines)
+        found = _LATENCY_LINE.findall(lines)
         if len(found) != n_lines:
             lines = self._without_results(lines)
-            found = _LATENCY.findall(lines)
+            found = _LATENCY_LINE.findall(lines)
         if found:
             self._add(found, lines)
 
@@ -130,7 +130,7 @@ class LineReader:
 
         Returns False for lines that the regex might refuse: those are left to it.
         """
-        first = _LATENCY.match(lines.partition(b"\n")[0])
+        first = _LATENCY_LINE.match(lines.partition(b"\n")[0])
         if first is None:
             return False
         kind, unit = first[1] or b"", first[3] or b""
@@ -156,7 +156,7 @@ class LineReader:
         """Store results; return the lines, empty but for those with latencies."""
         latencies = []
         for number, line in enumerate(lines.splitlines(), self._n_lines + 1):
-            is_latency = _LATENCY.match(line)
+            is_latency = _LATENCY_LINE.match(line)
             latencies.append(line if is_latency else b"")
             if is_latency or not line.strip() or line.lstrip().startswith(b"#"):
                 continue
@@ -219,7 +219,7 @@ class LineReader:
     def _complain(self, lines: bytes) -> None:
         """Raise the error of the first line that has one."""
         for number, line in enumerate(lines.splitlines(), self._n_lines + 1):
-            match = _LATENCY.match(line)
+            match = _LATENCY_LINE.match(line)
             if match is None:
                 continue
             where, has_unit = f"{self.source} line {number}", match[3] is not None
@@ -279,5 +279,5 @@ def is_lines(head: bytes) -> bool:
     """Whether a file with this head has such lines: the first one that is not a comment decides."""
     for line in head.splitlines():
         if line.strip() and not line.lstrip().startswith(b"#"):
-            return bool(_LATENCY.match(line) or _RESULT.match(line))
+            return bool(_LATENCY_LINE.match(line) or _RESULT.match(line))
     return False

@@ -14,11 +14,11 @@ import numpy as np
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.rows import Piece, rows_of
 
-KIND = "transaction"
+_TRANSACTION = "transaction"
 """Kind of the first script's transactions; those of the second are ``transaction2``."""
 
 _TIME_US, _SCRIPT, _EPOCH_S, _EPOCH_US, _LAG_US = 2, 3, 4, 5, 6
-_N_COLUMNS = (6, 7, 8)
+_PGBENCH_FIELD_COUNTS = (6, 7, 8)
 _EPOCH_MIN_S = 10**8  # 1973: larger than any number of clients or intervals
 
 _LAG_US_MIN = 10
@@ -28,7 +28,7 @@ _NOT_TIMED = re.compile(rb"^(\d+ \d+) (skipped|failed|serialization|deadlock) ",
 _MARK_US = -(2**62)  # replaces the word, so that lines keep their columns and numbers
 _REPORT = re.compile(rb"pgbench \(|progress: |transaction type: ")
 
-_CHECK = "take a file that pgbench wrote with -l"
+_PGBENCH_REMEDY = "take a file that pgbench wrote with -l"
 
 
 def is_pgbench(head: bytes) -> bool:
@@ -39,7 +39,7 @@ def is_pgbench(head: bytes) -> bool:
 
 def _is_transaction(fields: list[bytes]) -> bool:
     return (
-        len(fields) in _N_COLUMNS
+        len(fields) in _PGBENCH_FIELD_COUNTS
         and all(field.isdigit() for field in (*fields[:2], *fields[3:]))
         and fields[_TIME_US].isalnum()
         and int(fields[_EPOCH_S]) >= _EPOCH_MIN_S
@@ -54,7 +54,7 @@ def parse(piece: Piece) -> Latencies:
     """Return the latencies of whole lines; raise LatencyError."""
     first = piece.data.partition(b"\n")[0].split()
     if _REPORT.match(piece.data):
-        raise LatencyError(f"{piece.source} is pgbench's report, not its log: {_CHECK}.")
+        raise LatencyError(f"{piece.source} is pgbench's report, not its log: {_PGBENCH_REMEDY}.")
     if _is_aggregate(first):
         raise LatencyError(
             f"{piece.source} holds sums over intervals, not latencies: "
@@ -64,9 +64,9 @@ def parse(piece: Piece) -> Latencies:
     if words:
         data = _NOT_TIMED.sub(rb"\1 %d " % _MARK_US, piece.data)
         piece = Piece(piece.source, data, piece.first_line)
-    rows = rows_of(piece, b" ", _CHECK)
-    if rows.shape[1] not in _N_COLUMNS:
-        piece.fail(0, f"has {rows.shape[1]} fields", _CHECK)
+    rows = rows_of(piece, b" ", _PGBENCH_REMEDY)
+    if rows.shape[1] not in _PGBENCH_FIELD_COUNTS:
+        piece.fail(0, f"has {rows.shape[1]} fields", _PGBENCH_REMEDY)
     if words:
         rows = rows[rows[:, _TIME_US] != _MARK_US]
     warnings = _warnings(piece.source, len(words), words.count(b"skipped"))
@@ -82,7 +82,7 @@ def _latencies(source: str, rows: Times, warnings: tuple[str, ...]) -> Latencies
     return Latencies(
         source,
         {
-            f"{KIND}{number + 1 if number else ''}": latencies[scripts == number]
+            f"{_TRANSACTION}{number + 1 if number else ''}": latencies[scripts == number]
             for number in np.unique(scripts).tolist()
         },
         open_loop=_open_loop(rows),

@@ -34,8 +34,8 @@ REQUESTS = """
     LEFT JOIN request AS parent ON parent.request_id = request.parent_request_id
     WHERE task.role = 'foreground' AND request.dur IS NOT NULL
 """
-_NAMES = "SELECT DISTINCT name FROM request ORDER BY 1"
-_COLUMNS = f"""
+_NAMES_QUERY = "SELECT DISTINCT name FROM request ORDER BY 1"
+_REQUESTS_QUERY = f"""
     SELECT list_position(?, name) AS kind, ts, dur, is_outermost FROM ({REQUESTS}) ORDER BY ts, dur
 """
 
@@ -60,8 +60,8 @@ def read(path: Path) -> Latencies:
 
 def of_store(store: Store, path: Path) -> Latencies:
     """Return the foreground requests of an open recording; raise LatencyError."""
-    names = [name for (name,) in store.query(_NAMES)]
-    rows = store.arrays(_COLUMNS, [names])
+    names = [name for (name,) in store.query(_NAMES_QUERY)]
+    rows = store.arrays(_REQUESTS_QUERY, [names])
     if not len(rows["dur"]):
         raise LatencyError(
             f"{path} has no finished foreground requests: record longer, or set the roles of "

@@ -16,7 +16,7 @@ from rcp.analyzer.latencies.quantiles import rank
 
 _MS_NS = 1_000_000
 _TITLE = re.compile(r"====== (.+) ======\s*$")
-_ROW = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)")
+_REDIS_ROW = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)")
 _RATE = re.compile(r"\s*throughput summary: ([\d.]+) requests per second")
 _SUMMARY = re.compile(r"\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$")
 _QUIET = re.compile(r"[^\n]*: [\d.]+ requests per second, p50=")
@@ -74,7 +74,7 @@ def _sections(text: str) -> dict[str, list[str]]:
 
 
 def _histogram(path: Path, name: str, lines: list[str]) -> Histogram:
-    rows = [(float(m[1]), int(m[2])) for line in lines if (m := _ROW.match(line))]
+    rows = [(float(m[1]), int(m[2])) for line in lines if (m := _REDIS_ROW.match(line))]
     if not rows or not any(_RATE.match(line) for line in lines):
         raise LatencyError(
             f"{path} has no complete report on {name}: "

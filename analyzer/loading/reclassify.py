@@ -15,11 +15,8 @@ from rcp.analyzer.loading.load import analyze, new_store, request_names
 from rcp.analyzer.loading.rebuild import tasks_of, trace_from
 from rcp.probes.contract.role_profiles import profiles
 
-COPIED = (
-    *("sleep", "io", "stack", "device", "loss", "lock_wait", "journal_commit"),
-    *("journal_handle", "io_cause", "throttle", "policy_event", "file"),
-)
-"""Tables that do not depend on roles."""
+DEPENDENT = ("meta", "task", "role_rule", "request", "segment", "edge", "inversion", "io_share")
+"""Tables that depend on roles and are made again; all others are copied."""
 
 
 def rule_entry(role: str, text: str, meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +95,7 @@ def reclassify(source: Path, store: Store, entries: list[dict[str, Any]], target
     trace = trace_from(store, meta, with_roles(tasks_of(store), rules))
     store.close()
     with new_store(target) as written:
-        written.copy(source, COPIED)
+        written.copy(source, [table for table in written.tables() if table not in DEPENDENT])
         written.insert(
             {
                 "meta": who_and_where.meta(meta),

@@ -1,10 +1,10 @@
 """The critical path of every request: who it waited for, nanosecond by nanosecond.
 
-The idea. A request's own thread is a *frame* (utid, lo, hi). The thread's off-CPU records cut
-the frame into pieces: asleep [s, w), runnable [w, r), on a CPU in between. Being on a CPU and
-being runnable are answers; being asleep is a question, answered by what ended the sleep: a task
-U that was doing something in [s, w), so (U, s, w) is a frame of the next level; or an io, whose
-stages cover it from its queueing Q on, with (submitter, s, Q) as the next frame. Worked::
+A request's own thread is a *frame* (utid, lo, hi). The thread's off-CPU records cut the frame into
+pieces: asleep [s, w), runnable [w, r), on a CPU in between. Time on a CPU and runnable time become
+segments. What a sleep becomes depends on what ended it. If task U did, the frame (U, s, w) is
+walked at the next level. If an io did, its stages from its queueing Q on are segments, and the
+frame (submitter, s, Q) is walked at the next level. An example::
 
     fsync   |cpu 0-10|          asleep 10-90, woken by jbd2          |cpu 90-100|
     jbd2             |cpu 10-20|  asleep 20-85, woken by io 7  |cpu 85-90|
@@ -15,8 +15,8 @@ stages cover it from its queueing Q on, with (submitter, s, Q) as the next frame
            jbd2 cpu 85-90, cpu 90-100
 
 All frames of one level are handled at once. Frames of the next level lie inside this level's
-sleeps, so the segments of a request are disjoint and cover it exactly; levels end at
-``MAX_DEPTH``, where what is left is ``unknown`` (contradicting records can form cycles).
+sleeps, so the segments of a request are disjoint and cover it exactly. Below ``MAX_DEPTH`` the rest
+is ``unknown`` (contradictory records can form cycles).
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.chunked import trim
-from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_PLACE
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_POOL
 from rcp.analyzer.arrays.trace import Index, Ios, Requests, Sleeps, Times
 from rcp.analyzer.paths.off_cpu import Frames, OffCpu, Pieces
 from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments
 
 MAX_DEPTH = 32
-"""Deepest chain followed; real ones have under ten edges, a cycle of bad records has no end."""
+"""Deepest chain walked; real ones have under ten edges, a cycle of bad records has no end."""
 
 CHUNK_REQUESTS = 1 << 16
-"""Requests walked together: bounds memory without costing speed (arrays stay near the cache)."""
+"""Requests walked at a time: bounds memory and keeps arrays near the size of the CPU cache."""
 
-CPU, RUNQUEUE, UNKNOWN = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
+CPU, RUNQUEUE, UNKNOWN_CODE = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
 ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
 ADMISSION_SLOT = CODE["admission_slot"]
 
-# Waits that an interrupt may end although no task did anything: a timer's, a peer's, a place's.
-_ENDS_ITSELF = IS_EXTERNAL | IS_PLACE
+# Waits that an interrupt may end without any task's work: for a timer, a peer, a unit of a pool.
+_ENDED_BY_INTERRUPT = IS_EXTERNAL | IS_POOL
 
 ADMISSION_SLEEP_MIN_NS = 10_000
-"""Between queueing and getting a request: shorter than this nobody slept."""
+"""A shorter time between Q and G is too short for a sleep of the submitter."""
 
 
 class _Walk:
-    """The state of one walk: where segments and edges are collected."""
+    """The state of one walk: the segments and edges so far."""
 
     def __init__(self, sleeps: Sleeps, ios: Ios, n_utids: int) -> None:
         self.sleeps, self.ios = sleeps, ios
@@ -59,7 +59,7 @@ class _Walk:
         self.segments, self.edges = PathColumns(Segments), PathColumns(Edges)
 
     def take_segments(self) -> dict[str, Any]:
-        """Return the columns of the segments so far, by request and time, and forget them."""
+        """Return the columns of the segments so far, by request and time, and clear them."""
         columns = self.segments.columns()
         self.segments.clear()
         order = _path_order(columns["request"], columns["ts"])
@@ -90,15 +90,15 @@ class _Walk:
         )
 
     def level(self, frames: Frames, depth: int) -> Frames:
-        """Answer one level of frames; return the questions left for the next."""
+        """Add the segments and edges of one level of frames; return the frames of the next."""
         pieces = self.offcpu.cut(frames)
-        # A helper without one off-CPU record was not watched; a request's thread just ran.
-        blind = ~self.offcpu.has_records[pieces.running.utid] if depth else False
-        kind = np.where(blind, UNKNOWN, CPU).astype(np.int8)
+        # Without any off-CPU record a request's thread was running, but a helper was not recorded.
+        unrecorded = ~self.offcpu.has_records[pieces.running.utid] if depth else False
+        kind = np.where(unrecorded, UNKNOWN_CODE, CPU).astype(np.int8)
         self.emit(pieces.running, depth, np.broadcast_to(kind, len(pieces.running)))
         ran = self.sleeps.ran_utid[pieces.delayed]
         self.emit(pieces.runnable, depth, RUNQUEUE, ran=ran)
-        self.emit(pieces.unseen, depth, UNKNOWN)
+        self.emit(pieces.unseen, depth, UNKNOWN_CODE)
         return self._asleep(pieces, depth)
 
     def _asleep(self, pieces: Pieces, depth: int) -> Frames:
@@ -136,21 +136,21 @@ class _Walk:
         of_submitter = self._io_stages(waits.take(np.flatnonzero(by_io)), io[by_io], depth)
         following = Frames.concatenate(of_task, of_submitter)
         if depth + 1 > MAX_DEPTH:
-            self.emit(following, depth + 1, UNKNOWN)
+            self.emit(following, depth + 1, UNKNOWN_CODE)
             return following.take(np.empty(0, np.intp))
         return following
 
     def _terminal(self, waits: Frames, sleep: Index, depth: int) -> None:
-        """Ended by an interrupt, or by nothing known: the sleep's own reason is the answer."""
+        """Add waits that an interrupt or something unknown ended, by the sleep's own reason."""
         reason = self.sleeps.reason[sleep]
-        kind = np.where(_ENDS_ITSELF[reason], reason, UNKNOWN).astype(np.int8)
+        kind = np.where(_ENDED_BY_INTERRUPT[reason], reason, UNKNOWN_CODE).astype(np.int8)
         self.emit(waits, depth + 1, kind)
 
     def _io_stages(self, waits: Frames, io: Index, depth: int) -> Frames:
-        """Cover waits for ios from Q on; return the frames of the submitters before Q."""
+        """Add the stages of ios from Q on; return the frames of their submitters before Q."""
         ios = self.ios
         lo, hi = waits.lo, waits.hi
-        # An io queued after the wake-up did not cause it: nothing is known about such a wait.
+        # An io queued after the wake-up did not cause it: such a wait is unknown.
         wrong = ios.queued[io] >= hi
         q = np.clip(ios.queued[io], lo, hi)
         g = np.clip(ios.got[io], q, hi)
@@ -162,14 +162,14 @@ class _Walk:
         submitter = ios.submitter[io]
         known = (submitter >= 0) & (submitter != waits.utid) & ~wrong
         before = Frames(waits.request, waits.utid, lo, q, waits.edge)
-        self.emit(before.take(np.flatnonzero(~known)), depth + 1, UNKNOWN)
+        self.emit(before.take(np.flatnonzero(~known)), depth + 1, UNKNOWN_CODE)
         follow = np.flatnonzero(known & (q > lo))
         return before.take(follow).of(submitter[follow])
 
     def _admission(self, io: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
-        """Tell a throttled submitter from one without a tag, by what it slept for in [Q, G).
+        """Return admission_slot for throttled ios, else admission_tag, by the sleep in [Q, G).
 
-        Under blk-throttle nobody need sleep there, but then the io itself tells.
+        Under blk-throttle the submitter need not sleep; the io's own flag says so then.
         """
         kind = np.where(self.ios.throttled[io], ADMISSION_SLOT, ADMISSION_TAG).astype(np.int8)
         submitter = self.ios.submitter[io]
@@ -182,7 +182,7 @@ class _Walk:
 
 
 def _chunks(requests: Requests) -> Iterator[Frames]:
-    """Yield the level-0 frames of finished requests, some at a time."""
+    """Yield the level-0 frames of finished requests, ``CHUNK_REQUESTS`` at a time."""
     finished = np.flatnonzero(requests.dur > 0).astype(np.int32)
     for start in range(0, len(finished), CHUNK_REQUESTS):
         part = finished[start : start + CHUNK_REQUESTS]
@@ -201,11 +201,11 @@ def critical_paths(sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int) -
         while len(frames):
             frames = walk.level(frames, depth)
             depth += 1
-        # Chunks come in order of request, so sorting each is sorting all, and stays in the cache.
+        # Chunks are in order of request, so sorting each one sorts all, within the CPU cache.
         segments = walk.take_segments()
         done.add(len(segments["ts"]), **segments)
     edges = walk.edges.columns()
-    del walk  # the index of sleeps is not needed any more, and large
+    del walk  # its index of sleeps is large and no longer needed
     trim()
     return Paths(Segments(**done.columns()), Edges(**edges))
 

@@ -1,7 +1,7 @@
-"""Cutting intervals of a task's time by its off-CPU records, many at once.
+"""Cut intervals of tasks' time by their off-CPU records, many intervals at once.
 
-A task's records are disjoint once sorted, so those that overlap [lo, hi) are a run of
-neighbours, found by two binary searches on (utid, time) keys.
+A task's sorted records are disjoint, so the ones that overlap [lo, hi) are adjacent: two binary
+searches on (utid, time) keys find them.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Frames:
 
 @dataclass(frozen=True)
 class Pieces:
-    """What frames consist of; together they cover them exactly (some may be empty)."""
+    """The parts of frames; together they cover the frames exactly (some may be empty)."""
 
     running: Frames
     runnable: Frames
     delayed: Index
     """For each of ``runnable``, the position of its record in ``Sleeps``."""
     unseen: Frames
-    """Before the task's first record: nobody knows what it did."""
+    """Before the task's first record: its state is not known."""
     asleep: Frames
     """Never empty intervals."""
     sleep: Index
@@ -66,7 +66,7 @@ class Pieces:
 
 
 class _Clock:
-    """Times as small positions, so that (utid, time) fits one 64-bit key."""
+    """Map times to small positions, so that (utid, time) fits one 64-bit key."""
 
     def __init__(self, times: list[Times], n_utids: int) -> None:
         low = min(int(t.min()) for t in times)
@@ -108,20 +108,20 @@ class OffCpu:
         if self._empty:
             return
         self._sleeps = sleeps
-        # A first-seen record has no beginning of its own: it is placed by its end.
+        # A first-seen record has no start of its own: it is sorted by its end.
         begin = np.where(sleeps.first_seen, sleeps.run, sleeps.ts)
         self._clock = clock = _Clock([begin, sleeps.run], n_utids)
         key = clock.at(begin)
         del begin
         key += sleeps.utid * np.int64(clock.span)
-        # Records are written as sleeps end, so each task's are in order: half the work is done.
+        # Records are written as sleeps end, so each task's are already in order.
         self._sleep = np.argsort(key, kind="stable").astype(np.int32)
         key = key[self._sleep]
         task = sleeps.utid[self._sleep] * np.int64(clock.span)
         run_key = clock.at(sleeps.run)[self._sleep]
         run_key += task
         np.maximum(run_key, key, out=run_key)
-        # Damaged or lost events can make records overlap: each begins after the one before.
+        # Damaged or lost events can make records overlap: each is made to start after the last.
         before = np.maximum.accumulate(run_key)
         before[1:], before[0] = before[:-1], 0
         np.maximum(before, task, out=before)
@@ -131,7 +131,7 @@ class OffCpu:
         self._run_key = np.maximum(run_key, key, out=run_key)
 
     def _record(self, at: npt.NDArray[np.intp]) -> tuple[Index, Times, Times, Times]:
-        """Return some records: which, when they began, were woken and ran."""
+        """Return sleep position, ts, woken and run of the records at these sorted positions."""
         sleep = self._sleep[at]
         task = self._sleeps.utid[sleep] * np.int64(self._clock.span)
         ts = self._clock.time(self._ts_key[at] - task)
@@ -139,7 +139,7 @@ class OffCpu:
         return sleep, ts, np.clip(self._sleeps.woken[sleep], ts, run), run
 
     def _overlapping(self, frames: Frames) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Return, for each frame, its first record and how many there are."""
+        """Return, for each frame, its first overlapping record and their number."""
         if self._empty:
             return np.zeros(len(frames), np.intp), np.zeros(len(frames), np.intp)
         clock = self._clock

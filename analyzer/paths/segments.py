@@ -19,16 +19,16 @@ class Segments:
     ts: Times
     dur: Times
     depth: npt.NDArray[np.int8]
-    """Edges between the request and this: 0 is the request's own thread."""
+    """Number of edges from the request to this segment: 0 is the request's own thread."""
     kind: npt.NDArray[np.int8]
     """Position in ``reasons.REASONS``."""
     utid: Index
-    """Whose time it is, -1 for an io stage."""
+    """The task whose time it is, -1 for an io stage."""
     io: Index
     edge: Index
-    """The last edge that leads here, -1 at depth 0."""
+    """The last edge to this segment, -1 at depth 0."""
     ran: Index
-    """Of a ``runqueue`` segment, the task that had the CPU meanwhile; -1 elsewhere."""
+    """For a ``runqueue`` segment, the task that ran on the CPU last; -1 for other kinds."""
 
     def __len__(self) -> int:
         return len(self.request)
@@ -36,7 +36,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Edges:
-    """Sleeps on critical paths; an edge's parent always comes before it."""
+    """Sleeps on critical paths; an edge's parent always has a lower position."""
 
     request: Index
     depth: npt.NDArray[np.int8]
@@ -45,9 +45,9 @@ class Edges:
     sleep: Index
     waiter: Index
     waker: Index
-    """The task that ended the sleep, or submitted the io that did; -1 when neither is known."""
+    """The task that ended the sleep, or submitted the io that did; -1 if not known."""
     guessed: npt.NDArray[np.bool_]
-    """The waker is not known, so ``waker`` is who owned the object when the wait began."""
+    """The waker is not known; ``waker`` is the owner of the object when the wait began."""
     io: Index
     reason: npt.NDArray[np.int8]
     ts: Times
@@ -67,19 +67,19 @@ class Paths:
 
 
 class PathColumns:
-    """Rows of Segments or Edges, collected in columns that double when they are full.
+    """Rows of Segments or Edges, appended to columns that double in size when full.
 
-    The part of a column that was never written to costs no memory.
+    The part of a column that was never written takes no memory.
     """
 
     def __init__(self, kind: type[Segments] | type[Edges]) -> None:
-        """Begin without rows."""
+        """Start without rows."""
         self._names = [f.name for f in fields(kind)]
         self._columns = {n: np.empty(0, _DTYPES.get(n, _INDEX)) for n in self._names}
         self.count = 0
 
     def add(self, count: int, **columns: npt.NDArray[np.generic] | int) -> None:
-        """Add ``count`` rows; a number stands for a whole column."""
+        """Append ``count`` rows; a scalar fills its whole column."""
         end = self.count + count
         for name in self._names:
             column = self._columns[name]
@@ -91,16 +91,16 @@ class PathColumns:
         self.count = end
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns so far, which later rows do not change."""
+        """Return the columns so far; later rows do not change them."""
         return {name: column[: self.count] for name, column in self._columns.items()}
 
     def clear(self) -> None:
-        """Begin anew in the same memory: columns handed out are not valid any more."""
+        """Remove all rows and reuse their memory: returned columns become invalid."""
         self.count = 0
 
 
 _FIRST_ROWS = 1 << 12
-"""Rows a column has room for at first."""
+"""Initial capacity of a column."""
 
 _INDEX: np.dtype[np.generic] = np.dtype(np.int32)
 _DTYPES: dict[str, np.dtype[np.generic]] = {

@@ -1,4 +1,4 @@
-"""The first line of a report: how many requests were held up, by what, and for how long.
+"""The first line of a report: how many requests background work delayed, how long, and what most.
 
 Only outermost requests count: what holds up a sync inside a transaction holds up the transaction,
 and that is what a client waits for. A request inside another of its own kind does count: a thread
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 
 
 class Answer(NamedTuple):
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
     sentence: str
 
 
-class _Counts(NamedTuple):
+class _RequestCounts(NamedTuple):
     n: int
     name: str
     n_names: int
@@ -34,13 +34,13 @@ class _Counts(NamedTuple):
     held_up_dur_ns: int
 
 
-def answer(store: Store, mostly: str, is_background: bool) -> Answer:
+def answer(store: Store, main_culprit: str, is_background: bool) -> Answer:
     """Return the answer.
 
-    ``mostly`` names the costliest pattern; ``is_background`` tells whether its culprit is
+    ``main_culprit`` is that of the costliest pattern; ``is_background`` tells whether it is
     background work.
     """
-    (counts,) = store.rows(_Counts, query("answer/counts"))
+    (counts,) = store.rows(_RequestCounts, query("answer/counts"))
     if not counts.n:
         return Answer(0, 0, 0.0, "No foreground request finished: there is nothing to judge.")
     name = f"{counts.name} " if counts.n_names == 1 else ""
@@ -49,13 +49,12 @@ def answer(store: Store, mostly: str, is_background: bool) -> Answer:
         sentence = f"No inversion found: none of {counts.n} {what} waited for background work."
         return Answer(counts.n, 0, 0.0, sentence)
     share = counts.inverted_ns / counts.held_up_dur_ns if counts.held_up_dur_ns else 0.0
-    whose = "background work" if is_background else "work that no role rule names"
+    who = "Background work" if is_background else "Work that no role rule names"
     held_up = counts.n_held_up
-    were, these = ("was", "it") if held_up == 1 else ("were", f"these {held_up}")
     return Answer(
         counts.n,
         held_up,
         share,
-        f"{held_up} of {counts.n} {what} {were} held up by {whose}, "
-        f"for {percent(share, 0)} of the time {these} took; mostly {mostly}.",
+        f"{who} delayed {held_up} of {counts.n} {what}, for {percent(share, 0)} of "
+        f"{'its' if held_up == 1 else 'their'} time. Main culprit: {main_culprit}.",
     )

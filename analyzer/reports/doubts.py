@@ -7,8 +7,9 @@ from typing import Any
 
 from rcp.analyzer.arrays.roles import UNKNOWN
 from rcp.analyzer.blame.inversions import UNKNOWN_ROLE_CONFIDENCE
-from rcp.analyzer.text import plural
+from rcp.analyzer.text import plural, rounded
 from rcp.probes.contract.meta_text import omission_notes
+from rcp.probes.contract.percent import percent
 
 HIGH, MEDIUM = 0.8, 0.5
 """Lower bounds of the two words: below ``MEDIUM`` another explanation is as likely."""
@@ -27,13 +28,13 @@ def why_lowered(confidence: float, role: str, recorded_share: float) -> list[str
     """Return what lowers a pattern's confidence below 1, the most certain cause first."""
     reasons, explained = [], 1.0
     if recorded_share < 1:
-        reasons.append(f"{(1 - recorded_share) * 100:.2g} % of events lost")
+        reasons.append(f"{percent(float(rounded(1 - recorded_share, 2)), None)} of events lost")
         explained *= recorded_share
     if role == UNKNOWN:
         reasons.append("no role rule names the culprit")
         explained *= UNKNOWN_ROLE_CONFIDENCE
     if confidence < explained * _SURE:
-        reasons.append("others contributed, or it rests on a guess")
+        reasons.append("other tasks contributed, or the culprit is inferred")
     return reasons
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import fill
 from rcp.analyzer.reports.report import latencies, patterns, waits
-from rcp.analyzer.text import duration, percent, plural, table
+from rcp.analyzer.text import duration, plural, table
+from rcp.probes.contract.percent import percent
 from rcp.probes.contract.spool import Spool
 
 _ROWS_MAX = 8  # of each table: what fits on a terminal
@@ -71,7 +72,7 @@ def _waits(interval: dict[str, Any]) -> list[str]:
 
 def _inversions(interval: dict[str, Any]) -> Iterator[str]:
     if not interval["inversions"]:
-        yield "no foreground request was held up"
+        yield "background work delayed no foreground request"
         return
     rows = [
         (

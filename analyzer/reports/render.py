@@ -14,13 +14,13 @@ from rcp.analyzer.text import (
     as_csv,
     as_json,
     duration,
-    percent,
     plural,
     size_text,
     table,
     truncated,
     wrapped,
 )
+from rcp.probes.contract.percent import percent
 
 _SECTION_WIDTH = WIDTH - 3  # sections are indented by 2; lines are shorter than WIDTH
 
@@ -56,8 +56,8 @@ def request_text(request: Request) -> list[str]:
     held_up = ""
     if request.inverted_ns and request.dur_ns:
         held_up = (
-            f", {duration(request.inverted_ns)} "
-            f"({percent(request.inverted_ns / request.dur_ns)}) of it held up"
+            f"; background work delayed it by {duration(request.inverted_ns)} "
+            f"({percent(request.inverted_ns / request.dur_ns)})"
         )
     took = f"took {duration(request.dur_ns)}" if request.dur_ns is not None else "did not finish"
     return _wrapped(
@@ -152,8 +152,9 @@ def _patterns(report: Report) -> Iterator[str]:
         yield from _pattern(pattern)
     rest = report.patterns[_PATTERNS_MAX:]
     if rest:
+        total = duration(sum(pattern.total_ns for pattern in rest))
         yield (
-            f"… {len(rest)} more patterns, {duration(sum(p.total_ns for p in rest))} in all: "
+            f"… {plural(len(rest), 'more pattern')}, {total} in all: "
             "`rcp-trace sql FILE 'FROM inversion_pattern'`"
         )
     if not report.patterns:
@@ -190,7 +191,7 @@ def _losses(report: Report) -> Iterator[str]:
         yield "none"
     excluded = sum(loss.excluded for loss in report.losses)
     if excluded:
-        yield f"{plural(excluded, 'event')} of the recorder itself left out"
+        yield f"{plural(excluded, 'recorder event')} excluded"
     yield from report.notes
 
 

@@ -165,7 +165,7 @@ def _culprit_text(pattern: Pattern) -> str:
     helpers = [
         name for name in re.findall(r"\(([^)]+)\)", pattern.chain) if name != pattern.culprit
     ]
-    via = f" through {helpers[0].partition('/')[0]}" if helpers else ""
+    via = f", through {helpers[0].partition('/')[0]}" if helpers else ""
     return f"{pattern.culprit} ({pattern.kind}{via})"
 
 
@@ -225,7 +225,7 @@ def report(store: Store) -> Report:
     return Report(
         answer=answer(
             store,
-            mostly=_culprit_text(found[0]) if found else "",
+            main_culprit=_culprit_text(found[0]) if found else "",
             is_background=bool(found) and found[0].role == "background",
         ),
         header=head,

@@ -27,7 +27,7 @@ class TaskRole(NamedTuple):
     io_bytes: int
 
 
-_RULE_MAX = 34  # characters of a rule in the text
+_RULE_CELL_MAX = 34  # characters of a rule in the text
 
 
 def task_roles(store: Store) -> list[TaskRole]:
@@ -57,7 +57,7 @@ def _lines(groups: dict[tuple[str, str, str], list[TaskRole]]) -> Iterator[tuple
         yield (
             *(
                 role,
-                truncated(rule, _RULE_MAX),
+                truncated(rule, _RULE_CELL_MAX),
                 tasks[0].comm if len(tasks) == 1 else name,
                 str(len(tasks)),
             ),

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from rcp.analyzer.arrays.reason_table import REASON_TABLE
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
-from rcp.analyzer.text import brief_duration, percent, size_text
+from rcp.analyzer.text import brief_duration, size_text
+from rcp.probes.contract.percent import percent
 
 WIDE, NARROW = 6, 4
 """Siblings with a line of their own, at the top of the tree and below depth 2. More of them would
@@ -57,7 +58,7 @@ def _segment_node(segment: PathSegment) -> _Node:
         file = f" {'from' if segment.op == 'read' else 'to'} {segment.path}" if segment.path else ""
         stage = _IO_STAGES.get(segment.kind, segment.kind)
         if segment.is_throttled and segment.kind == "admission_slot":
-            stage = "is held back by blk-throttle (admission_slot)"
+            stage = "is throttled by blk-throttle (admission_slot)"
         text = f"its {io}{file} on {segment.device} {stage}"
         if segment.decision and segment.kind == "queue":  # any other is in its edge's text
             text += f": {segment.decision}"
@@ -75,8 +76,8 @@ def _what(edge: PathEdge) -> str:
     if edge.path:
         text += f" of {edge.path}"
     if edge.blame and edge.blame != edge.waker:
-        part = "" if (edge.blame_share or 0) > 0.99 else f", {percent(edge.blame_share or 0, 0)}"
-        text += f" ({edge.blame}'s{part})"
+        part = "" if (edge.blame_share or 0) > 0.99 else f"{percent(edge.blame_share, 0)} "
+        text += f" ({part}caused by {edge.blame})"
     if edge.policy:
         text += f" by {edge.policy}"
     if edge.decision:

@@ -201,9 +201,9 @@ def test_the_gate_calls_the_background_a_regression_and_names_it(out: Path) -> N
     words = ("gate", with_background, "--baseline", without, "--max-regression", "p95=5%")
     command = [str(Path(sys.executable).parent / "rcp-trace"), *words, "--format", "json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["verdict"], told["exact"]) == (1, "regression", True)
-    culprits = [cause for cause in told["quantiles"][0]["causes"] if cause["by"] == "culprit"]
+    output = json.loads(done.stdout)
+    assert (done.returncode, output["verdict"], output["exact"]) == (1, "regression", True)
+    culprits = [cause for cause in output["quantiles"][0]["causes"] if cause["by"] == "culprit"]
     assert culprits[0]["what"].endswith(" by checkpointer")
     assert culprits[0]["a_ns"] == 0
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rcp.analyzer.text import aligned, percent, table, truncated, wrapped
+from rcp.analyzer.text import aligned, table, truncated, wrapped
+from rcp.probes.contract.percent import percent
 
 
 def test_a_number_stays_with_its_unit() -> None:

@@ -1,4 +1,4 @@
-"""Lets `python -m rcp.lab` stand in for rcp-lab where no script is installed."""
+"""`python -m rcp.lab`: the same as rcp-lab, where no script is installed."""
 
 from rcp.lab.cli import main
 

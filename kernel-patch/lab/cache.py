@@ -1,7 +1,8 @@
-"""Built things kept outside the checkout, one folder per set of inputs.
+"""The build cache, outside the checkout: one folder (entry) per set of inputs.
 
 An entry is built under a temporary name and renamed when complete, so a folder with an entry's
-name is always whole. A lock file per entry makes a second builder wait instead of building again.
+name is always complete. A lock file per entry makes a second builder wait instead of building
+again.
 """
 
 import fcntl
@@ -50,7 +51,7 @@ def _lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 
 def find(name: str) -> Path | None:
-    """Return the finished entry called *name*, or None."""
+    """Return the complete entry *name*, or None."""
     path = root() / name
     return path if path.is_dir() else None
 
@@ -58,10 +59,10 @@ def find(name: str) -> Path | None:
 def build_once(
     name: str, build: Callable[[Path], None], waiting: Callable[[], None] = lambda: None
 ) -> Path:
-    """Return the entry *name*, filling it with *build* when it is missing.
+    """Return the entry *name*; if it is missing, fill it with *build*.
 
-    *build* receives an empty folder; when it raises, nothing is kept. *waiting* is called when
-    another process is building the same entry. Raises LabError when the disk is full.
+    *build* gets an empty folder; if it raises, the folder is removed. *waiting* is called if
+    another process is building the same entry. Raises LabError if the folder cannot be written.
     """
     found = find(name)
     if found:
@@ -77,7 +78,7 @@ def build_once(
         if found:
             return found
         temporary = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".tmp", dir=root()))
-        # mkdtemp makes 0700; mmdebstrap's own user must be able to pass through.
+        # mkdtemp creates it with mode 0700, but mmdebstrap's unprivileged user must enter it.
         temporary.chmod(0o755)
         try:
             build(temporary)
@@ -99,13 +100,13 @@ def _size_bytes(path: Path) -> int:
 
 @contextmanager
 def locked(name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock called *name*, which starts with an entry's name; *waiting* as above."""
+    """Hold the lock *name*, which starts with an entry's name; *waiting* is as in build_once()."""
     with _lock(root() / f"{name}.lock", waiting):
         yield
 
 
 def _is_busy(name: str) -> bool:
-    # A held lock means that somebody is building the entry at this moment.
+    # A locked file means that another process is building the entry now.
     for path in root().glob(f"{name}*.lock"):
         with path.open("a") as handle:
             try:
@@ -121,10 +122,10 @@ def _entry_name(path: Path) -> str:
 
 
 def remove(keep: frozenset[str]) -> list[tuple[str, int]]:
-    """Delete every entry and leftover not in *keep*; return (name, bytes freed) of each.
+    """Delete all entries and leftovers except those in *keep*; return (name, bytes freed) of each.
 
-    Entries being built by another process are left alone. A running machine keeps the files it
-    has open.
+    Entries that another process is building are not deleted. A running guest keeps the files that
+    it has open.
     """
     if not root().is_dir():
         return []

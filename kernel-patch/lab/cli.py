@@ -168,10 +168,9 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
 def run_command(ctx: click.Context, /, **options: Any) -> None:
     """Run a scenario, or the shell command after --, in a fresh guest.
 
-    The exit status is the command's; 124 means that the wall-clock limit was reached, 125 that
-    the machine ended without a report (never a pass). Files that the command writes to
-    $RCP_LAB_OUT are copied to the output folder, beside stdout.txt, stderr.txt, console.log and
-    result.json.
+    The exit status is the command's; 124: the wall-clock limit was reached; 125: the guest died
+    without a result. Files that the command writes to $RCP_LAB_OUT are copied to the output
+    folder, beside stdout.txt, stderr.txt, console.log and result.json.
 
     \b
     Examples:
@@ -276,7 +275,7 @@ def clean(everything: bool, checkout: Path | None) -> None:
     if not everything:
         source = wheel.find_checkout(checkout)
         keep = frozenset({rootfs.cache_name(), wheel.cache_name(source)})
-        keep |= kernel.keep(source) | module.keep(source)
+        keep |= kernel.entries_in_use(source) | module.entries_in_use(source)
     freed = cache.remove(keep)
     for name, size in freed:
         if not name.endswith(".lock"):

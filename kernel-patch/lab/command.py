@@ -1,4 +1,4 @@
-"""What every command of rcp-lab does with errors and signals, and with what follows --."""
+"""What all commands of rcp-lab share: errors, signals, and the arguments after --."""
 
 import signal
 import sys
@@ -9,14 +9,14 @@ import click
 from rcp.lab.errors import LabError
 
 AFTER = "rcp.lab.after"
-"""Where in ctx.meta the words after -- are."""
+"""Key in ctx.meta of the arguments after --."""
 
 
 class Command(click.Command):
-    """A command that prints LabErrors as one line and keeps what follows -- for ``AFTER``."""
+    """A command that prints LabErrors in one line and stores the arguments after -- (``AFTER``)."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before --."""
+        """Parse the arguments before --."""
         if "--" in args:
             cut = args.index("--")
             ctx.meta[AFTER] = args[cut + 1 :]
@@ -24,29 +24,29 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it; what went wrong is told in one line."""
+        """Run the command; print a LabError in one line and exit with its status."""
         try:
             return super().invoke(ctx)
         except LabError as error:
             click.echo(f"rcp-lab: error: {error}", err=True)
             ctx.exit(error.exit_status)
         except KeyboardInterrupt:
-            # Not click's 1, which a guest's command may return as well.
+            # Not click's 1, which the guest's command may return too.
             click.echo("rcp-lab: interrupted", err=True)
             ctx.exit(128 + signal.SIGINT)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
-    # Whoever ends a group of processes and each of them signals twice; once must be enough.
+    # A process may be signalled twice, by itself and with its group; one signal must be enough.
     for again in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(again, signal.SIG_IGN)
-    # As an exception, so that QEMU and temporary files go the way they go on Ctrl-C.
+    # As an exception, so that QEMU and temporary files are cleaned up as on Ctrl-C.
     sys.exit(128 + number)
 
 
 def catch_signals() -> None:
-    """Let SIGTERM and SIGHUP end it in order, unless they are ignored."""
+    """Make SIGTERM and SIGHUP end rcp-lab with cleanup, unless they are ignored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # What nohup ignores stays ignored.
+        # A signal that nohup ignores stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminated)

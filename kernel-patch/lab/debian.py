@@ -1,4 +1,4 @@
-"""The only door to mmdebstrap: makes trees of Debian, and runs commands inside them."""
+"""The only door to mmdebstrap: build Debian trees and run commands inside them."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ SUITE = "trixie"
 SMALL = (
     "--variant=minbase",
     "--architectures=amd64",
-    # A half-built root is thrown away, so nothing is won by syncing each file to disk.
+    # A half-built root is deleted, so syncing each file to disk gains nothing.
     "--dpkgopt=force-unsafe-io",
     "--dpkgopt=path-exclude=/usr/share/doc/*",
     "--dpkgopt=path-exclude=/usr/share/info/*",
@@ -23,14 +23,14 @@ SMALL = (
     "--dpkgopt=path-exclude=/usr/share/man/*",
 )
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
-# An ordinary user's tree has no devices and nobody to mount for him but a user namespace.
+# Without root a tree has no devices, and only a user namespace allows mounting them.
 _IN_NAMESPACE = (
     'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"'
 )
 
 
 def require() -> None:
-    """Raise MissingToolError when mmdebstrap is not installed."""
+    """Raise MissingToolError if mmdebstrap is not installed."""
     if shutil.which("mmdebstrap") is None:
         raise MissingToolError("mmdebstrap", "mmdebstrap")
 
@@ -38,12 +38,12 @@ def require() -> None:
 def bootstrap(
     tree: Path, options: Sequence[str], packages: Sequence[str], progress: Progress
 ) -> None:
-    """Make *tree*, a Debian of SUITE with *packages*; *options* are mmdebstrap's own.
+    """Build *tree*: Debian SUITE with *packages*; *options* are mmdebstrap's.
 
-    Raises RootfsError with mmdebstrap's first error; its log is then kept in the cache folder.
+    Raises RootfsError with mmdebstrap's first error; its log is then copied to the cache folder.
     """
-    # Root's tree is built in place. An ordinary user gets it from mmdebstrap's user namespace as
-    # a tar stream and owns the unpacked files; in the guest everything runs as root anyway.
+    # As root, the tree is built in place. Otherwise it comes from mmdebstrap's user namespace as a
+    # tar stream and the user owns the files; in the guest everything runs as root anyway.
     as_root = os.geteuid() == 0
     command = ["mmdebstrap", *options, f"--include={','.join(packages)}", SUITE]
     command.append(str(tree) if as_root else "-")
@@ -58,17 +58,19 @@ def bootstrap(
             progress.stage(f"  {line[3:].rstrip().rstrip('.')}")
 
     if logged(pipe, log, show) != 0:
-        kept = cache.root() / f"{tree.parent.name.lstrip('.').split('-')[0]}-failed.log"
-        shutil.copy(log, kept)
-        errors = [line for line in kept.read_text().splitlines() if line.startswith("E:")]
+        log_copy = cache.root() / f"{tree.parent.name.lstrip('.').split('-')[0]}-failed.log"
+        shutil.copy(log, log_copy)
+        errors = [line for line in log_copy.read_text().splitlines() if line.startswith("E:")]
         fault = errors[0] if errors else "no error text"
-        raise RootfsError(f"mmdebstrap failed ({fault}): see {kept}, then run rcp-lab setup again")
+        raise RootfsError(
+            f"mmdebstrap failed ({fault}): see {log_copy}, then run rcp-lab setup again"
+        )
 
 
 def logged(pipe: Sequence[list[str]], log_path: Path, show: Callable[[str], None]) -> int:
-    """Run one command, or a pipe of two; log the first one's stderr and *show* its lines.
+    """Run a command or a pipe of two; log the first one's stderr and pass its lines to *show*.
 
-    Returns the first exit status that is not 0. Whatever interrupts it ends the commands too.
+    Return the first exit status that is not 0, else 0. An exception ends the commands too.
     """
     first = subprocess.Popen(
         pipe[0],
@@ -83,14 +85,14 @@ def logged(pipe: Sequence[list[str]], log_path: Path, show: Callable[[str], None
     try:
         if len(pipe) > 1:
             second = subprocess.Popen(pipe[1], stdin=first.stdout)
-        # By lines: somebody who waits for a compiler looks into the log.
+        # Line buffered: users follow the log of a long build.
         with log_path.open("w", buffering=1) as log:
             for line in first.stderr or ():
                 log.write(line)
                 show(line)
         codes = [process.wait() for process in (first, second) if process]
     except BaseException:
-        # SIGTERM, not SIGKILL: mmdebstrap unmounts and removes what it made.
+        # SIGTERM, not SIGKILL: mmdebstrap then unmounts and removes its files.
         os.killpg(first.pid, signal.SIGTERM)
         first.wait()
         raise
@@ -98,12 +100,12 @@ def logged(pipe: Sequence[list[str]], log_path: Path, show: Callable[[str], None
 
 
 def inside(tree: Path, script: str, *args: str) -> list[str]:
-    """Return the command that runs shell *script* with *args* inside *tree*, as its root.
+    """Return the command that runs shell *script* with *args* inside *tree*, as its root user.
 
-    Root gets a plain chroot, since a container may forbid mounting; /proc is empty then.
+    For root it is a plain chroot, since a container may forbid mounting; /proc is then empty.
     """
     shell = ["/usr/bin/env", "-i", f"PATH={_PATH}", "HOME=/root", "LC_ALL=C"]
-    # What a compiler or make prints goes to one place, in order.
+    # stdout goes to stderr too, so that the log has the output of make and compilers in order.
     shell += ["/bin/sh", "-euc", f"exec >&2\n{script}", "sh", *args]
     if os.geteuid() == 0:
         return ["chroot", str(tree), *shell]

@@ -1,4 +1,4 @@
-"""Everything that can go wrong in the lab, each with the exit status `rcp-lab` ends with."""
+"""The lab's errors, each with the exit status of `rcp-lab`."""
 
 # timeout(1) and git-bisect(1) use 124 and 125 the same way: out of time, and no verdict.
 EXIT_USER = 2
@@ -7,16 +7,16 @@ EXIT_LOST = 125
 
 
 class LabError(Exception):
-    """A fault the user can act on; its text names the thing, the fault and the remedy."""
+    """An error the user can act on; its text names the object, the fault and the remedy."""
 
     exit_status = EXIT_USER
 
 
 class MissingToolError(LabError):
-    """A program the lab drives is not installed on this host."""
+    """A program that the lab needs is not installed on this host."""
 
     def __init__(self, program: str, package: str) -> None:
-        """Name the *program* and the Debian *package* that brings it."""
+        """Name the *program* and the Debian *package* that contains it."""
         super().__init__(
             f"{program} is not installed: install package {package} (apt-get install {package})"
         )
@@ -39,7 +39,7 @@ class RootfsError(LabError):
 
 
 class SeriesError(LabError):
-    """A patch, or the file that names what patches apply to, is wrong."""
+    """A patch, or the file BASE that names the source they apply to, is wrong."""
 
 
 class KernelError(LabError):
@@ -51,13 +51,13 @@ class OutputDirError(LabError):
 
 
 class RunTimeoutError(LabError):
-    """The run was ended because it used up its wall-clock limit."""
+    """The run reached its wall-clock limit and was ended."""
 
     exit_status = EXIT_TIMEOUT
 
 
 class LostVMError(LabError):
-    """The machine ended without reporting an exit status: no verdict, never a pass."""
+    """The guest died without a result, so there is no exit status."""
 
     exit_status = EXIT_LOST
 

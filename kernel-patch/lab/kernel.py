@@ -1,4 +1,4 @@
-"""A kernel of our own: Debian's source, the patch series, a config, built inside a chroot."""
+"""Build a kernel: Debian's source, the patch series and a config, compiled inside a chroot."""
 
 import os
 import re
@@ -14,7 +14,7 @@ NAMES = ("stock", "rcp", "rcp-debug", "plain")
 
 _TYPICAL_BUILDER_MIN = 3
 _TYPICAL_BUILD_MIN = {"rcp": 14, "rcp-debug": 20, "plain": 14}
-# What the others have and a flavour has not: plain is what the patches are compared with.
+# The config fragments that a flavour leaves out; plain is the baseline for the patches.
 _LEFT_OUT = {
     "rcp": {"debug.config"},
     "rcp-debug": set[str](),
@@ -22,14 +22,14 @@ _LEFT_OUT = {
 }
 _TYPICAL_FILES = 1400
 _FILES_A_STAGE = 250
-# The first thing that went wrong, as compilers, Kconfig and make put it.
+# The first error in the output of compilers, Kconfig and make.
 _FAULT = re.compile(r"^.*(?:\berror: |\bcan't open |\*\*\* ).*$", re.MULTILINE)
 _RECIPE = ("builder.txt", "source.sh", "kernel.sh", "initramfs.list", "bootstrap.sh")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A finished kernel: what to boot, its *modules* (with headers), *release*, cache *key*."""
+    """A built kernel: the files to boot, its *modules* (with headers), *release*, cache *key*."""
 
     vmlinuz: Path
     initramfs: Path
@@ -40,7 +40,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a kernel is made of: *base*, *patches*, *config* text, and its *flavour*."""
+    """The inputs of a kernel: *base*, *patches*, *config* text, and its *flavour*."""
 
     base: series.Base
     patches: tuple[Path, ...]
@@ -49,7 +49,7 @@ class Recipe:
 
 
 def recipe(checkout: Path, flavour: str) -> Recipe:
-    """Return how to build *flavour* of the series in *checkout*.
+    """Return the inputs of *flavour* of the kernel in *checkout*.
 
     Flavours: rcp, rcp-debug, and plain, which is rcp's configuration without the patches.
     """
@@ -86,17 +86,17 @@ def cache_name(wanted: Recipe) -> str:
     return f"kernel-{wanted.flavour}-{cache.key(parts)}"
 
 
-def keep(checkout: Path) -> frozenset[str]:
+def entries_in_use(checkout: Path) -> frozenset[str]:
     """Return the names of the cache entries that *checkout* would use."""
     recipes = [recipe(checkout, flavour) for flavour in NAMES if flavour != "stock"]
     return frozenset({cache_name(item) for item in recipes} | {builder_name(recipes[0].base)})
 
 
 def ensure(checkout: Path, flavour: str, progress: Progress) -> Kernel:
-    """Return kernel *flavour* of *checkout*, building it when the cache has none.
+    """Return kernel *flavour* of *checkout*; build it if it is not in the cache.
 
-    Raises MissingToolError without mmdebstrap, RootfsError when the builder cannot be made,
-    SeriesError or KernelError when the kernel cannot.
+    Raises MissingToolError without mmdebstrap, RootfsError if the builder cannot be built,
+    SeriesError or KernelError if the kernel cannot.
     """
     wanted = recipe(checkout, flavour)
     name = cache_name(wanted)
@@ -114,8 +114,8 @@ def ensure(checkout: Path, flavour: str, progress: Progress) -> Kernel:
     )
 
 
-def into(root: rootfs.Rootfs, kernel: Kernel) -> rootfs.Rootfs:
-    """Return *root* to be booted with *kernel* instead of its own."""
+def with_kernel(root: rootfs.Rootfs, kernel: Kernel) -> rootfs.Rootfs:
+    """Return *root* with *kernel* to boot instead of its own."""
     return replace(root, kernel=kernel.vmlinuz, initramfs=kernel.initramfs, release=kernel.release)
 
 
@@ -125,10 +125,10 @@ def _ensure_builder(base: series.Base, progress: Progress) -> Path:
         debian.require()
         progress.stage(
             f"making the builder (Debian {debian.SUITE}, compiler, source of Linux {base.linux}), "
-            f"usually {_TYPICAL_BUILDER_MIN} minutes, kept in {cache.root()}"
+            f"usually {_TYPICAL_BUILDER_MIN} minutes, cached in {cache.root()}"
         )
-    given = f"version={base.version}\nsha256={base.sha256}\n"
-    hook = f"--customize-hook={given}{rootfs.guest_file('source.sh').decode()}"
+    variables = f"version={base.version}\nsha256={base.sha256}\n"
+    hook = f"--customize-hook={variables}{rootfs.guest_file('source.sh').decode()}"
     return cache.build_once(
         name,
         lambda folder: debian.bootstrap(
@@ -151,7 +151,7 @@ def _build(folder: Path, wanted: Recipe, progress: Progress) -> None:
         (work / "initramfs.list").write_bytes(rootfs.guest_file("initramfs.list"))
         (work / "init").write_bytes(rootfs.guest_file("bootstrap.sh"))
         _step(tree, "configure", wanted, progress)
-        _refuse_lost(wanted.config, work / wanted.flavour / ".config")
+        _check_config(wanted.config, work / wanted.flavour / ".config")
         progress.stage(
             f"compiling, usually {_TYPICAL_BUILD_MIN[wanted.flavour]} minutes on two cores the "
             "first time, a minute or two after a small change"
@@ -183,18 +183,18 @@ def _step(tree: Path, step: str, wanted: Recipe, progress: Progress) -> None:
     command = debian.inside(tree, script, step, wanted.flavour, str(jobs))
     code = debian.logged([command], log, show)
     if code != 0:
-        wrong = _FAULT.search(log.read_text())
-        fault = wrong[0].strip() if wrong else f"exit status {code}"
-        raise KernelError(f"the kernel's {step} step failed ({fault}): the whole log is {log}")
+        match = _FAULT.search(log.read_text())
+        fault = match[0].strip() if match else f"exit status {code}"
+        raise KernelError(f"the kernel's {step} step failed ({fault}): the full log is {log}")
 
 
-def _refuse_lost(asked: str, config: Path) -> None:
-    # Kconfig drops what it does not know, or what depends on something that is off, silently.
+def _check_config(fragment: str, config: Path) -> None:
+    # Kconfig silently drops options it does not know, or whose dependencies are off.
     have = set(config.read_text().splitlines())
-    lines = [line for line in asked.splitlines() if line.startswith("CONFIG_")]
+    lines = [line for line in fragment.splitlines() if line.startswith("CONFIG_")]
     lost = [line for line in lines if line not in have]
     if lost:
         raise KernelError(
-            f"the config lost {', '.join(lost)}: look up in menuconfig what each depends on and "
+            f"Kconfig dropped {', '.join(lost)}: look up in menuconfig what each depends on and "
             "add that to kernel-patch/config"
         )

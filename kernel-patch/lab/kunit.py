@@ -1,6 +1,6 @@
-"""The disk model's KUnit tests as a program, for hosts without a patched kernel.
+"""Run the disk model's KUnit tests as a user-space program, without a patched kernel.
 
-`python -m rcp.lab.kunit` prints their results and the model's curves.
+`python -m rcp.lab.kunit` prints their results and the model's latency curves.
 """
 
 import re
@@ -14,29 +14,29 @@ from rcp.lab.errors import KernelError, LabError
 from rcp.lab.progress import Progress
 from rcp.lab.wheel import find_checkout
 
-# The C library's own headers are made of these.
-_GENUINE = ("linux/errno.h", "linux/limits.h", "linux/stddef.h")
+# The C library's own headers include these, so they are not replaced.
+_REAL_HEADERS = ("linux/errno.h", "linux/limits.h", "linux/stddef.h")
 _INCLUDE = re.compile(r"^#include <(\S+)>$", re.MULTILINE)
-# Sanitizers: what KASAN and UBSAN would say in the kernel, in a second.
+# The sanitizers find what KASAN and UBSAN would find in the kernel, within a second.
 _COMPILE = (
     "gcc -std=gnu11 -O2 -g -Wall -Werror -fsanitize=address,undefined "
     "-fno-sanitize-recover=all -I headers -I sources -o tests sources/rcpdisk_test.c"
 )
 
 
-def _stand_ins(sources: Path, headers: Path) -> None:
-    # Every kernel header the sources ask for is kunit.h under another name.
+def _write_stub_headers(sources: Path, headers: Path) -> None:
+    # Each kernel header that the sources include becomes a stub that includes kunit.h.
     for path in sources.glob("*.[ch]"):
-        for name in set(_INCLUDE.findall(path.read_text())) - set(_GENUINE):
+        for name in set(_INCLUDE.findall(path.read_text())) - set(_REAL_HEADERS):
             (headers / name).parent.mkdir(parents=True, exist_ok=True)
             (headers / name).write_text('#include "kunit.h"\n')
     (headers / "kunit.h").write_bytes(rootfs.guest_file("kunit.h"))
 
 
 def run(checkout: Path, progress: Progress) -> tuple[int, str]:
-    """Compile and run the tests of *checkout*; return their exit status and what they printed.
+    """Compile and run the tests of *checkout*; return their exit status and output.
 
-    Raises RootfsError when the compiler cannot be had, KernelError when they do not compile.
+    Raises RootfsError if the compiler cannot be installed, KernelError if they do not compile.
     """
     builder = module.ensure_builder(rootfs.ensure(progress).release, progress)
     with cache.locked(f"{builder.name}.work"):
@@ -46,7 +46,7 @@ def run(checkout: Path, progress: Progress) -> tuple[int, str]:
         folder = module.FOLDERS["rcpdisk"]
         patches = checkout / "kernel-patch" / "patches"
         shutil.move(series.extract(patches, folder, work / "series"), work / "sources")
-        _stand_ins(work / "sources", work / "headers")
+        _write_stub_headers(work / "sources", work / "headers")
         steps = (f"cd /kunit && {_COMPILE}", "exec /kunit/tests")
         for step in steps:
             command = debian.inside(builder / "tree", step)

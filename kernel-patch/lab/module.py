@@ -1,4 +1,4 @@
-"""Drivers of the patch series built as modules for the guest's stock kernel."""
+"""Build drivers of the patch series as modules for the guest's stock kernel."""
 
 import shutil
 from pathlib import Path
@@ -7,12 +7,12 @@ from rcp.lab import cache, debian, rootfs, series
 from rcp.lab.errors import KernelError, RootfsError
 from rcp.lab.progress import Progress
 
-# Where the series keeps them. They use nothing but the kernel's public headers.
+# The drivers by module name, with their folder in the source. They use public headers only.
 FOLDERS = {"rcpdisk": "drivers/block/rcpdisk"}
 
 _TYPICAL_BUILDER_S = 90
-# pahole: types for BPF. The headers bring the compiler that built the kernel; gcc and libc6-dev are
-# for programs, such as the model's tests.
+# dwarves: pahole, which writes BTF. The headers depend on the compiler that built the kernel; gcc
+# and libc6-dev are for programs, such as the model's tests.
 _PACKAGES = ("make", "dwarves", "gcc", "libc6-dev")
 
 
@@ -36,7 +36,7 @@ def _name(checkout: Path, name: str, release: str) -> str:
     return f"module-{name}-{cache.key(parts)}"
 
 
-def keep(checkout: Path) -> frozenset[str]:
+def entries_in_use(checkout: Path) -> frozenset[str]:
     """Return the names of the cache entries that *checkout* would use with the cached guest."""
     path = cache.root() / rootfs.cache_name() / "release"
     if not path.is_file():
@@ -47,10 +47,10 @@ def keep(checkout: Path) -> frozenset[str]:
 
 
 def ensure(checkout: Path, name: str, release: str, progress: Progress) -> Path:
-    """Return the module *name* (a key of FOLDERS) for stock kernel *release* as a .ko file.
+    """Return the .ko file of module *name* (a key of FOLDERS) for the stock kernel *release*.
 
-    Built by the compiler of the guest's Debian against that kernel's headers, once per state of
-    the sources. Raises MissingToolError, RootfsError, SeriesError or KernelError.
+    It is built with the guest's compiler and kernel headers, again after each change of its
+    sources. Raises MissingToolError, RootfsError, SeriesError or KernelError.
     """
     entry = cache.build_once(
         _name(checkout, name, release),
@@ -61,7 +61,7 @@ def ensure(checkout: Path, name: str, release: str, progress: Progress) -> Path:
 
 
 def ensure_builder(release: str, progress: Progress) -> Path:
-    """Return the cache entry whose tree holds the compiler and headers of *release*.
+    """Return the cache entry with the tree that has the compiler and the headers of *release*.
 
     Raises MissingToolError or RootfsError.
     """
@@ -70,7 +70,7 @@ def ensure_builder(release: str, progress: Progress) -> Path:
         debian.require()
         progress.stage(
             f"making the module builder (compiler and headers of {release}), usually "
-            f"{_TYPICAL_BUILDER_S} s, kept in {cache.root()}"
+            f"{_TYPICAL_BUILDER_S} s, cached in {cache.root()}"
         )
     return cache.build_once(
         name,
@@ -83,9 +83,9 @@ def _bootstrap(tree: Path, release: str, progress: Progress) -> None:
     try:
         debian.bootstrap(tree, debian.SMALL, [*_PACKAGES, f"linux-headers-{release}"], progress)
     except RootfsError as error:
-        # The archive forgets a kernel some months after the next one.
+        # The archive removes a kernel some months after the next one.
         raise RootfsError(
-            f"{error}; if Debian no longer has linux-headers-{release}, renew the guest with "
+            f"{error}; if Debian no longer has linux-headers-{release}, rebuild the guest with "
             "rcp-lab clean --all"
         ) from error
 
@@ -103,6 +103,6 @@ def _build(folder: Path, checkout: Path, name: str, release: str, progress: Prog
         script = rootfs.guest_file("module.sh").decode()
         command = debian.inside(builder / "tree", script, release, name)
         if debian.logged([command], log, lambda line: None) != 0:
-            raise KernelError(f"{name} does not build for {release}: the whole log is {log}")
+            raise KernelError(f"{name} does not build for {release}: the full log is {log}")
         shutil.copy(work / name / f"{name}.ko", folder / f"{name}.ko")
         shutil.rmtree(work)

@@ -1,4 +1,4 @@
-"""What goes into the guest and what comes back, both as plain tar files on raw disks."""
+"""The guest's input and output: plain tar files on raw disks."""
 
 import configparser
 import io
@@ -13,7 +13,7 @@ from pathlib import Path
 from rcp.lab.errors import LostVMError, OutputFullError
 from rcp.lab.rootfs import guest_file
 
-# Where the guest's init.sh expects things.
+# The guest's init.sh has the same paths.
 GUEST_IN = "/run/rcp/in"
 GUEST_OUT = "/run/rcp/out"
 
@@ -31,11 +31,11 @@ sys.exit({function}())
 
 @dataclass(frozen=True)
 class Job:
-    """One thing for the guest to do.
+    """A command for the guest, and its inputs.
 
-    *command* is shell text run in folder *cwd* of the guest; *env* is exported to it; *files*
-    maps paths below GUEST_IN to files or folders of the host; *modules* are loaded first; *shell*
-    asks for an interactive shell instead of the command.
+    *command* is a shell command, run in folder *cwd* of the guest with the variables *env*. *files*
+    maps paths below GUEST_IN to files or folders of the host. *modules* are loaded first. *shell*
+    starts an interactive shell instead of the command.
     """
 
     command: str
@@ -49,7 +49,7 @@ class Job:
 
 @dataclass(frozen=True)
 class GuestReport:
-    """What the guest said at its end; times are seconds of the guest's own clock since boot."""
+    """The guest's report at its end; times are seconds since boot by the guest's clock."""
 
     exit_status: int
     kernel: str
@@ -65,14 +65,14 @@ def _add_text(tar: tarfile.TarFile, name: str, text: bytes) -> None:
 
 
 def _as_root(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    # The host's users mean nothing in the guest.
+    # The host's users do not exist in the guest.
     info.uid = info.gid = 0
     info.uname = info.gname = "root"
     return info
 
 
 def _add_project(tar: tarfile.TarFile, wheel: Path) -> None:
-    # What an installer does with a pure Python wheel: unpack it, write the console scripts.
+    # As pip installs a pure Python wheel: unpack it and write the console scripts.
     scripts = ""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
@@ -113,8 +113,8 @@ def write_input(disk: Path, job: Job) -> None:
 def read_output(disk: Path, out: Path) -> GuestReport:
     """Copy the artefacts on the raw *disk* to the folder *out* and return the guest's report.
 
-    Raises LostVMError when the disk holds no complete report, OutputFullError when the guest
-    could not fit its artefacts on the disk.
+    Raises LostVMError if the disk has no complete report, OutputFullError if the artefacts did not
+    fit on the disk.
     """
     texts: dict[str, str] = {}
     try:
@@ -142,7 +142,7 @@ def _text(tar: tarfile.TarFile, member: tarfile.TarInfo) -> str:
 
 
 def _copy(tar: tarfile.TarFile, member: tarfile.TarInfo, name: str, out: Path) -> None:
-    # Only folders and regular files: a guest must not plant links or devices on the host.
+    # Only folders and regular files: a guest must not create links or devices on the host.
     target = out / name
     if ".." in Path(name).parts or Path(name).is_absolute():
         return

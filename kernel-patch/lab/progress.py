@@ -1,4 +1,4 @@
-"""Stage lines with elapsed seconds, on stderr so that stdout stays the guest's."""
+"""Progress lines with elapsed seconds; on stderr, because stdout has the guest's output."""
 
 import sys
 import time
@@ -6,16 +6,16 @@ from typing import TextIO
 
 
 class Progress:
-    """Prints what the lab is doing and how many wall-clock seconds have passed."""
+    """Print each stage of a run with the elapsed wall-clock seconds."""
 
     def __init__(self, stream: TextIO | None = None, quiet: bool = False) -> None:
-        """Write to *stream* (default: the present stderr) unless *quiet*."""
+        """Write to *stream* (default: the current stderr) unless *quiet*."""
         self._stream = stream if stream is not None else sys.stderr
         self._quiet = quiet
         self._start = time.monotonic()
 
     def elapsed_s(self) -> float:
-        """Return seconds of wall time since the start."""
+        """Return the seconds of wall time since the start."""
         return time.monotonic() - self._start
 
     def stage(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""From the words after `rcp-lab run` to one run.Request."""
+"""Build a run.Request from the command line of `rcp-lab run`."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def scenarios_root(checkout: Path | None, scenarios: Path | None) -> Path:
-    """Return the folder *scenarios*, else the one of the *checkout* (default: around here)."""
+    """Return *scenarios*, else fixtures/scenarios of *checkout* (default: as find_checkout())."""
     return scenarios or wheel.find_checkout(checkout) / "fixtures" / "scenarios"
 
 
@@ -43,14 +43,14 @@ def _inputs(paths: tuple[Path, ...]) -> dict[str, Path]:
 def _what_to_run(
     name: str | None, after: list[str] | None, root: Callable[[], Path]
 ) -> tuple[scenario.Scenario | None, str]:
-    # A scenario (what follows -- are its arguments) or else the words after --.
+    # A scenario, with the words after -- as its arguments, or the words after -- as a command.
     if name is not None:
         found = scenario.find(root(), name)
         script = f"chmod +x run.sh; exec ./run.sh {shlex.join(after or [])}"
         return found, script.rstrip()
     if not after:
         raise click.UsageError("name a scenario, or put a command after --")
-    # One word is shell text, several are an exact argument list.
+    # One word is a shell command, several are an argument list.
     return None, after[0] if len(after) == 1 else shlex.join(after)
 
 
@@ -73,7 +73,7 @@ def _machine(
 def _with_kernel(
     machine: vm.Machine, name: str, checkout: Path, modules: list[str], progress: Progress
 ) -> tuple[vm.Machine, dict[str, Path]]:
-    # The machine with kernel *name*, and what the guest needs to load *modules* on it.
+    # Return the machine with kernel *name*, and the files it needs to load *modules*.
     if name == "stock":
         own = [module_name for module_name in modules if module_name in module.FOLDERS]
         release = machine.rootfs.release
@@ -81,24 +81,24 @@ def _with_kernel(
             f"modules/{item}.ko": module.ensure(checkout, item, release, progress) for item in own
         }
     built = kernel.ensure(checkout, name, progress)
-    changed = replace(machine, rootfs=kernel.into(machine.rootfs, built), kernel=built.key)
+    changed = replace(machine, rootfs=kernel.with_kernel(machine.rootfs, built), kernel=built.key)
     return changed, {"kernel": built.modules}
 
 
 def from_options(
     options: dict[str, Any], after: list[str] | None, progress: Progress
 ) -> run.Request:
-    """Return what *options* of rcp-lab run and the words *after* -- ask for.
+    """Return the request for these *options* of rcp-lab run and the words *after* --.
 
-    Builds the guest and the wheel when they are missing. Raises click's usage errors for wrong
-    combinations and LabError for everything outside the command line.
+    Builds the guest and the wheel if they are missing. Raises click's usage errors for wrong
+    options, and LabError for all other faults.
     """
     vm.require()
     checkout = options["checkout"]
     found, command = _what_to_run(
         options["name"], after, lambda: scenarios_root(checkout, options["scenarios_dir"])
     )
-    # Checked before a missing guest is built.
+    # Check these before building a missing guest.
     env, files = _environment(options["env"]), _inputs(options["inputs"])
     modules = [*(found.modules if found else []), *options["modules"]]
     source = wheel.find_checkout(checkout)
@@ -112,7 +112,7 @@ def from_options(
         wheel=wheel.ensure(source, progress),
         cwd=f"{payload.GUEST_IN}/scenarios/{found.name}" if found else "/root",
         env=env,
-        # All scenarios: they share helpers that lie beside them.
+        # All scenarios, because they share helpers.
         files=files | kernel_files | ({"scenarios": found.path.parent} if found else {}),
         modules=modules,
     )

@@ -1,4 +1,4 @@
-"""The guest's root disk: Debian, its stock kernel, one image file."""
+"""The guest's root disk: an image of Debian with its stock kernel."""
 
 import shutil
 import subprocess
@@ -10,19 +10,19 @@ from rcp.lab import cache, debian
 from rcp.lab.errors import MissingToolError, RootfsError
 from rcp.lab.progress import Progress
 
-# An NVDIMM's size must be a multiple of the 128 MiB that Linux plugs memory in.
+# An NVDIMM's size must be a multiple of 128 MiB, Linux' unit of memory hotplug.
 NVDIMM_ALIGN_BYTES = 128 << 20
 
 _TYPICAL_S = 90
 _MIB = 1 << 20
 _MMDEBSTRAP_OPTIONS = debian.SMALL
-# Fixed, so that two builds of one tree place files alike and virtual times stay comparable.
+# Fixed, so that two builds of a tree have the same layout and virtual times stay comparable.
 _FS_UUID = "72637000-6c61-4062-8000-000000000001"
 
 
 @dataclass(frozen=True)
 class Rootfs:
-    """A finished root: disk *image*, *kernel* and *initramfs* to boot, *release*, cache *key*."""
+    """A root disk: its *image*, *kernel* and *initramfs* to boot, *release*, cache *key*."""
 
     image: Path
     kernel: Path
@@ -43,7 +43,7 @@ def packages(name: str = "packages.txt") -> list[str]:
 
 
 def cache_name() -> str:
-    """Return the name of the cache entry for the present inputs."""
+    """Return the name of the cache entry for the current inputs."""
     parts = {
         "suite": debian.SUITE.encode(),
         "packages": " ".join(sorted(packages())).encode(),
@@ -56,9 +56,9 @@ def cache_name() -> str:
 
 
 def ensure(progress: Progress) -> Rootfs:
-    """Return the root disk, building it when the cache has none for these inputs.
+    """Return the root disk; build it if it is not in the cache.
 
-    Raises MissingToolError without mmdebstrap or mke2fs, RootfsError when the build fails.
+    Raises MissingToolError without mmdebstrap or mke2fs, RootfsError if the build fails.
     """
     name = cache_name()
     if cache.find(name) is None:
@@ -67,7 +67,7 @@ def ensure(progress: Progress) -> Rootfs:
                 raise MissingToolError(program, package)
         progress.stage(
             f"building the guest (Debian {debian.SUITE}, {len(packages())} packages and a stock "
-            f"kernel), usually {_TYPICAL_S} s, kept in {cache.root()}"
+            f"kernel), usually {_TYPICAL_S} s, cached in {cache.root()}"
         )
     entry = cache.build_once(
         name,
@@ -116,15 +116,15 @@ def nvdimm_bytes(wanted_bytes: int) -> int:
 
 
 def make_image(tree: Path, image: Path) -> None:
-    """Write *tree* as an ext4 file system filling *image*, of a size an NVDIMM may have.
+    """Write *tree* to *image* as an ext4 file system; its size is valid for an NVDIMM.
 
-    Raises RootfsError with mke2fs's own words when it fails.
+    Raises RootfsError with mke2fs's message if it fails.
     """
     used, files = 0, 0
     for path in tree.rglob("*"):
         files += 1
         used += -(-path.lstat().st_size // 4096) * 4096
-    # Inode tables, bitmaps and indirect blocks take well below a tenth of this tree.
+    # Inode tables, bitmaps and indirect blocks take well under a tenth of the tree's size.
     size = nvdimm_bytes(used + used // 10 + 32 * _MIB)
     # No journal: the guest mounts it read-only.
     command = ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-b", "4096"]

@@ -1,4 +1,4 @@
-"""One run from start to end: input disk, machine, artefacts, result.json."""
+"""One run of a guest: input disk, machine, artefacts, result.json."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _CONSOLE_LINES_SHOWN = 8
 
 @dataclass(frozen=True)
 class Request:
-    """What to run where: *name* for the reader, limits in seconds of wall time and MiB."""
+    """One run: *name* is for messages, *timeout_s* is wall time, *output_mb* is in MiB."""
 
     name: str
     job: payload.Job
@@ -34,9 +34,9 @@ class Request:
 
 
 def prepare_out(out: Path) -> None:
-    """Make the empty folder *out*; an earlier run's results in it are removed.
+    """Make the empty folder *out*; delete the results of an earlier run in it.
 
-    Raises OutputDirError when it holds anything else.
+    Raises OutputDirError if it contains anything else.
     """
     if out.is_dir() and any(out.iterdir()):
         if not (out / "result.json").is_file():
@@ -51,7 +51,7 @@ def prepare_out(out: Path) -> None:
 
 
 def default_out(name: str) -> Path:
-    """Return build/lab/NAME-TIME below the working folder, not yet taken."""
+    """Return build/lab/NAME-TIME below the working folder, which does not exist yet."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     base = Path("build") / "lab" / f"{name}-{stamp}"
     path, number = base, 2
@@ -62,7 +62,7 @@ def default_out(name: str) -> Path:
 
 @contextmanager
 def disks(request: Request) -> Iterator[vm.Files]:
-    """Yield the machine's files, with the input disk written and an empty output disk."""
+    """Yield the machine's files: the written input disk and an empty output disk."""
     with tempfile.TemporaryDirectory(prefix="rcp-lab-") as scratch:
         files = vm.Files(
             input=Path(scratch) / "input.tar",
@@ -80,7 +80,7 @@ def disks(request: Request) -> Iterator[vm.Files]:
 
 
 class _Stages:
-    """Turns the stage lines of the console into progress."""
+    """Report the stage lines of the console as progress."""
 
     def __init__(self, name: str, progress: Progress) -> None:
         self._texts = {
@@ -102,7 +102,7 @@ class _Stages:
 
 def _to_stream(stream_name: str) -> Callable[[bytes], None]:
     def write(data: bytes) -> None:
-        # Looked up late, so that a redirected stream is honoured.
+        # Looked up at each call, so that a redirected stream is used.
         stream = getattr(sys, stream_name)
         stream.flush()
         stream.buffer.write(data)
@@ -112,10 +112,10 @@ def _to_stream(stream_name: str) -> Callable[[bytes], None]:
 
 
 def execute(request: Request, progress: Progress) -> payload.GuestReport:
-    """Run *request*, leave artefacts, logs and result.json in its folder, return the report.
+    """Run *request*, write artefacts, logs and result.json to its folder, return the report.
 
-    Raises RunTimeoutError or LostVMError (with the end of the console); result.json then says so
-    and holds no exit status.
+    Raises RunTimeoutError or LostVMError with the end of the console; result.json then has the
+    error and no exit status.
     """
     facts = _facts(request)
     begin = time.monotonic()

@@ -11,10 +11,10 @@ MODES = ("timing", "functional")
 
 @dataclass(frozen=True)
 class Scenario:
-    """One scenario as its scenario.toml describes it.
+    """One scenario, as described by its scenario.toml.
 
-    *typical_wall_s* and *timeout_s* are seconds of wall time on two ordinary cores, the latter is
-    where the lab gives up; *memory_mb* is the guest's memory in MiB; *modules* are loaded first.
+    *typical_wall_s* is its wall time on two ordinary cores; the lab ends it after *timeout_s*.
+    *memory_mb* is the guest's memory in MiB; *modules* are loaded first.
     """
 
     name: str
@@ -33,7 +33,7 @@ _KINDS: dict[object, str] = {int: "a whole number", str: "a string"}
 
 def _fits(expected: object, value: object) -> bool:
     if expected is int:
-        # bool is an int to Python, not to the reader of a TOML file.
+        # bool is a subclass of int in Python, but another type in TOML.
         return isinstance(value, int) and not isinstance(value, bool)
     if expected is str:
         return isinstance(value, str)
@@ -41,7 +41,7 @@ def _fits(expected: object, value: object) -> bool:
 
 
 def _checked(path: Path, table: dict[str, object]) -> dict[str, object]:
-    # Name the file and the key: a typo would otherwise silently give a default.
+    # Reject unknown keys: with a typo the default would be used silently.
     known: dict[str, object] = {item.name: item.type for item in fields(Scenario)} | {
         "name": None,
         "path": None,
@@ -60,7 +60,7 @@ def _checked(path: Path, table: dict[str, object]) -> dict[str, object]:
 
 
 def load(folder: Path) -> Scenario:
-    """Read the scenario in *folder*; raise ScenarioError when it is incomplete or wrong."""
+    """Read the scenario in *folder*; raise ScenarioError if it is incomplete or wrong."""
     path = folder / "scenario.toml"
     try:
         table = tomllib.loads(path.read_text())
@@ -77,7 +77,7 @@ def load(folder: Path) -> Scenario:
 
 
 def load_all(root: Path) -> list[Scenario]:
-    """Return every scenario below *root*, by name; folders without either file are helpers."""
+    """Return all scenarios below *root*, by name; folders with neither file are helpers."""
     if not root.is_dir():
         return []
     found = []
@@ -88,7 +88,7 @@ def load_all(root: Path) -> list[Scenario]:
 
 
 def find(root: Path, name: str) -> Scenario:
-    """Return the scenario called *name*; raise UnknownScenarioError listing the known ones."""
+    """Return the scenario *name*; raise UnknownScenarioError, which lists the known ones."""
     if (root / name).is_dir() and name == Path(name).name:
         return load(root / name)
     known = ", ".join(scenario.name for scenario in load_all(root)) or "none"

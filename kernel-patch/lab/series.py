@@ -1,4 +1,4 @@
-"""The patch series: what it applies to, its files, and the source tree brought up to date."""
+"""The patch series: its base, its patches, and a source tree that they are applied to."""
 
 import json
 import os
@@ -18,19 +18,19 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Base:
-    """The Debian package the patches apply to: its *version*, and *sha256* of its file."""
+    """The Debian source package that the patches apply to: *version*, and *sha256* of its file."""
 
     version: str
     sha256: str
 
     @property
     def linux(self) -> str:
-        """Return the kernel's own version, as in 6.12.117."""
+        """Return the kernel's version, such as 6.12.117."""
         return self.version.partition("-")[0]
 
 
 def read_base(path: Path) -> Base:
-    """Read kernel-patch/BASE; raise SeriesError when it does not name a version and checksum."""
+    """Read kernel-patch/BASE; raise SeriesError if it does not name a version and checksum."""
     try:
         text = path.read_text()
     except OSError as error:
@@ -48,18 +48,18 @@ def patches(folder: Path) -> list[Path]:
 
 
 def touched(patch: Path) -> list[str]:
-    """Return the files *patch* creates, changes or deletes, relative to the source."""
+    """Return the files that *patch* creates, changes or deletes, relative to the source."""
     found = _TOUCHED.findall(patch.read_bytes())
     return sorted({name.decode() for pair in found for name in pair})
 
 
 def apply(patch: Path, tree: Path, only: str | None = None) -> None:
-    """Apply *patch* to the files in *tree*, or those matching the glob *only*.
+    """Apply *patch* to the files in *tree*, or to those that match the glob *only*.
 
-    Raises SeriesError with git's first words when it does not apply.
+    Raises SeriesError with the first line of git's message if it does not apply.
     """
     command = ["git", "apply", "--whitespace=nowarn", *([f"--include={only}"] if only else [])]
-    # A tree inside somebody's repository is still a tree of its own.
+    # A tree inside a git repository must not be taken for a part of it.
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.resolve().parent)}
     done = subprocess.run(
         [*command, str(patch.resolve())],
@@ -71,13 +71,13 @@ def apply(patch: Path, tree: Path, only: str | None = None) -> None:
     )
     if done.returncode != 0:
         fault = done.stderr.strip().splitlines()[0] if done.stderr.strip() else "no error text"
-        raise SeriesError(f"{patch.name} does not apply ({fault}): make it anew against BASE")
+        raise SeriesError(f"{patch.name} does not apply ({fault}): regenerate it against BASE")
 
 
 def extract(folder: Path, prefix: str, tree: Path) -> Path:
-    """Write the files below *prefix* that the patches in *folder* create; return where they are.
+    """Write the files below *prefix* that the patches in *folder* create; return their folder.
 
-    Only files the series itself creates can be had without the kernel's source.
+    Without the kernel's source, only files that the series itself creates can be extracted.
     """
     for patch in patches(folder):
         if any(name.startswith(f"{prefix}/") for name in touched(patch)):
@@ -88,10 +88,10 @@ def extract(folder: Path, prefix: str, tree: Path) -> Path:
 
 
 class Source:
-    """An unpacked source in folder *work*, whose patches can be exchanged.
+    """An unpacked source in folder *work* whose patches can be replaced by others.
 
-    Only files whose content changes are written, so that a build over it compiles only what a
-    change of the patches touched. The originals of touched files are kept beside the source.
+    Only files whose content changes are written, so that an incremental build compiles only those.
+    The originals of patched files are copied to work/originals.
     """
 
     def __init__(self, work: Path) -> None:
@@ -104,7 +104,7 @@ class Source:
     def _known(self) -> set[str]:
         return set(json.loads(self._list.read_text())) if self._list.exists() else set()
 
-    def _keep_originals(self, names: Iterator[str]) -> None:
+    def _save_originals(self, names: Iterator[str]) -> None:
         for name in names:
             original = self._source / name
             if original.exists():
@@ -118,17 +118,17 @@ class Source:
             target.unlink(missing_ok=True)
         elif not target.exists() or target.read_bytes() != wanted.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
-            # Not copy2: make must see a new time.
+            # Not copy2: make needs a new modification time.
             shutil.copyfile(wanted, target)
 
     def bring_to(self, series: Sequence[Path]) -> None:
-        """Make the source what it is with exactly the patches *series*.
+        """Change the source to the original with exactly the patches *series*.
 
-        Raises SeriesError, with the source as it was, when one does not apply.
+        Raises SeriesError, without changing the source, if a patch does not apply.
         """
         known = self._known()
         names = {name for patch in series for name in touched(patch)}
-        self._keep_originals(name for name in sorted(names - known))
+        self._save_originals(name for name in sorted(names - known))
         # From here on a file of this list may differ from its original.
         self._list.write_text(json.dumps(sorted(known | names)))
         with tempfile.TemporaryDirectory(dir=self._work) as scratch:

@@ -1,4 +1,4 @@
-"""The only door to QEMU: how it is called, watched and ended."""
+"""The only door to QEMU: its command line, its output and its end."""
 
 import os
 import shutil
@@ -22,9 +22,9 @@ _POLL_S = 0.1
 class Machine:
     """A machine to start.
 
-    *mode* is timing (one CPU, virtual time) or functional (two CPUs, the host's time); *accel* is
-    tcg or kvm; *memory_mb* is in MiB; *seed* feeds the guest's random instructions in timing mode;
-    *kernel* names the kernel in *rootfs* for the reader: stock, or the cache entry of our own.
+    *mode* is timing (one CPU, virtual time) or functional (two CPUs, the host's time). *accel* is
+    tcg or kvm. *memory_mb* is in MiB. *seed* seeds the guest's RDRAND in timing mode. *kernel* is
+    the kernel's name in result.json: stock, or the cache entry of a built one.
     """
 
     mode: str
@@ -42,13 +42,13 @@ class Machine:
     @property
     def cpus(self) -> int:
         """Return the number of virtual CPUs."""
-        # Several CPUs under icount share one host thread and show artefacts of that.
+        # Under icount all CPUs share one host thread, which distorts latencies.
         return 1 if self.mode == "timing" else 2
 
 
 @dataclass(frozen=True)
 class Files:
-    """The host's side of a machine: NVDIMMs *input* and *output*, serial logs in folder *out*."""
+    """A machine's files on the host: NVDIMMs *input* and *output*, serial logs in folder *out*."""
 
     input: Path
     output: Path
@@ -56,17 +56,17 @@ class Files:
 
     @property
     def console(self) -> Path:
-        """The kernel's console and the lab's own stage lines."""
+        """The log of the kernel's console, with the lab's stage lines."""
         return self.out / "console.log"
 
     @property
     def stdout(self) -> Path:
-        """What the guest's command wrote to its standard output."""
+        """The standard output of the guest's command."""
         return self.out / "stdout.txt"
 
     @property
     def stderr(self) -> Path:
-        """What the guest's command wrote to its standard error."""
+        """The standard error of the guest's command."""
         return self.out / "stderr.txt"
 
 
@@ -85,26 +85,26 @@ def _cpu_options(machine: Machine) -> list[str]:
 
 
 def _memory_options(machine: Machine, files: Files) -> list[str]:
-    # bootstrap.sh says why NVDIMMs. share=off keeps writes private; the output's reach the file.
+    # bootstrap.sh says why NVDIMMs. With share=off writes stay private; output's reach the file.
     modules = (
         ("rcp-root", machine.rootfs.image, "off"),
         ("rcp-in", files.input, "off"),
         ("rcp-out", files.output, "on"),
     )
-    # --dry-run has no files yet; it shows the smallest.
+    # --dry-run has no files yet and shows the smallest size.
     sizes = {
         path: path.stat().st_size if path.exists() else NVDIMM_ALIGN_BYTES for _, path, _ in modules
     }
     total = sum(sizes.values())
     options = ["-machine", "q35,nvdimm=on"]
-    # One NVDIMM more of address space, for aligning them.
+    # Address space for one more NVDIMM, for alignment.
     options += [
         "-m",
         f"{machine.memory_mb}M,slots={len(modules)},"
         f"maxmem={machine.memory_mb + ((total + NVDIMM_ALIGN_BYTES) >> 20)}M",
     ]
     for name, path, share in modules:
-        # A comma ends an option for QEMU; two stand for one.
+        # In a QEMU option a comma is written as two.
         escaped = str(path).replace(",", ",,")
         size = sizes[path]
         options += [
@@ -152,7 +152,7 @@ def command(machine: Machine, files: Files, interactive: bool = False) -> list[s
 
 
 def require() -> str:
-    """Return the path of QEMU; raise MissingToolError when it is not installed."""
+    """Return the path of QEMU; raise MissingToolError if it is not installed."""
     path = shutil.which(QEMU)
     if path is None:
         raise MissingToolError(QEMU, "qemu-system-x86")
@@ -160,7 +160,7 @@ def require() -> str:
 
 
 class _Tail:
-    """Reads what was appended to a file since the last look."""
+    """Pass on what was appended to a file since the last poll."""
 
     def __init__(self, path: Path, sink: Callable[[bytes], None]) -> None:
         self._path, self._sink, self._offset = path, sink, 0
@@ -177,7 +177,7 @@ class _Tail:
 
 
 def _with_parent(argv: Sequence[str]) -> list[str]:
-    # A killed rcp-lab must not leave an emulator burning a core.
+    # QEMU must not go on running if rcp-lab is killed.
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig=KILL", *argv] if setpriv else list(argv)
 
@@ -188,10 +188,10 @@ def run(
     timeout_s: float,
     sinks: dict[Path, Callable[[bytes], None]],
 ) -> None:
-    """Run the machine *argv* until it powers off, passing what its serial ports say to *sinks*.
+    """Run the machine *argv* until it powers off; pass the output of its serial ports to *sinks*.
 
-    Raises RunTimeoutError after *timeout_s* seconds of wall time, LostVMError when QEMU itself
-    fails. QEMU's own messages go to qemu.log in the output folder.
+    Raises RunTimeoutError after *timeout_s* seconds of wall time, LostVMError if QEMU itself fails.
+    QEMU's own messages go to qemu.log in the output folder.
     """
     require()
     tails = [_Tail(path, sink) for path, sink in sinks.items()]

@@ -1,4 +1,4 @@
-"""The project under test as a wheel, built from the checkout once per state of its sources."""
+"""Build the project under test as a wheel, again after each change of its sources."""
 
 import configparser
 import importlib.metadata
@@ -20,9 +20,9 @@ _SKIPPED = ("__pycache__", "tests", "recordings", "build")
 
 
 def find_checkout(start: Path | None = None) -> Path:
-    """Return the source tree around *start* (default: here), else the one this module runs from.
+    """Return the checkout that contains *start* (default: the working folder) or this module.
 
-    Raises CheckoutError when neither is a checkout of rcp.
+    Raises CheckoutError if neither is in a checkout of rcp.
     """
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
@@ -64,21 +64,22 @@ def _sources(checkout: Path) -> Iterator[Path]:
 def cache_name(checkout: Path) -> str:
     """Return the name of the cache entry for the sources in *checkout*.
 
-    Raises CheckoutError when a source cannot be read.
+    Raises CheckoutError if a source cannot be read.
     """
     try:
         contents = {str(path): (checkout / path).read_bytes() for path in _sources(checkout)}
     except OSError as error:
         raise CheckoutError(
-            f"{error.filename}: {error.strerror}: the checkout must be readable and at rest"
+            f"{error.filename}: {error.strerror}: the checkout must be readable and unchanged "
+            "during the build"
         ) from error
     return f"wheel-{cache.key(contents)}"
 
 
 def ensure(checkout: Path, progress: Progress) -> Path:
-    """Return the wheel of *checkout*, building it when its sources have changed.
+    """Return the wheel of *checkout*; build it if its sources have changed.
 
-    Raises CheckoutError with pip's own words when the build fails.
+    Raises CheckoutError with the build's error message if it fails.
     """
 
     def build(folder: Path) -> None:
@@ -90,7 +91,7 @@ def ensure(checkout: Path, progress: Progress) -> Path:
 
 
 def _can_build_here() -> bool:
-    # setuptools 70.1 brought its own bdist_wheel; older ones need the package wheel.
+    # setuptools has bdist_wheel since 70.1; older ones need the package wheel.
     try:
         version = importlib.metadata.version("setuptools").split(".")
     except importlib.metadata.PackageNotFoundError:
@@ -99,15 +100,15 @@ def _can_build_here() -> bool:
 
 
 def _build(checkout: Path, target: Path) -> None:
-    # From a copy: setuptools leaves build/ and *.egg-info behind, and what an earlier build left
-    # there would end up in the wheel.
+    # Built from a copy: setuptools leaves build/ and *.egg-info behind, and an earlier build's
+    # files there would end up in the wheel.
     with tempfile.TemporaryDirectory(prefix="rcp-lab-wheel-") as scratch:
         for path in _sources(checkout):
             copy = Path(scratch) / path
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(checkout / path, copy)
         if _can_build_here():
-            # What pip would call, without the seconds pip needs to get there.
+            # What pip would call, without pip's own seconds.
             script = "import sys, setuptools.build_meta as b; b.build_wheel(sys.argv[1])"
             command = [sys.executable, "-c", script, str(target)]
         else:

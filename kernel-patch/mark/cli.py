@@ -17,7 +17,10 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "ignore_unknown_options": Tru
 )
 @click.version_option(package_name="rcp", prog_name="rcp-run")
 @click.option(
-    "--critical", "level", flag_value="critical", help="Its I/O is critical: users wait for it."
+    "--critical",
+    "level",
+    flag_value="critical",
+    help="Its I/O is critical: foreground work.",
 )
 @click.option(
     "--noncritical",

@@ -111,7 +111,7 @@ def test_option_that_kconfig_dropped_is_named(checkout, cache_dir):
     result = _build(checkout)
     assert result.exit_code == 2
     assert result.stderr.endswith(
-        "rcp-lab: error: the config lost CONFIG_LOST=y: look up in menuconfig what each depends "
+        "rcp-lab: error: Kconfig dropped CONFIG_LOST=y: look up in menuconfig what each depends "
         "on and add that to kernel-patch/config\n"
     )
 
@@ -126,7 +126,7 @@ def test_compiler_error_is_shown_and_the_log_kept(checkout, cache_dir):
     log = cache_dir / "rcp-build.log"
     assert result.stderr.endswith(
         "rcp-lab: error: the kernel's build step failed (a.c:1: error: no such thing): "
-        f"the whole log is {log}\n"
+        f"the full log is {log}\n"
     )
     assert "CC      a.o" in log.read_text()
 
@@ -151,7 +151,7 @@ def test_unknown_kernel_is_refused():
 def test_patched_kernel_takes_the_place_of_the_stock_one(checkout):
     built = kernel.ensure(checkout, "rcp", Progress(quiet=True))
     stock = rootfs.Rootfs(Path("image"), Path("k"), Path("i"), "6.12.0", "rootfs-0")
-    changed = kernel.into(stock, built)
+    changed = kernel.with_kernel(stock, built)
     assert (changed.kernel, changed.initramfs) == (built.vmlinuz, built.initramfs)
     assert (changed.image, changed.release) == (Path("image"), "6.12.1-rcp")
     assert [path.name for path in built.modules.iterdir()] == ["6.12.1-rcp"]

@@ -97,7 +97,7 @@ def test_patch_that_does_not_apply_leaves_the_source_as_it_was(work, tmp_path):
     with pytest.raises(SeriesError) as caught:
         tree.bring_to([good, bad])
     assert str(caught.value) == (
-        "0002-bad.patch does not apply (error: patch failed: a.c:1): make it anew against BASE"
+        "0002-bad.patch does not apply (error: patch failed: a.c:1): regenerate it against BASE"
     )
     assert (work / "source/a.c").read_text() == "one\n"
     tree.bring_to([good])

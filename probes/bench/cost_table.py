@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rcp.probes.attach import Probes
+from rcp.probes.contract.percent import percent
 from rcp.probes.cost.cost import enable_run_stats, read_run_stats
 from rcp.probes.kernel.features import RecordError, read_features, require
 from rcp.probes.program import Options
@@ -41,10 +42,10 @@ def as_table(costs: list[ProgramCost], duration_ns: int) -> str:
         if cost.runs:
             lines.append(
                 f"| `{cost.name}` | {cost.runs} | {cost.run_ns / cost.runs:.0f} "
-                f"| {100 * cost.run_ns / duration_ns:.2f} % |"
+                f"| {percent(cost.run_ns / duration_ns, 2)} |"
             )
-    total_pct = 100 * sum(cost.run_ns for cost in costs) / duration_ns
-    return "\n".join([*lines, f"| all | | | {total_pct:.2f} % |"])
+    total = percent(sum(cost.run_ns for cost in costs) / duration_ns, 2)
+    return "\n".join([*lines, f"| all | | | {total} |"])
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.program import BPF_DIR, PAGE_BYTES
 from rcp.probes.ring import Ring
 
-RING_BYTES = 1 << 24
+DRAIN_RING_BYTES = 1 << 24
 BURST = 1000
 ROUNDS = 5
 # Callbacks are timed on fewer events: at 1 us or more each, a full ring would take a while.
 CALLBACK_BURSTS = 50
 # Fills the ring; each record has a header of 8 bytes there.
-BULK_BURSTS = RING_BYTES // (SLEEP.size_bytes + 8) // BURST
+BULK_BURSTS = DRAIN_RING_BYTES // (SLEEP.size_bytes + 8) // BURST
 
 
 class _SleepRecord(ctypes.Structure):
@@ -73,7 +73,7 @@ def _fill(bursts: int) -> None:
 
 def _ring_rates(fd: int) -> tuple[float, float]:
     """Return events per second of draining a ring, and of draining it into a spool."""
-    ring = Ring(fd, SLEEP, RING_BYTES)
+    ring = Ring(fd, SLEEP, DRAIN_RING_BYTES)
     drained = _rate(_fill, BULK_BURSTS, lambda: len(ring.drain()))
     with tempfile.TemporaryDirectory() as folder:
         spool = SpoolWriter(Path(folder) / "bench.spool", {})
@@ -114,7 +114,7 @@ def run() -> dict[str, Any]:
         (BPF_DIR / "ring_bench.c").read_text(),
         [
             f"-I{BPF_DIR}",
-            f"-DRCP_BENCH_PAGES={RING_BYTES // PAGE_BYTES}",
+            f"-DRCP_BENCH_PAGES={DRAIN_RING_BYTES // PAGE_BYTES}",
             f"-DRCP_BENCH_BURST={BURST}",
             f"-DRCP_SELF_PID={os.getpid()}",
         ],

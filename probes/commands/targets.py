@@ -59,14 +59,14 @@ target_options = OptionGroup(
         "--foreground",
         multiple=True,
         metavar="RULE",
-        help="Tasks whose requests users wait for: comm:GLOB, pid:N, cgroup:PATH or "
+        help="Foreground tasks: comm:GLOB, pid:N, cgroup:PATH or "
         "cmdline:REGEX.  [default: the targets]",
     ),
     click.option(
         "--background",
         multiple=True,
         metavar="RULE",
-        help="Tasks that do background work, by the same rules.",
+        help="Background tasks, by the same rules.",
     ),
     click.option(
         "--profile",
@@ -78,8 +78,8 @@ target_options = OptionGroup(
         "--request",
         multiple=True,
         metavar="[NAME=]SPEC",
-        help=f"What counts as a request: {FORMS}. These syscalls are recorded too, unless a "
-        f"syscall: is given: {' '.join(DEFAULT_SYSCALLS)}; syscall:none records no syscall.",
+        help=f"What counts as a request: {FORMS}. Default syscalls, replaced by any "
+        f"syscall:NAME: {' '.join(DEFAULT_SYSCALLS)}; syscall:none disables them.",
     ),
     click.option(
         "--min-wait",

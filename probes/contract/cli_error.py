@@ -10,9 +10,14 @@ import click
 EXIT_ERROR = 2
 
 
+def one_clause(message: str) -> str:
+    """Return *message* without line breaks and final full stops, to stand inside a sentence."""
+    return " ".join(message.split()).rstrip(".")
+
+
 def one_line(message: str) -> str:
     """Return *message* without line breaks, ending in exactly one full stop."""
-    return " ".join(message.split()).rstrip(".") + "."
+    return f"{one_clause(message)}."
 
 
 class OneLineError(click.ClickException):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rcp.probes.contract.durations import duration_text
+from rcp.probes.contract.percent import percent
 
 
 def cost_text(cost: Mapping[str, Any]) -> str:
@@ -14,11 +15,11 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     probes = "probes not measured"
     if cost["probe_cpu_s"] is not None:
         about = "" if cost["measured_share"] > 0.99 else "about "
-        probes = f"probes {about}{cost['probe_cpu_s'] / duration_s * 100:.1f} %"
+        probes = f"probes {about}{percent(cost['probe_cpu_s'] / duration_s)}"
         if cost["probe_ns_per_run"]:
             probes += f" ({cost['probe_ns_per_run']:.0f} ns a run)"
     return (
-        f"recorder {cost['recorder_cpu_s'] / duration_s * 100:.1f} % of one CPU, {probes}; "
+        f"recorder {percent(cost['recorder_cpu_s'] / duration_s)} of one CPU, {probes}; "
         f"{cost['peak_rss_bytes'] / (1 << 20):.0f} MiB of memory, "
         f"{cost['spool_bytes'] / (1 << 20):.1f} MiB written, "
         f"{cost['events_per_s']:.0f} events/s"
@@ -41,7 +42,7 @@ def omission_notes(meta: Mapping[str, Any]) -> list[str]:
     shedding = meta.get("shedding") or {}
     for event in shedding.get("events", []):
         notes.append(
-            f"at {event['cpu_share'] * 100:.1f} % of a CPU (--max-cpu "
+            f"at {percent(event['cpu_share'])} of a CPU (--max-cpu "
             f"{shedding['max_cpu'] * 100:g}) the recorder changed to: {event['step']}"
         )
     if shedding.get("n_pauses"):

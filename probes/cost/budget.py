@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from rcp.probes.contract.percent import percent
 from rcp.probes.cost.shedding import STEPS, Shedding
 
 TICK_NS = 1_000_000_000
@@ -82,7 +83,7 @@ class Budget:
         self._events.append(
             {"ts": now_ns, "level": level, "step": text, "cpu_share": round(share, 4)}
         )
-        used = f"recording used {share * 100:.1f} % of one CPU"
+        used = f"recording used {percent(share)} of one CPU"
         return f"{used} (--max-cpu {self.bound * 100:g}): {text}."
 
     def shedding(self, now_ns: int) -> Shedding:

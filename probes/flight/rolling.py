@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.events import FILE, RECORDS, TASK, Record, TaskFlag
 from rcp.probes.contract.spool import SpoolWriter, create_record_file, open_spool, write_whole
 
@@ -149,10 +150,9 @@ class RollingSpool(SpoolWriter):
         if len(rows) > _LASTING_ROWS_MAX // 2:
             rows = rows[-_LASTING_ROWS_MAX // 2 :]
         path = self.path / f"{record.name}.bin"
-        temporary = path.with_suffix(".new")
-        file = create_record_file(temporary, record)
-        write_whole(file, np.ascontiguousarray(rows).data)
-        temporary.replace(path)
+        with atomic_replace(path) as temporary:
+            file = create_record_file(temporary, record)
+            write_whole(file, np.ascontiguousarray(rows).data)
         self._files[record.name].close()
         self._files[record.name] = file
         self._lasting_rows[record.name] = len(rows)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 _MAGIC = 0xEB9F
-_HEADER = struct.Struct("<HBBIIIII")
+_BTF_HEADER = struct.Struct("<HBBIIIII")
 
 INT, POINTER, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG, ENUM64 = (
     1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 18, 19,
@@ -72,9 +72,9 @@ class Btf:
         return both
 
     def _add(self, blob: bytes) -> None:
-        if len(blob) < _HEADER.size or _HEADER.unpack_from(blob)[0] != _MAGIC:
+        if len(blob) < _BTF_HEADER.size or _BTF_HEADER.unpack_from(blob)[0] != _MAGIC:
             raise BtfError("the kernel's type information is not in BTF format")
-        _, _, _, header, types, types_len, strings, strings_len = _HEADER.unpack_from(blob)
+        _, _, _, header, types, types_len, strings, strings_len = _BTF_HEADER.unpack_from(blob)
         self._strings += blob[header + strings :][:strings_len]
         at = len(self._words)
         fresh = np.frombuffer(blob, "<u4", types_len // 4, header + types)

@@ -158,7 +158,7 @@ PROBES: tuple[Probe, ...] = (
         "dirty.bpf.c",
         "who dirtied the pages that an io writes",
         ("writeback:writeback_dirty_folio",),
-        without="writes by flushers and the journal are blamed on these, not on the writer",
+        without="writes by flushers and the journal are blamed on these threads, not on the writer",
     ),
     Probe(
         "page_wait",

@@ -41,7 +41,7 @@ _PATTERNS = (
 )
 
 # Programs with a short option for a password, and whether its value may be a separate argument.
-_SHORT = (
+_SHORT_PASSWORD_OPTIONS = (
     ("mysql*", "-p", False),
     ("mariadb*", "-p", False),
     ("mongo*", "-p", True),
@@ -66,7 +66,11 @@ def cmdline_option(command: Command) -> Command:
 
 def _short_options(program: str) -> list[tuple[str, bool]]:
     name = program.rpartition("/")[2]
-    return [(option, apart) for glob, option, apart in _SHORT if fnmatchcase(name, glob)]
+    return [
+        (option, apart)
+        for glob, option, apart in _SHORT_PASSWORD_OPTIONS
+        if fnmatchcase(name, glob)
+    ]
 
 
 def redacted(arguments: Sequence[str]) -> list[str]:

@@ -21,7 +21,7 @@ from rcp.probes.who.roles import CGROUP_ROOT, RuleError
 _BY_ID = re.compile(r"(?:.*[-:])?([0-9a-f]{64})(?:\.scope)?")
 _BY_NAME = re.compile(r"machine-(.+)\.scope|lxc\.payload\.(.+)")
 _MONITOR = "conmon"  # the monitor process of podman and CRI-O: its cgroup has the id too
-_SHORT = 12  # characters of an id, as the runtimes print them
+_ID_CHARS_SHOWN = 12  # characters of an id, as the runtimes print them
 _LISTED = 5
 
 
@@ -36,7 +36,7 @@ class Container:
 
     def __str__(self) -> str:
         """Return the name and the short id."""
-        short = self.id[:_SHORT]
+        short = self.id[:_ID_CHARS_SHOWN]
         return f"{self.names[0]} ({short})" if self.names and self.names[0] != self.id else short
 
 
@@ -113,7 +113,7 @@ def container_cgroup(text: str, cgroups: Path = CGROUP_ROOT, root: Path = Path("
 
 
 def _near(text: str, running: list[Container]) -> str:
-    words = {word: c for c in running for word in (*c.names, c.id[:_SHORT])}
+    words = {word: c for c in running for word in (*c.names, c.id[:_ID_CHARS_SHOWN])}
     close = difflib.get_close_matches(text, words, _LISTED, cutoff=0.5)
     close += [word for word in words if text and text in word and word not in close]
     if close:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 from rcp.tuner.bench.runs import between_runs, n_incomplete
 from rcp.tuner.bench.table import Goal, Table
 from rcp.tuner.tuning.confirm import FRESH_RUNS

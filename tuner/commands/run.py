@@ -44,8 +44,7 @@ EXIT_UNMET = 1
     default="auto",
     show_default=True,
     metavar="rcp|stock|auto|FILE.toml",
-    help="Knobs to set: rcp: the patch's; stock: those of any kernel; auto: both; or a file of "
-    "your own.",
+    help="Knobs to set: rcp (patched kernel), stock (any kernel), auto (both), or a TOML file.",
 )
 @click.option(
     "--trials", type=click.IntRange(1), default=24, show_default=True, help="Trials of the search."
@@ -92,15 +91,17 @@ EXIT_UNMET = 1
     "--foreground",
     multiple=True,
     metavar="RULE",
-    help="Tasks that users wait for: comm:GLOB, pid:N or cgroup:PATH; repeatable.",
+    help="Foreground tasks: comm:GLOB, pid:N or cgroup:PATH; repeatable.",
 )
-@click.option("--background", multiple=True, metavar="RULE", help="The same for background work.")
+@click.option(
+    "--background", multiple=True, metavar="RULE", help="Background tasks, by the same rules."
+)
 @click.option(
     "--target",
     multiple=True,
     metavar="RULE",
     help="Tasks whose requests a recording counts: pid:N, comm:GLOB or cgroup:PATH; default: the "
-    "workload's processes. Name a server that runs already.",
+    "workload's processes. Set it when the server is already running.",
 )
 @click.option(
     "--count",
@@ -125,9 +126,7 @@ EXIT_UNMET = 1
     help="Search algorithm.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the search.")
-@click.option(
-    "--no-advice", is_flag=True, help="Start with the defaults alone, and vary every knob."
-)
+@click.option("--no-advice", is_flag=True, help="Do not seed the search with advised settings.")
 @click.option(
     "--confirm",
     type=click.IntRange(1),

@@ -25,7 +25,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Groups:
-    """The tasks that users wait for, and the background tasks."""
+    """The foreground tasks and the background tasks."""
 
     foreground: Group = field(default_factory=Group)
     background: Group = field(default_factory=Group)

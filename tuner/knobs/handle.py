@@ -52,12 +52,12 @@ class Handle:
     rank: int = VALUE
     resets: tuple[str, ...] = ()
     """Globs of the knobs that a write of this one sets, or whose state it changes."""
-    stirs: tuple[str, ...] = ()
+    resets_if_unset: tuple[str, ...] = ()
     """Globs of the knobs that a write changes only if nobody has set them."""
 
     def may_change(self, names: Iterable[str]) -> list[str]:
         """Return the other knobs in *names* that a write of this one may change."""
-        globs = (*self.resets, *self.stirs)
+        globs = (*self.resets, *self.resets_if_unset)
         return [
             name
             for name in names
@@ -72,7 +72,7 @@ class Handle:
             "cell": {"kind": cell.kind, **asdict(cell)},
             "rank": self.rank,
             "resets": list(self.resets),
-            "stirs": list(self.stirs),
+            "resets_if_unset": list(self.resets_if_unset),
         }
 
 
@@ -81,5 +81,5 @@ def from_json(table: Mapping[str, Any]) -> Handle:
     fields = dict(table["cell"])
     kind = _CELLS[fields.pop("kind")]
     plain = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
-    others = (tuple(table[key]) for key in ("resets", "stirs"))
+    others = (tuple(table[key]) for key in ("resets", "resets_if_unset"))
     return Handle(table["name"], kind(**plain), table["rank"], *others)

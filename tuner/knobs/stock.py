@@ -210,7 +210,7 @@ def _scheduler(tree: Tree, queue: str, offered: tuple[str, ...]) -> KnobHandle:
         cell,
         rank=SCHEDULER,
         resets=("iosched.*", "disk.nr_requests"),
-        stirs=("disk.wbt_lat_usec",),
+        resets_if_unset=("disk.wbt_lat_usec",),
     )
     return knob, handle
 

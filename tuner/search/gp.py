@@ -23,7 +23,7 @@ from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.acquisition import Belief, log_chance, log_gain
 from rcp.tuner.search.history import History

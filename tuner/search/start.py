@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 from rcp.tuner.knobs.kinds import ADMISSION_WAITS, DEVICE_WAITS, DIRTY_WAITS
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.space import Space

@@ -135,7 +135,7 @@ class SettingsApplier:
             elif name in ledger.expected:
                 state = ledger.expected[name]
                 # The kernel may leave a knob alone that the tuner has set: no default is seen then.
-                if name not in handle.stirs or name not in ledger.wanted:
+                if name not in handle.resets_if_unset or name not in ledger.wanted:
                     given[name] = state
                 self._rollback[name] = given.get(name, ledger.original.get(name, state))
 

@@ -32,7 +32,7 @@ class Restoration:
     """Not written, with the reason."""
     failed: dict[str, str] = field(default_factory=dict)
     """Not restored, with the reason; a retry may help."""
-    held: set[str] = field(default_factory=set)
+    unchanged: set[str] = field(default_factory=set)
     """Knobs that already have their original value."""
     rebooted: bool = False
     damaged: tuple[int, ...] = ()
@@ -50,8 +50,8 @@ class Restoration:
         yield from (f"{name}: restored to {value}." for name, value in self.restored.items())
         yield from (f"{name}: left alone: {why}" for name, why in self.left.items())
         yield from (f"{name}: NOT restored: {why}" for name, why in self.failed.items())
-        if self.held:
-            yield f"{len(self.held)} already had their original value."
+        if self.unchanged:
+            yield f"{len(self.unchanged)} already had their original value."
 
 
 def boot_id(tree: Tree) -> str:
@@ -125,7 +125,7 @@ def _restore_knob(writer: KnobWriter, handle: Handle, done: Restoration) -> None
     if writer.ledger.holds(handle, found, original):
         done.failed.pop(name, None)
         if name not in done.restored and name in writer.ledger.touched:
-            done.held.add(name)
+            done.unchanged.add(name)
         return
     try:
         writer.write(handle, original)
@@ -137,7 +137,7 @@ def _restore_knob(writer: KnobWriter, handle: Handle, done: Restoration) -> None
         done.failed[name] = f"{error} By hand: {by_hand}"
         return
     done.failed.pop(name, None)
-    done.held.discard(name)
+    done.unchanged.discard(name)
     done.restored[name] = _value_text(handle, original)
 
 
@@ -153,7 +153,7 @@ def _after_reboot(tree: Tree, ledger: Ledger) -> Restoration:
         except KnobError:
             continue  # another scheduler or disk: the machine's own configuration
         if handle.cell.same(found, ledger.original[name]):
-            done.held.add(name)
+            done.unchanged.add(name)
         else:
             before = _value_text(handle, ledger.original[name])
             done.left[name] = f"it is {_value_text(handle, found)} now and was {before} before."
@@ -179,7 +179,7 @@ def _plan(tree: Tree, ledger: Ledger, handle: Handle, done: Restoration) -> None
     except KnobError:
         found = None  # it comes back with its scheduler
     if found is not None and ledger.holds(handle, found, original):
-        done.held.add(handle.name)
+        done.unchanged.add(handle.name)
         return
     explained = found is None or ledger.is_ours(handle, found)
     explained = explained or bool(done.damaged and ledger.explains(handle, found or ""))

@@ -37,8 +37,8 @@ def _summary(study: Study) -> dict[str, Any]:
 def comparison(first: Study, second: Study, paths: tuple[Path, Path]) -> dict[str, Any]:
     """Return the results of both by path; raises TuneError for studies of different machines."""
     facts, others = first.facts(), second.facts()
-    asked = ((paths[0], facts), (paths[1], others))
-    check_same_task(_COMPARED_FACTS, asked, "compare studies of one SLO and objective")
+    facts_by_path = ((paths[0], facts), (paths[1], others))
+    check_same_task(_COMPARED_FACTS, facts_by_path, "compare studies of one SLO and objective")
     same = {key: value for key, value in others.items() if key not in _MAY_DIFFER}
     check_same({key: facts[key] for key in facts if key not in _MAY_DIFFER}, same, paths[1])
     return {str(paths[0]): _summary(first), str(paths[1]): _summary(second)}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 from rcp.tuner.search.pareto import front
 from rcp.tuner.studies.comparable import comparable, usual
 from rcp.tuner.studies.records import Cause, TrialRow
@@ -82,8 +82,8 @@ class _Explanation:
         for number, cause in self.study.causes():
             by_trial.setdefault(number, []).append(cause)
         chosen = self.verdict.get("verdict", {}).get("asked")
-        before = [number for number in by_trial if not self.rows[number].asked]
-        found = [n for n in by_trial if self.rows[n].asked and self.rows[n].asked == chosen]
+        before = [number for number in by_trial if not self.rows[number].proposed]
+        found = [n for n in by_trial if self.rows[n].proposed and self.rows[n].proposed == chosen]
         # If all trials are recorded, the first and the last show what changed.
         yield from self._causes_of(by_trial, "on the machine as it is", before[:1])
         yield from self._causes_of(by_trial, "under the settings above", found[-1:])

@@ -31,7 +31,7 @@ class TrialRow(NamedTuple):
 
     trial_id: int
     phase: str
-    asked: dict[str, Any]
+    proposed: dict[str, Any]
     settings: dict[str, Any]
     why: str
     seed: int

@@ -201,7 +201,7 @@ class Study:
         row = {
             "trial_id": number,
             "phase": phase,
-            "asked": json.dumps(dict(measurement.asked)),
+            "asked": json.dumps(dict(measurement.proposed)),
             "settings": json.dumps(dict(measurement.settings)),
             "why": why,
             "seed": seed,
@@ -262,6 +262,6 @@ class Study:
 
 
 def _row(found: tuple[Any, ...]) -> TrialRow:
-    number, phase, asked, settings, *middle, ratios = found
-    parsed = [json.loads(text) for text in (asked, settings)]
+    number, phase, proposed, settings, *middle, ratios = found
+    parsed = [json.loads(text) for text in (proposed, settings)]
     return TrialRow._make([number, phase, *parsed, *middle, json.loads(ratios or "{}")])

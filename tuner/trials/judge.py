@@ -33,7 +33,7 @@ class Judge:
         except (LatencyError, ObjectiveError) as error:
             return _without_figures(raw, str(error))
         return Measurement(
-            asked=raw.asked,
+            proposed=raw.proposed,
             settings=raw.settings,
             objective=objective,
             slos=slos,
@@ -45,7 +45,7 @@ class Judge:
 
 
 def _without_figures(raw: RawTrial, why: str) -> Measurement:
-    return Measurement(raw.asked, raw.settings, None, failed=why, wall_s=raw.wall_s)
+    return Measurement(raw.proposed, raw.settings, None, failed=why, wall_s=raw.wall_s)
 
 
 def _slo_value(slo: Slo, latencies: Latencies) -> SloValue:

@@ -76,7 +76,7 @@ class LocalMachine:
             moved_bytes = meter.moved_bytes() if meter else None
         recordings = (path for path in (out / SPOOL, out / ATTACHED) if path.exists())
         return RawTrial(
-            asked=settings,
+            proposed=settings,
             settings=written,
             run=run,
             disk_bytes=moved_bytes,

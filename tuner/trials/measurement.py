@@ -34,9 +34,9 @@ class Quantile(NamedTuple):
 class Measurement:
     """One trial; more of *objective* is better, None when the trial failed."""
 
-    asked: Settings
+    proposed: Settings
     settings: Settings
-    """The knobs of *asked* that did not have their value already."""
+    """The knobs of *proposed* that did not have their value already."""
     objective: float | None
     slos: Sequence[SloValue] = ()
     quantiles: Sequence[Quantile] = ()

@@ -34,9 +34,9 @@ _LATENCIES_FIELDS = ("source", "open_loop", "warnings", "values", "interval_s")
 class RawTrial:
     """One trial, before it is judged by the SLOs."""
 
-    asked: Settings
+    proposed: Settings
     settings: Settings
-    """The knobs of *asked* that did not have their value already."""
+    """The knobs of *proposed* that did not have their value already."""
     run: Run | None = None
     """The run of the workload, None when it failed."""
     disk_bytes: int | None = None
@@ -49,7 +49,7 @@ class RawTrial:
 def save_trial(folder: Path, trial: RawTrial) -> None:
     """Write a trial into *folder*, without its recording."""
     table: dict[str, Any] = {
-        "asked": dict(trial.asked),
+        "proposed": dict(trial.proposed),
         "settings": dict(trial.settings),
         "disk_bytes": trial.disk_bytes,
         "failed": trial.failed,

@@ -80,7 +80,7 @@ class Tuning:
             winner = self._without_idle(winner, self._ablate(winner))
         self._record_what_remains()
         if winner:
-            self._run_again(winner[0].asked)
+            self._run_again(winner[0].proposed)
         self._study.decide("drift", self._drift_text())
 
     def _phase(self, phase: str) -> list[TrialRow]:
@@ -112,7 +112,7 @@ class Tuning:
             recorded = self._trial(
                 RECORD, "to record the causes on the machine as it is", {}, record=True
             )
-        if recorded is None or recorded.asked:
+        if recorded is None or recorded.proposed:
             return []
         return [cause for number, cause in self._study.causes() if number == recorded.trial_id]
 
@@ -130,23 +130,23 @@ class Tuning:
                 search.ask()
                 done += 1
             if row.phase in (BASELINE, SEARCH):
-                search.tell(self._complete(row.asked), row.observation)
+                search.tell(self._complete(row.proposed), row.observation)
         while done < self._limits.n_trials:
             if not self._budget.has(self._typical_s() * (2 + 2 * self._limits.confirm_runs)):
                 self._tools.listener.note("the budget only leaves time to confirm the best")
                 break
             if done and done % self._limits.baseline_every == 0 and self._baseline_is_due(done):
                 row = self._trial(BASELINE, "again, to detect drift of the machine", {})
-                search.tell(self._complete(row.asked), row.observation)
+                search.tell(self._complete(row.proposed), row.observation)
             settings = search.ask()
             row = self._trial(SEARCH, search.why, self._to_set(settings))
             search.tell(settings, row.observation)
             done += 1
         return search
 
-    def _complete(self, asked: Settings) -> dict[str, Value]:
+    def _complete(self, proposed: Settings) -> dict[str, Value]:
         """Return the settings as a search sees them, with the values of knobs that were not set."""
-        values: dict[str, Value] = {**self._study.initial(), **asked}
+        values: dict[str, Value] = {**self._study.initial(), **proposed}
         return {k.name: values[k.name] for k in self._study.knobs() if k.name in values}
 
     def _to_set(self, settings: Settings) -> dict[str, Value]:
@@ -157,7 +157,7 @@ class Tuning:
 
     def _confirm(self, search: Search) -> list[TrialRow]:
         """Run the best candidates again; return the runs of the confirmed winner, if any."""
-        tried = [(row.asked, row.observation) for row in self._phase(SEARCH)]
+        tried = [(row.proposed, row.observation) for row in self._phase(SEARCH)]
         between_runs = self._between_runs()
         by_margin = confirm.by_margin(tried, between_runs)
 
@@ -181,7 +181,7 @@ class Tuning:
         return met[0] if met else []
 
     def _fresh_runs(self, settings: Settings) -> list[TrialRow]:
-        runs = [row for row in self._phase(CONFIRM) if row.asked == settings]
+        runs = [row for row in self._phase(CONFIRM) if row.proposed == settings]
         while len(runs) < self._limits.confirm_runs and self._budget.has(self._typical_s()):
             if runs and not runs[-1].observation.feasible:
                 break  # after one miss more runs cannot confirm it
@@ -191,7 +191,7 @@ class Tuning:
     def _decide(self, met: Sequence[Sequence[TrialRow]]) -> None:
         tried = [row for row in self._phase(SEARCH) if not row.failed]
         if met:
-            why = next(row.why for row in tried if row.asked == met[0][0].asked)
+            why = next(row.why for row in tried if row.proposed == met[0][0].proposed)
             found: dict[str, Any] = {"outcome": "met", **_summary(met[0]), "why": why}
         else:
             feasible = any(row.observation.feasible for row in tried)
@@ -202,18 +202,18 @@ class Tuning:
         self._study.decide("verdict", found)
 
     def _record_what_remains(self) -> None:
-        asked = self._study.verdict()["verdict"].get("asked")
-        recorded = [row.asked for row in self._rows if row.recording or row.phase == RECORD]
-        if self._limits.record and asked is not None and asked not in recorded:
+        proposed = self._study.verdict()["verdict"].get("asked")
+        recorded = [row.proposed for row in self._rows if row.recording or row.phase == RECORD]
+        if self._limits.record and proposed is not None and proposed not in recorded:
             self._trial(
-                RECORD, "to record the remaining causes under these settings", asked, record=True
+                RECORD, "to record the remaining causes under these settings", proposed, record=True
             )
 
     def _ablate(self, winner: Sequence[TrialRow]) -> list[ablation.Contribution]:
         """Run the winner without each of its knobs; return what each contributes."""
-        done = {json.dumps(row.asked, sort_keys=True): row for row in self._phase(ABLATION)}
+        done = {json.dumps(row.proposed, sort_keys=True): row for row in self._phase(ABLATION)}
         steps: dict[str, tuple[ablation.Step, Observation]] = {}
-        for step in ablation.plan(self._study.knobs(), winner[0].asked):
+        for step in ablation.plan(self._study.knobs(), winner[0].proposed):
             settings = self._to_set(step.settings)
             row = done.get(json.dumps(settings, sort_keys=True))
             if row is None:
@@ -239,7 +239,7 @@ class Tuning:
 
         def holds(count: int) -> bool:
             out = idle[:count]
-            settings = self._to_set(ablation.without(self._study.knobs(), winner[0].asked, out))
+            settings = self._to_set(ablation.without(self._study.knobs(), winner[0].proposed, out))
             # Removed, not at their default: the value that a profile sets is confirmed too.
             settings = {name: value for name, value in settings.items() if name not in out}
             tried[count] = runs = self._fresh_runs(settings)
@@ -257,7 +257,7 @@ class Tuning:
 
     def _between_runs(self) -> float:
         """Return how much runs of the same settings differ; see confirm.spread()."""
-        return confirm.spread([(row.asked, row.observation) for row in comparable(self._rows)])
+        return confirm.spread([(row.proposed, row.observation) for row in comparable(self._rows)])
 
     def _run_again(self, settings: Settings) -> None:
         """Run the winner more times, and count the runs that meet the SLOs."""
@@ -270,7 +270,7 @@ class Tuning:
         self._study.decide("again", {"runs": len(rows), "held": held})
 
     def _again(self, settings: Settings) -> list[TrialRow]:
-        return [row for row in self._phase(AGAIN) if row.asked == settings]
+        return [row for row in self._phase(AGAIN) if row.proposed == settings]
 
     def _drift_text(self) -> str:
         figures = [worst(row.observation) for row in baselines(self._rows) if not row.failed]
@@ -284,7 +284,7 @@ def _mean_objective(runs: Sequence[TrialRow]) -> float:
 
 def _summary(runs: Sequence[TrialRow]) -> dict[str, Any]:
     return {
-        "asked": runs[0].asked,
+        "asked": runs[0].proposed,
         "settings": runs[0].settings,
         "runs": [row.trial_id for row in runs],
         "objective": _mean_objective(runs),

@@ -22,7 +22,7 @@ from rcp.ui.info.compare import Shift
 from rcp.ui.info.overview import Point
 from rcp.ui.palette import INK, SERIES, colour
 
-_ROW = 24
+_CHANGE_ROW = 24
 """Height of a reason's bar in pixels."""
 
 _SIGNED_LABEL = DURATION_LABEL.replace("datum.value >=", "abs(datum.value) >=")
@@ -96,7 +96,7 @@ def reasons(shifts: Sequence[Shift], is_dark: bool) -> Spec:
     whisker = mark("rule", color=INK[is_dark], strokeWidth=1.5)
     return base(
         is_dark,
-        bars_height(len(rows), _ROW),
+        bars_height(len(rows), _CHANGE_ROW),
         datasets={"reasons": rows, "known": [row for row in rows if row["low"] is not None]},
         layer=[
             layer(

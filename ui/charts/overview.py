@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rcp.analyzer.text import duration, percent
+from rcp.analyzer.text import duration
+from rcp.probes.contract.percent import percent
 from rcp.ui.charts import tails
 from rcp.ui.charts.theme import base
 from rcp.ui.charts.vega import DASHED, Spec, in_order, layer, mark, nominal, picking, quantity
@@ -12,7 +13,7 @@ from rcp.ui.info.overview import BandWait, Bound, Mark, Point
 from rcp.ui.info.population import BAND_NAMES
 from rcp.ui.palette import ACCENT, INK, SLO_COLOUR, scale
 
-_BESIDE = {"align": "left", "dx": 7, "dy": -7, "fontSize": 11}
+_RIGHT_OF_POINT = {"align": "left", "dx": 7, "dy": -7, "fontSize": 11}
 _BELOW = {"align": "left", "dx": 5, "dy": 4, "baseline": "top", "fontWeight": "bold"}
 
 
@@ -48,7 +49,7 @@ def ccdf(
     x = tails.latency([p.dur_ns for p in points] + [bound.bound_ns for bound in bounds])
     at = {"x": x, "y": tails.LONGER}
     dot = mark("point", size=45, fill=ACCENT, stroke=ink, opacity=1)
-    label = mark("text", color=ink, **_BESIDE)
+    label = mark("text", color=ink, **_RIGHT_OF_POINT)
     return base(
         is_dark,
         tails.HEIGHT,

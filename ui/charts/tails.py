@@ -12,7 +12,7 @@ from rcp.ui.info.overview import Point
 HEIGHT = 260
 STEPS = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
 
-_ROOM = 1.7
+_TAIL_ROOM = 1.7
 """Factor by which the latency axis extends beyond the slowest request, for its label."""
 
 LONGER = quantity(
@@ -26,7 +26,7 @@ TIP = [nominal("latency"), quantity("slower", title="requests slower")]
 def latency(known_ns: Iterable[int]) -> Spec:
     """Return a logarithmic axis for the field ``dur`` that covers the known latencies."""
     known = list(known_ns)
-    domain = [max(min(known, default=1), 1), max(known, default=1) * _ROOM]
+    domain = [max(min(known, default=1), 1), max(known, default=1) * _TAIL_ROOM]
     axis = {
         "title": "latency",
         "labelExpr": DURATION_LABEL,

@@ -37,10 +37,10 @@ _PHASES = {
 MET, MISSED, FAILED = "SLOs met", "SLOs missed", "failed"
 _MET_SCALE = {"domain": [MET, MISSED, FAILED], "range": [ACCENT, SLO_COLOUR, OTHER_COLOUR]}
 
-_ROOM = 1.3
+_TRIAL_ROOM = 1.3
 """Factor by which the axis of trials extends beyond the last one, for the SLO's label."""
 
-_ROW = 26
+_KNOB_ROW = 26
 """Height of a knob's bar in pixels."""
 
 
@@ -71,7 +71,7 @@ _TIP = [
 _DOT = mark("point", filled=True, size=80, opacity=1)
 
 
-def _row(trial: Trial, told: StudyView, slo: str) -> dict[str, Any]:
+def _row(trial: Trial, study: StudyView, slo: str) -> dict[str, Any]:
     measured = trial.measured_ns.get(slo)
     return {
         "trial": trial.trial_id,
@@ -80,7 +80,7 @@ def _row(trial: Trial, told: StudyView, slo: str) -> dict[str, Any]:
         "objective": trial.objective,
         "verdict": _verdict(trial),
         "measured": brief_duration(measured) if measured else short(trial.failed or "no figures"),
-        "gain": objective_text(told.objective, trial.objective),
+        "gain": objective_text(study.objective, trial.objective),
         "set": short(trial.settings_text),
         "front": trial.is_on_front,
     }
@@ -104,18 +104,18 @@ def _bound_line(y: Spec, is_dark: bool) -> Spec:
     return layer("bound", mark("rule", color=INK[is_dark], **DASHED), y=y)
 
 
-def trials(told: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
+def trials(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     """Draw each trial's measured value of an SLO's quantile, in trial order."""
-    rows = [_row(trial, told, bound.text) for trial in told.trials]
-    last = max((trial.trial_id for trial in told.trials), default=1)
+    rows = [_row(trial, study, bound.text) for trial in study.trials]
+    last = max((trial.trial_id for trial in study.trials), default=1)
     x = quantity(
         "trial",
-        scale={"domain": [0, last * _ROOM + 1], "nice": False},
+        scale={"domain": [0, last * _TRIAL_ROOM + 1], "nice": False},
         axis={"title": "trial", "tickMinStep": 1, "grid": False},
     )
     y = _latency(bound)
     # The two charts are side by side: one has the legend of shapes, the other that of colours.
-    colour, shape = _colour(None), _shape(told.trials, _LEGEND)
+    colour, shape = _colour(None), _shape(study.trials, _LEGEND)
     above = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
     name = mark("text", color=INK[is_dark], **above)
     cross = mark("text", text="×", fontSize=18, baseline="top")
@@ -136,28 +136,28 @@ def trials(told: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     )
 
 
-def _objective(told: StudyView) -> Spec:
+def _objective(study: StudyView) -> Spec:
     labels = {
         "bytes/s": "format(datum.value / 1e6, '~g') + ' MB/s'",
         "ns": DURATION_LABEL,
     }
-    axis: dict[str, Any] = {"title": told.objective, "tickCount": 6, "labelOverlap": "greedy"}
-    if told.unit in labels:
-        axis["labelExpr"] = labels[told.unit]
+    axis: dict[str, Any] = {"title": study.objective, "tickCount": 6, "labelOverlap": "greedy"}
+    if study.unit in labels:
+        axis["labelExpr"] = labels[study.unit]
     else:
-        axis["title"] = f"{told.objective}, {told.unit}"
+        axis["title"] = f"{study.objective}, {study.unit}"
     scale = {"zero": False, "nice": False, "padding": 15}
     return quantity("objective", scale=scale, axis=axis)
 
 
-def pareto(told: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
+def pareto(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     """Draw latency over the objective, with a line along the Pareto front."""
-    rows = [_row(trial, told, bound.text) for trial in told.trials]
+    rows = [_row(trial, study, bound.text) for trial in study.trials]
     known = [row for row in rows if row["dur"] and row["objective"] is not None]
     front = sorted((row for row in known if row["front"]), key=lambda row: row["objective"])
-    at = {"x": _objective(told), "y": _latency(bound)}
+    at = {"x": _objective(study), "y": _latency(bound)}
     ink = INK[is_dark]
-    colour, shape = _colour(_LEGEND), _shape(told.trials, None)
+    colour, shape = _colour(_LEGEND), _shape(study.trials, None)
     # Neighbours on the front are often close: their numbers alternate below and above.
     turns = {"below": (14, front[::2]), "above": (-13, front[1::2])}
     numbers = [
@@ -211,7 +211,7 @@ def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
     }
     return base(
         is_dark,
-        bars_height(len(rows), _ROW),
+        bars_height(len(rows), _KNOB_ROW),
         datasets={"effects": rows},
         layer=[
             layer(

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from statistics import variance
 from typing import NamedTuple
 
-from rcp.analyzer.compare.by_kind import QUANTILES, Load, Measured, Tally
+from rcp.analyzer.compare.by_kind import QUANTILES, KindSummary, Load, Tally
 from rcp.analyzer.compare.by_kind import Side as Named
 from rcp.analyzer.compare.diff import Change, Diff, Kind, between
 from rcp.analyzer.compare.render import verdict
@@ -51,7 +51,7 @@ class Side(NamedTuple):
 
     dur_ns: int
     recorded_share: float
-    measured: Measured
+    measured: KindSummary
     stretches: list[int]
     """Number of requests in each stretch."""
     reasons: dict[str, dict[int, int]]
@@ -131,7 +131,7 @@ def side(store: Store, role: str, kind: str) -> Side | None:
     return Side(
         dur_ns=end - begin,
         recorded_share=float(facts(store).get("recorded_share", 1.0)),
-        measured=Measured(load, quantiles, reasons, culprits, patterns, behind),
+        measured=KindSummary(load, quantiles, reasons, culprits, patterns, behind),
         stretches=[many for (many,) in store.query(query("compare/stretches"), cut)],
         reasons=reason_parts,
         patterns=pattern_parts,

@@ -11,7 +11,7 @@ from rcp.ui.queries import query
 ROLES = (FOREGROUND, UNKNOWN, BACKGROUND, KERNEL)
 """Roles of threads, the most important first."""
 
-ANY = "all"
+ALL = "all"
 """Any role or kind in a URL; queries use ''."""
 
 BANDS = ((0.5, "fastest 50 %"), (0.9, "50–90 %"), (0.99, "90–99 %"), (0.999, "99–99.9 %"))

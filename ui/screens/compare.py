@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rcp.analyzer.compare.diff import Quantile
-from rcp.analyzer.text import duration, percent, signed
+from rcp.analyzer.text import duration, signed
+from rcp.probes.contract.percent import percent
 from rcp.ui import web
 from rcp.ui.charts import compare as charts
 from rcp.ui.frame import View, show

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from rcp.analyzer.reports.doubts import confidence_word
-from rcp.analyzer.text import duration, percent
+from rcp.analyzer.text import duration
+from rcp.probes.contract.percent import percent
 from rcp.ui import places, web
 from rcp.ui.frame import View, offer_roles, show
 from rcp.ui.info import inversions

@@ -1,7 +1,8 @@
 """Overview: latencies, when requests were slow, concurrent activity, and what they waited for."""
 
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
-from rcp.analyzer.text import duration, percent, plural
+from rcp.analyzer.text import duration, plural
+from rcp.probes.contract.percent import percent
 from rcp.ui import web
 from rcp.ui.charts import overview as charts
 from rcp.ui.charts import timeline as time_charts

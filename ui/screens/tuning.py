@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rcp.analyzer.db.store import StoreError
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 from rcp.ui import places, studies, web
 from rcp.ui.charts import tuning as charts
 from rcp.ui.frame import show_study
@@ -40,7 +40,7 @@ _EFFECTS = {
     ),
 }
 
-_SETTINGS = {
+_SETTING_COLUMNS = {
     "knob": web.Column("knob", width=190),
     "was": web.Column("before", width=90),
     "value": web.Column("set to", width=120),
@@ -136,7 +136,7 @@ def _one(found: StudyView, of: Trial) -> None:
     relative = "" if of.gain is None else f" ({percent(of.gain)} of the baseline)"
     web.say(f"{of.phase}; {of.why}; {figures}{relative}; took {of.wall_s:.0f} s on the host")
     if of.settings:
-        web.table([one._asdict() for one in of.settings], _SETTINGS, f"set-{of.trial_id}")
+        web.table([one._asdict() for one in of.settings], _SETTING_COLUMNS, f"set-{of.trial_id}")
     else:
         web.say("It changed no knob.")
     _causes(found, of)

@@ -11,7 +11,7 @@ import scipy
 
 from rcp.analyzer.gate.bench.results import WORKLOADS, Rate, Results
 from rcp.analyzer.gate.bench.series import NOISE, SAVES, STEP, STEP_AT, Detected
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 
 _HEAD = """\
 # Error rates of the gate

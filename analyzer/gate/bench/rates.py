@@ -36,7 +36,7 @@ FACTORS = (1.0, 1.1, 1.2)
 
 
 @dataclass
-class _Counts:
+class _Verdicts:
     first: int = 0
     first_unclear: int = 0
     confirmed: int = 0
@@ -53,7 +53,7 @@ def gate_rates(
     ``rcp-trace gate run``.
     """
     generator = np.random.default_rng(SEED)
-    rules, counts = Rules(limits.parse(limits_text)), _Counts()
+    rules, counts = Rules(limits.parse(limits_text)), _Verdicts()
     for _ in range(repetitions):
         a = side(latencies(generator, workload, RUNS), "A")
         b = side(latencies(generator, workload, RUNS, factor), "B")

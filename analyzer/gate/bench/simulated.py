@@ -14,7 +14,7 @@ from scipy.signal import lfilter
 
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.latencies.latency import Latencies
-from rcp.analyzer.text import percent
+from rcp.probes.contract.percent import percent
 
 _MEDIAN_NS = 1e6
 _SPREAD = 0.5

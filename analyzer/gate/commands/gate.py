@@ -74,11 +74,15 @@ def gate() -> None:
 )
 @click.option("--allow-different-hosts", is_flag=True, help="Compare runs of different machines.")
 @click.option(
-    "--here", is_flag=True, help="Take files that name no machine as measured on this one."
+    "--here",
+    is_flag=True,
+    help="Assume files without host facts were measured on this machine.",
 )
 @judging_options
 @output_options
-@click.option("--picture", type=click.Path(path_type=Path), help="Write an SVG of both tails.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), help="Write an SVG of both latency distributions."
+)
 def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any) -> None:
     """Compare runs with a baseline; every file is one run.
 

@@ -12,9 +12,9 @@ from rcp.probes.contract.options import format_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("text", "json", "markdown", "junit", "github")
+OUTPUT_FORMATS = ("text", "json", "markdown", "junit", "github")
 
-_READING = (
+_INPUT_OPTIONS = (
     click.option("--input-format", default="auto", metavar="NAME", help="Format of the files."),
     click.option("--unit", metavar="UNIT", help="Unit of bare numbers: ns, us, ms or s."),
 )
@@ -26,7 +26,8 @@ _JUDGING = (
         default="p99=5%",
         show_default=True,
         metavar="LIMITS",
-        help="How much quantiles may grow: p99=5%,p999=10%@fsync. Each further limit costs power.",
+        help="How much quantiles may grow: p99=5%,p999=10%@fsync. "
+        "Each additional limit makes small regressions harder to detect.",
     ),
     click.option(
         "--by",
@@ -38,7 +39,7 @@ _JUDGING = (
         type=click.FloatRange(0.0001, 0.2),
         default=0.05,
         show_default=True,
-        help="Probability that an unchanged tree is called worse.",
+        help="Significance level: false-regression probability.",
     ),
     click.option(
         "--max-loss",
@@ -53,16 +54,16 @@ _JUDGING = (
         metavar="TIME",
         help="Interval of a closed-loop load (1ms); corrects for coordinated omission.",
     ),
-    *_READING,
+    *_INPUT_OPTIONS,
 )
 
 _OUTPUT = (
-    format_option(*FORMATS, help="Output format; github: annotations and a step summary."),
+    format_option(*OUTPUT_FORMATS, help="Output format; github: annotations and a step summary."),
     click.option(
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        help="Write that format to a file, and print text.",
+        help="Write the --format output to this file; print text on stdout.",
     ),
     click.option(
         "--regression-exit",
@@ -89,7 +90,7 @@ def _all(options: tuple[Callable[[Command], Command], ...], command: Command) ->
 
 def reading_options(command: Command) -> Command:
     """Add the options for reading files to a command."""
-    return _all(_READING, command)
+    return _all(_INPUT_OPTIONS, command)
 
 
 def judging_options(command: Command) -> Command:

@@ -45,7 +45,9 @@ from rcp.analyzer.gate.commands.options import judging_options, output_options
 @click.option("--timeout", type=click.FloatRange(1), metavar="SECS", help="Time limit of a run.")
 @judging_options
 @output_options
-@click.option("--picture", type=click.Path(path_type=Path), help="Write an SVG of both tails.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), help="Write an SVG of both latency distributions."
+)
 def run(**options: Any) -> None:
     """Run two commands in turn (A B B A …), and check whether B's latencies are worse than A's.
 

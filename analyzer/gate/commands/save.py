@@ -26,7 +26,9 @@ from rcp.analyzer.gate.commands.options import reading_options
     help="Remove all but the last N saves; default: keep all.",
 )
 @click.option(
-    "--here", is_flag=True, help="Take files that name no machine as measured on this one."
+    "--here",
+    is_flag=True,
+    help="Assume files without host facts were measured on this machine.",
 )
 @reading_options
 def save(

@@ -7,7 +7,8 @@ from typing import Any
 
 from rcp.analyzer.gate.causes import GROUPINGS, Cause
 from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
-from rcp.analyzer.text import WIDTH, as_json, duration, percent, plural, table, wrapped
+from rcp.analyzer.text import WIDTH, as_json, duration, plural, table, wrapped
+from rcp.probes.contract.percent import percent
 
 _SIGNS = {
     Verdict.PASS: "✅",
@@ -60,7 +61,16 @@ def _interval(one: Tested) -> str:
     return "-" if one.interval is None else f"×{one.interval[0]:.3f} … ×{one.interval[1]:.3f}"
 
 
-_COLUMNS = ("quantile", "baseline", "candidate", "ratio", "95 % interval", "p", "limit", "verdict")
+_VERDICT_COLUMNS = (
+    "quantile",
+    "baseline",
+    "candidate",
+    "ratio",
+    "95 % interval",
+    "p",
+    "limit",
+    "verdict",
+)
 
 
 def _rows(tested: Sequence[Tested]) -> Iterator[tuple[str, ...]]:
@@ -116,7 +126,7 @@ def text(judgement: Judgement) -> str:
     """Return a judgement in lines of under 100 columns; the first is the verdict."""
     lines = wrapped(headline(judgement), WIDTH - 1)
     if judgement.tested:
-        lines += ["", *table(_COLUMNS, _rows(judgement.tested))]
+        lines += ["", *table(_VERDICT_COLUMNS, _rows(judgement.tested))]
     if judgement.bounded:
         lines += ["", *table(_SLO_COLUMNS, _slo_rows(judgement.bounded))]
     for one in judgement.tested:
@@ -134,7 +144,7 @@ def markdown(judgement: Judgement) -> str:
     """Return a judgement as Markdown for GitHub and GitLab."""
     lines = [f"### {_SIGNS[judgement.verdict]} Latency gate: {headline(judgement)}", ""]
     if judgement.tested:
-        lines += [*_pipes(_COLUMNS, _rows(judgement.tested)), ""]
+        lines += [*_pipes(_VERDICT_COLUMNS, _rows(judgement.tested)), ""]
     if judgement.bounded:
         lines += [*_pipes(_SLO_COLUMNS, _slo_rows(judgement.bounded)), ""]
     for one in judgement.tested:

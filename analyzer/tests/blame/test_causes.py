@@ -11,13 +11,13 @@ from rcp.probes.contract.events import RECORDS
 def causes(synth: Synth) -> list[tuple[str, dict[str, float]]]:
     """Kind and shares by name of each io's causes; of its submitter alone: no shares."""
     trace = build_trace({record.name: synth.records(record) for record in RECORDS}, [], {})
-    found, told = io_causes(trace), []
+    found, rows = io_causes(trace), []
     for kind, at in zip(found.kind, found.of_io, strict=True):
         members = slice(*found.sets.start[at : at + 2]) if at >= 0 else slice(0)
         names = [trace.tasks.comm[utid] for utid in found.sets.utid[members]]
         shares = [round(float(share), 3) for share in found.sets.share[members]]
-        told.append((CAUSE_KINDS[kind], dict(zip(names, shares, strict=True))))
-    return told
+        rows.append((CAUSE_KINDS[kind], dict(zip(names, shares, strict=True))))
+    return rows
 
 
 def test_io_nothing_else_is_known_of_is_its_submitters() -> None:

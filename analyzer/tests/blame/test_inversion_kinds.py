@@ -122,11 +122,11 @@ def test_admission(
     """Three places are the backup's, ``others`` the client's; a client's io makes place."""
     stage = Stage()
     synth = stage.synth
-    held = [synth.io(stage.bg, 10 * US, 300 * US) for _ in range(3)]
+    ios = [synth.io(stage.bg, 10 * US, 300 * US) for _ in range(3)]
     for _ in range(others):
-        held.append(synth.io(stage.client, 10 * US, 160 * US))
+        ios.append(synth.io(stage.client, 10 * US, 160 * US))
     synth.io(stage.fg, 115 * US, 250 * US, got=161 * US)
-    synth.sleep(stage.fg, 120 * US, 160 * US, io=held[-1], stack=stack)
+    synth.sleep(stage.fg, 120 * US, 160 * US, io=ios[-1], stack=stack)
     chain = f"fsync → {kind} behind backup"
     expected = [] if share is None else [(kind, "backup", 40 * US, chain, share)]
     assert inversions(synth) == expected

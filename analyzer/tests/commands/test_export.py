@@ -116,8 +116,8 @@ def test_flame_graphs_stand_beside_the_recording(recording: Path) -> None:
     assert run(recording, "--folded").exit_code == 0
     assert recording.with_name("x.folded").read_text() == ""  # its requests never waited
     assert run(recording, "--speedscope").exit_code == 0
-    told = json.loads(recording.with_name("x.speedscope.json").read_text())
-    assert [profile["name"] for profile in told["profiles"]] == [
+    exported = json.loads(recording.with_name("x.speedscope.json").read_text())
+    assert [profile["name"] for profile in exported["profiles"]] == [
         "fsync 1: 300 ns",
         "fsync 3: 200 ns",
         "fsync 2: 100 ns",

@@ -136,7 +136,7 @@ def test_the_text_is_narrow_and_says_everything(load: Load) -> None:
         "  behind background   66.7 %    0.0 %",
         "  lock              gone  2.00 µs     0 ns  -2.00 µs     500       0",
         "  cpu               same  1.00 µs  1.00 µs      0 ns    1500    1000",
-        "    gone  -2.00 µs: 2.00 µs → 0 ns, 500 → 0 of 1000 requests held up",
+        "    gone  -2.00 µs: 2.00 µs → 0 ns, 500 → 0 of 1000 requests delayed",
         "          fsync → lock (checkpointer): lock by checkpointer",
     ):
         assert line in lines, "\n".join(lines)
@@ -155,10 +155,10 @@ def spools(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_json_holds_every_number(spools: tuple[Path, Path]) -> None:
-    told = json.loads(run(*spools, "--format", "json").stdout)
-    assert told["verdict"].startswith("fsync p50")
-    assert told["a"]["name"] == str(spools[0])
-    (kind,) = told["kinds"]
+    output = json.loads(run(*spools, "--format", "json").stdout)
+    assert output["verdict"].startswith("fsync p50")
+    assert output["a"]["name"] == str(spools[0])
+    (kind,) = output["kinds"]
     assert kind["b"]["n"] == 200
     assert kind["quantiles"][0] == {
         "name": "p50", "a_ns": 5000, "b_ns": 1000, "ratio": 0.2, "why_not": "",
@@ -188,18 +188,18 @@ def test_a_refusal_is_one_line(spools: tuple[Path, Path], tmp_path: Path) -> Non
 
 def test_a_recording_does_not_differ_from_itself(fixtures_dir: Path) -> None:
     packed = fixtures_dir / "recordings/wal-vs-checkpoint.spool.tar.xz"
-    told = json.loads(run(packed, packed, "--format", "json").stdout)
-    assert "in both" in told["verdict"]
-    assert told["verdict"].endswith("no culprit changed.")
-    assert len(told["kinds"]) == 3
-    for kind in told["kinds"]:
+    output = json.loads(run(packed, packed, "--format", "json").stdout)
+    assert "in both" in output["verdict"]
+    assert output["verdict"].endswith("no culprit changed.")
+    assert len(output["kinds"]) == 3
+    for kind in output["kinds"]:
         assert kind["a"] == kind["b"]
         assert {quantile["ratio"] for quantile in kind["quantiles"]} <= {1.0, None}
         changes = [Change(**change) for part in ("reasons", "culprits", "patterns")
                    for change in kind[part]]  # fmt: skip
         assert changes
         assert {(change.delta_ns, change.status) for change in changes} == {(0, "same")}
-    foreground = told["kinds"][0]
+    foreground = output["kinds"][0]
     assert foreground["a_behind"] > 0.1
     total = sum(change["a_ns"] for change in foreground["reasons"]) * foreground["a"]["n"]
     assert total == pytest.approx(foreground["a"]["total_ns"])

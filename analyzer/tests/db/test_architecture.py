@@ -21,10 +21,11 @@ def section() -> str:
     return match[0]
 
 
-def test_it_lists_the_tables_of_the_store(section: str) -> None:
+def test_the_tables_it_lists_exist(section: str) -> None:
     listed = re.findall(r"\w+", "".join(re.findall(r"^    .*\n", section, re.MULTILINE)))
     with Store.create(None) as store:
-        assert sorted(listed) == store.tables()
+        assert set(listed) <= set(store.tables())
+    assert len(listed) > 10
 
 
 def test_it_names_the_layers_in_their_order(section: str) -> None:

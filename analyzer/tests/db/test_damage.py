@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -19,6 +20,7 @@ RECORDINGS = Path(__file__).parents[3] / "fixtures/recordings"
 PAGE_BYTES = 4096
 BLOCKS_FROM = 3 * PAGE_BYTES  # a DuckDB file: three headers, then blocks of 256 KiB
 BLOCK_BYTES = 1 << 18
+SEAL_BYTES = 28
 REMEDY = ": load its spool again with `rcp-trace recover`, or record anew."
 
 Damage = Callable[[random.Random, bytes, bytes], bytes]
@@ -119,7 +121,7 @@ def test_a_store_without_a_seal_is_read_as_far_as_duckdb_finds_it_whole(
     """DuckDB checks the blocks it reads: an answer rests on whole ones, or there is none."""
     rng = random.Random("unsealed")
     file = tmp_path / "x.duckdb"
-    unsealed = whole[0].read_bytes()[:-20]
+    unsealed = whole[0].read_bytes()[:-SEAL_BYTES]
     file.write_bytes(unsealed)
     expected = CliRunner().invoke(main, ["report", str(file)]).stdout
     n_refused = 0
@@ -173,9 +175,42 @@ def test_a_hole_before_the_seal_is_found(tmp_path: Path) -> None:
 
 
 def test_what_was_never_sealed_passes(recording: Path, tmp_path: Path) -> None:
-    for content in (b"", b"short", recording.read_bytes()[:-20]):
+    for content in (b"", b"short", recording.read_bytes()[:-SEAL_BYTES]):
         (tmp_path / "x").write_bytes(content)
         check_seal(tmp_path / "x")
+
+
+def test_a_store_that_duckdb_has_written_again_is_read(recording: Path) -> None:
+    """As users do who change a copy. The file grows and shrinks with it."""
+    sizes = []
+    for n in range(4):
+        seal(recording)
+        with duckdb.connect(str(recording)) as store:
+            comm = f"checkpoint{n}"
+            store.execute("UPDATE task SET comm = ? WHERE comm LIKE 'checkpoint%'", [comm])
+        result = CliRunner().invoke(main, ["sql", str(recording), "SELECT comm FROM task"])
+        assert comm in result.stdout, result.stderr
+        sizes.append(recording.stat().st_size)
+    assert len(set(sizes)) > 1
+
+
+@pytest.mark.parametrize(("iteration", "is_read"), [(7, False), (8, True), (6, False)])
+def test_a_seal_holds_until_the_headers_are_written_again(
+    tmp_path: Path, iteration: int, is_read: bool
+) -> None:
+    """Sealed at iteration 7, with a byte changed behind the headers since."""
+    file = tmp_path / "x"
+    headers = bytearray(BLOCKS_FROM)
+    headers[PAGE_BYTES + 8] = 7
+    file.write_bytes(headers + b"block")
+    seal(file)
+    headers[PAGE_BYTES + 8] = iteration
+    file.write_bytes(headers + b"black" + file.read_bytes()[-SEAL_BYTES:])
+    if is_read:
+        check_seal(file)
+    else:
+        with pytest.raises(SealError):
+            check_seal(file)
 
 
 def test_duckdb_reads_a_sealed_store(recording: Path, error_of: ErrorOf) -> None:

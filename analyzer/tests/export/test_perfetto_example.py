@@ -71,8 +71,8 @@ def test_an_io_says_whose_and_which_file_it_was(small: TraceProcessor) -> None:
         " JOIN track ON track.id = track_id WHERE track.name GLOB 'device*'"
         " AND slice.name = 'write by checkpointer'"
     )
-    told = {row["key"].removeprefix("debug."): row["value"] for row in rows}
-    assert told == {
+    arguments = {row["key"].removeprefix("debug."): row["value"] for row in rows}
+    assert arguments == {
         "io": "1",
         "op": "write",
         "bytes": "4096",

@@ -16,7 +16,7 @@ Load = Callable[[Synth], Store]
 S, D, EXITED, PREEMPTED, RUNNABLE = 1, 2, 16, 256, 0
 
 
-def told(store: Store) -> list[tuple[object, ...]]:
+def sched_rows(store: Store) -> list[tuple[object, ...]]:
     """Switches as (ts, prev, state, next), wakings as (ts, waker, flags, "wakes", woken)."""
     names = {utid: Name(t.tid, t.comm) for utid, t in threads(store).items()}
     rows: list[tuple[object, ...]] = []
@@ -36,7 +36,7 @@ def test_a_sleep_is_two_switches_and_a_waking(load: Load) -> None:
     synth.first_seen(a, 100)
     synth.sleep(b, 50, 120, 200, waker=a)
     synth.sleep(a, 200, 300, 310)
-    assert told(load(synth)) == [
+    assert sched_rows(load(synth)) == [
         (100, 0, 0, "wakes", 10),  # made up: a thread must be woken before it is seen running
         (100, 0, RUNNABLE, 10),
         (120, 10, 0, "wakes", 20),
@@ -53,7 +53,7 @@ def test_a_preempted_thread_is_not_woken(load: Load) -> None:
     synth.first_seen(b, 150)
     synth.preempt(a, 150, 180, ran=b)
     synth.sleep(b, 180, 400)
-    assert [row for row in told(load(synth)) if row[3] != "wakes"] == [
+    assert [row for row in sched_rows(load(synth)) if row[3] != "wakes"] == [
         (100, 0, RUNNABLE, 10),
         (150, 10, PREEMPTED, 20),
         (180, 20, D, 10),
@@ -67,7 +67,7 @@ def test_of_one_moment_the_wake_up_comes_before_the_switch(load: Load) -> None:
     synth.first_seen(a, 100)
     synth.sleep(b, 50, 150, waker=a)
     synth.sleep(a, 150, 150, 300)  # woken before it had quite left
-    assert told(load(synth))[2:] == [
+    assert sched_rows(load(synth))[2:] == [
         (150, 10, 0, "wakes", 20),
         (150, 10, D, 20),
         (150, 0, 8, "wakes", 10),
@@ -76,7 +76,7 @@ def test_of_one_moment_the_wake_up_comes_before_the_switch(load: Load) -> None:
 
 
 def switches(synth: Synth, load: Load) -> list[tuple[object, ...]]:
-    return [row for row in told(load(synth)) if row[3] != "wakes"]
+    return [row for row in sched_rows(load(synth)) if row[3] != "wakes"]
 
 
 def test_a_gap_belongs_to_who_ran_while_somebody_waited(load: Load) -> None:
@@ -131,7 +131,7 @@ def test_an_exit_ends_the_last_run(load: Load) -> None:
     a = synth.task("a", tid=10)
     synth.task("a", tid=10, ts=180, exited=True)
     synth.first_seen(a, 100)
-    assert told(load(synth))[-1] == (180, 10, EXITED, 0)
+    assert sched_rows(load(synth))[-1] == (180, 10, EXITED, 0)
 
 
 def test_a_window_has_what_overlaps_it(load: Load) -> None:
@@ -165,12 +165,12 @@ def test_every_run_of_a_real_recording_is_told(fixtures_dir: Path, tmp_path: Pat
             "SELECT count(*), count(*) FILTER (NOT is_preempted) FROM sleep"
         )
         recorder = {tid for (tid,) in store.query("SELECT tid FROM task WHERE is_recorder")}
-        told = [
+        all_events = [
             event
             for cpu, found in sched.by_cpu(sched.changes(store, 0, 1 << 60))
             for event in sched.events(cpu, found, names, {})
         ]
-    switches = [event for event in told if isinstance(event, Switch)]
-    assert len(told) - len(switches) == n_wakings
+    switches = [event for event in all_events if isinstance(event, Switch)]
+    assert len(all_events) - len(switches) == n_wakings
     assert sum(1 for switch in switches if switch.next not in {0, *recorder}) == n_sleeps
     assert all(a.next == b.prev for a, b in pairwise(switches))

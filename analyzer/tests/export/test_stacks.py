@@ -71,8 +71,8 @@ def test_blocked_time_is_told_by_chain_and_stack(load: Load) -> None:
 
 
 def test_a_timeline_is_all_of_a_request_in_order(load: Load) -> None:
-    told = timeline(load(example()), 1)
-    assert [(stack.frames[-1], stack.dur_ns) for stack in told] == [
+    stacks = timeline(load(example()), 1)
+    assert [(stack.frames[-1], stack.dur_ns) for stack in stacks] == [
         ("cpu (writer)", 10),
         ("jbd2_log_wait_commit", 10),
         ("folio_wait_writeback", 10),
@@ -115,13 +115,13 @@ def test_a_wait_is_in_the_innermost_function_that_is_not_the_schedulers() -> Non
 
 def test_speedscope_profiles_refer_to_their_frames(load: Load) -> None:
     store = load(example())
-    told = document(store, select(store))
-    names = [frame["name"] for frame in told["shared"]["frames"]]
+    exported = document(store, select(store))
+    names = [frame["name"] for frame in exported["shared"]["frames"]]
     assert len(set(names)) == len(names)
-    blocked_time, request = told["profiles"]
+    blocked_time, request = exported["profiles"]
     assert (blocked_time["name"], blocked_time["endValue"]) == ("fsync: blocked", 82)
     assert (request["name"], request["endValue"]) == ("fsync 1: 100 ns", 100)
-    for profile in told["profiles"]:
+    for profile in exported["profiles"]:
         assert len(profile["samples"]) == len(profile["weights"])
         assert sum(profile["weights"]) == profile["endValue"]
     first = [names[place] for place in request["samples"][0]]
@@ -150,9 +150,11 @@ def test_a_real_recordings_totals_are_those_of_sql(real: Store, tmp_path: Path) 
 
 
 def test_a_real_document_holds_what_sql_counts(real: Store) -> None:
-    told = json.loads(json.dumps(document(real, select(real, slowest=3))))
+    exported = json.loads(json.dumps(document(real, select(real, slowest=3))))
     slowest = real.query(
         "SELECT dur FROM request JOIN task USING (utid) WHERE role = 'foreground'"
         " ORDER BY dur DESC LIMIT 3"
     )
-    assert [profile["endValue"] for profile in told["profiles"][1:]] == [dur for (dur,) in slowest]
+    assert [profile["endValue"] for profile in exported["profiles"][1:]] == [
+        dur for (dur,) in slowest
+    ]

@@ -120,8 +120,8 @@ def test_profiles_apply_afterwards(loaded: Loaded, tmp_path: Path) -> None:
     other = tmp_path / "other.duckdb"
     result = run("roles", recording, "--profile", "postgresql", "-o", other, "--format", "csv")
     assert result.stderr == f"{other} written; read it with `rcp-trace report {other}`.\n"
-    told = {row["pid"]: row["role"] for row in csv.DictReader(io.StringIO(result.stdout))}
-    assert told == {"10": "foreground", "20": "background"}
+    role_by_pid = {row["pid"]: row["role"] for row in csv.DictReader(io.StringIO(result.stdout))}
+    assert role_by_pid == {"10": "foreground", "20": "background"}
     with open_store(recording) as store:
         assert store.query("SELECT DISTINCT role FROM task WHERE utid > 0") == [("unknown",)]
 

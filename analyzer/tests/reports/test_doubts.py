@@ -19,7 +19,7 @@ def test_confidence_has_a_word(confidence: float, word: str) -> None:
         (1.0, "background", 1.0, []),
         (0.5, "unknown", 1.0, ["no role rule names the culprit"]),
         (0.9, "background", 0.9, ["10 % of events lost"]),
-        (0.75, "background", 1.0, ["others contributed, or it rests on a guess"]),
+        (0.75, "background", 1.0, ["other tasks contributed, or the culprit is inferred"]),
         (
             0.2,
             "unknown",
@@ -27,7 +27,7 @@ def test_confidence_has_a_word(confidence: float, word: str) -> None:
             [
                 "10 % of events lost",
                 "no role rule names the culprit",
-                "others contributed, or it rests on a guess",
+                "other tasks contributed, or the culprit is inferred",
             ],
         ),
     ],

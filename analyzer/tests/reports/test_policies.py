@@ -22,7 +22,7 @@ MS = 1_000_000
 BACKGROUND = [("background", "comm:backup")]
 
 
-def held() -> Synth:
+def held_for_token() -> Synth:
     """An fsync whose write waits 47 ms in the scheduler, and a task that is paused beside it."""
     synth = Synth(BACKGROUND)
     fg = synth.task("writer", tid=10, target=True)
@@ -48,7 +48,7 @@ def test_every_number_of_a_decision_is_a_column(ask: Ask) -> None:
             n_critical, n_noncritical FROM policy_event JOIN task USING (utid)
         ORDER BY policy_event_id LIMIT 3
     """
-    assert ask(held(), sql) == [
+    assert ask(held_for_token(), sql) == [
         (
             *("io_held", "writer", 1, DEVICE, 3 * MS, 47 * MS, "noncritical"),
             *(4, 4, 12 * MS, None, None),
@@ -154,13 +154,13 @@ def test_only_sleeps_within_a_wait_are_the_policys(ask: Ask) -> None:
 
 
 def test_a_path_tells_a_decision_beside_what_it_explains(load: Load) -> None:
-    told = [line.text for line in story.request_story(load(held()), 1)]
+    texts = [line.text for line in story.request_story(load(held_for_token()), 1)]
     assert (
         "its write of 4 KiB on nvme0n1 waits in the scheduler (queue): held for a token: "
         "4 of 4 used, critical I/O 12 ms ago; "
         "let pass by the starvation timer after 10 ms, before 1 critical io"
-    ) in told
-    assert "its write of 4 KiB on nvme0n1 is at the device" in told
+    ) in texts
+    assert "its write of 4 KiB on nvme0n1 is at the device" in texts
 
 
 def waiting() -> Synth:
@@ -177,30 +177,30 @@ def waiting() -> Synth:
 
 
 def test_a_wait_that_a_policy_made_is_told_with_its_numbers(load: Load) -> None:
-    told = [line.text for line in story.request_story(load(waiting()), 1)]
+    texts = [line.text for line in story.request_story(load(waiting()), 1)]
     assert (
         "writer waits: admission_slot by rcp: 16 of 16 non-critical slots used, "
         "until woken by an interrupt"
-    ) in told
+    ) in texts
     assert (
         "writer waits: dirty_throttle by rcp: dirty pages 120 of 100 allowed for non-critical "
         "tasks, paused 42 ms, until woken by an interrupt"
-    ) in told
+    ) in texts
 
 
 def test_path_as_json_has_the_decision_of_each_segment(tmp_path: Path) -> None:
     load_spool(waiting().write(tmp_path / "x.spool"), tmp_path / "x.duckdb")
     words = ["path", str(tmp_path / "x.duckdb"), "1", "--format", "json"]
     rows = json.loads(CliRunner().invoke(main, words).stdout)
-    told = {row["offset_ns"]: row["decision"] for row in rows if row["decision"]}
-    assert told == {
+    decisions = {row["offset_ns"]: row["decision"] for row in rows if row["decision"]}
+    assert decisions == {
         10 * MS: "16 of 16 non-critical slots used",
         50 * MS: "dirty pages 120 of 100 allowed for non-critical tasks, paused 42 ms",
     }
 
 
 def test_the_report_adds_decisions_up(load: Load) -> None:
-    text = render.report_text(report.report(load(held())))
+    text = render.report_text(report.report(load(held_for_token())))
     section = text.partition("Decisions of the kernel's policies\n")[2].partition("\n\n")[0]
     assert section == (
         "  decision     about       class        count    total      max  requests  they waited\n"

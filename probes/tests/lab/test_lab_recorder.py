@@ -158,5 +158,5 @@ def test_a_poorer_kernel_is_recorded_and_the_recording_says_what_it_lacks(
     assert check["meta"]["missing_functions"] == ["futex_lock_pi"]
     assert (
         "rcp-trace: the probe io_cause is left out here: writes by flushers and the journal are "
-        "blamed on those, not on the writer.\n" in check["stderr"]
+        "blamed on these threads, not on the writer.\n" in check["stderr"]
     )

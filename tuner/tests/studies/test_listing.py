@@ -17,7 +17,7 @@ from rcp.tuner.studies.wording import objective_text
 BASELINE = TrialRow(
     trial_id=1,
     phase="baseline",
-    asked={},
+    proposed={},
     settings={},
     why="",
     seed=1,

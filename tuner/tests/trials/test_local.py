@@ -54,7 +54,7 @@ def test_knobs_are_set_while_the_workload_runs_and_put_back_after(
     assert raw.failed == ""
     assert "[rcp]" in (tmp_path / "trials/trial-1/stderr.txt").read_text()
     assert files.read(SCHEDULER) == before
-    assert raw.asked == raw.settings == settings
+    assert raw.proposed == raw.settings == settings
     assert raw.run is not None
     assert [v.tolist() for v in raw.run.latencies.by_kind.values()] == [[3_000_000]]
 

@@ -108,7 +108,7 @@ def test_a_winner_is_told_without_what_bought_nothing_once_fresh_runs_confirm_it
     assert "(the search's winner without that knob, one trial each)" in text
     # What remains is recorded, and what is run later is run, with what is told.
     later = [row for row in rows.values() if row.phase in ("record", "again")]
-    assert [row.asked for row in later] == [{}, *[found["asked"]] * 3]
+    assert [row.proposed for row in later] == [{}, *[found["asked"]] * 3]
 
 
 def test_knobs_that_are_needed_together_stay(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_after_eight_trials_the_machine_is_measured_as_it_was(tmp_path: Path) ->
     assert [row.phase for row in rows] == [
         *("baseline", *["search"] * 8, "baseline", *["search"] * 2)
     ]
-    assert all(row.asked == {} for row in rows if row.phase == "baseline")
+    assert all(row.proposed == {} for row in rows if row.phase == "baseline")
 
 
 def test_what_each_knob_bought_is_told_as_factors_or_as_a_failure(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_trial_is_made_for_its_recording_only_if_there_is_to_be_one(tmp_path: 
     with tune(tmp_path / "with.duckdb", ToyMachine(), "p99=9ms") as study:
         rows = study.trials()
         assert [row.phase for row in rows][:3] == ["baseline", "record", "search"]
-        before, after = (row.asked for row in rows if row.phase == "record")
+        before, after = (row.proposed for row in rows if row.phase == "record")
         assert (before, after) == ({}, study.verdict()["verdict"]["asked"])
     with tune(tmp_path / "without.duckdb", ToyMachine(), "p99=9ms", record=False) as study:
         assert [row.phase for row in study.trials()].count("record") == 0

@@ -36,10 +36,10 @@ def test_the_cost_is_a_line_of_the_report(tmp_path: Path) -> None:
         "events_per_s": 900.0,
     }
     (folder / "end.json").write_text(json.dumps(end))
-    told = " ".join(text_of(folder).split())
+    text = " ".join(text_of(folder).split())
     assert (
         " cost recorder 1.0 % of one CPU, probes about 4.0 % (700 ns a run); 64 MiB of memory, "
-        "1.0 MiB written, 900 events/s " in told
+        "1.0 MiB written, 900 events/s " in text
     )
 
 
