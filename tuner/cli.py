@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rcp.tuner.commands.common import TuneGroup
 from rcp.tuner.commands.keep import keep
 from rcp.tuner.commands.restore import restore
 from rcp.tuner.commands.run import run
@@ -11,8 +12,8 @@ from rcp.tuner.commands.study import compare, explain, export, merge, show, stat
 from rcp.tuner.commands.trial import describe, trial
 
 
-class DefaultGroup(click.Group):
-    """A group with the default command ``run``: ``rcp-tune --slo … -- WORKLOAD``."""
+class DefaultGroup(TuneGroup):
+    """The group ``rcp-tune``, with ``run`` as default: ``rcp-tune --slo … -- WORKLOAD``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert ``run`` unless the first word is a command or an option of the group."""

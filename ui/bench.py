@@ -24,6 +24,7 @@ from rcp.analyzer.bench.analysis import host_facts
 from rcp.analyzer.bench.recording import SLEEPS_PER_REQUEST, write_spool
 from rcp.analyzer.db.store import open_other
 from rcp.analyzer.loading.load import load_spool
+from rcp.probes.contract.options import PATH
 from rcp.ui.browser import Server, chromium, page, peak_mib, served, settle
 from rcp.ui.queries import query
 
@@ -200,7 +201,7 @@ def measure(requests: int, keep: Path | None = None) -> dict[str, Any]:
 
 @click.command()
 @click.option("--requests", default=REQUESTS, show_default=True, help="Requests in the recording.")
-@click.option("--keep", type=click.Path(path_type=Path), help="Recording to create or reuse.")
+@click.option("--keep", type=PATH, help="Recording to create or reuse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def main(requests: int, keep: Path | None, as_json: bool) -> None:
     """Measure the explorer in a browser on a large synthetic recording."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from rcp.analyzer.commands.common import CliError, one_line_errors
+from rcp.probes.contract.options import PATH
 
 ADDRESS = "127.0.0.1"
 PORT = 8501
@@ -65,7 +66,7 @@ def server_environment(files: Sequence[Path]) -> dict[str, str]:
 
 
 @click.command(short_help="Explore recordings in the browser.")
-@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=PATH)
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from rcp.analyzer.db.store import StoreError
+from rcp.analyzer.db.store import StoreBusyError, StoreError
 from rcp.probes.contract.cli_error import one_line
 from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.studies.study import Study
@@ -36,8 +36,11 @@ def _may_be_study(found: Stamp) -> bool:
         Study.open(Path(found.path), read_only=True, patience_s=0).close()
     except NotAStudyError:
         return False
-    except TuneError:
-        return True  # being written, or of another version: opening it shows the error
+    except TuneError as error:
+        # Being written, or of another version: opening it shows the error. Not so a damaged file,
+        # which may as well be a recording.
+        is_damaged = isinstance(error.__cause__, StoreError)
+        return not is_damaged or isinstance(error.__cause__, StoreBusyError)
     return True
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rcp.probes.contract.cli_error import OneLineError
-from rcp.probes.contract.options import format_option
+from rcp.analyzer.db.errors import message_of
+from rcp.probes.contract.cli_error import OneLineError, OneLineGroup
+from rcp.probes.contract.options import PATH, format_option
 from rcp.probes.contract.spool import SpoolError
 
 if TYPE_CHECKING:
@@ -24,17 +24,14 @@ class CliError(OneLineError):
     program = "rcp-trace"
 
 
-class TraceGroup(click.Group):
-    """A group of commands that end quietly when their output is closed."""
+class TraceGroup(OneLineGroup):
+    """The group ``rcp-trace``: errors of stores and files end in one line."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a closed pipe (``| head``) is not an error."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            # The interpreter flushes stdout again at exit, which must not fail.
-            sys.stdout = Path("/dev/null").open("w")  # noqa: SIM115
-            ctx.exit(0)
+    error = CliError
+
+    def message_of(self, error: Exception) -> str | None:
+        """Return what to print for an error."""
+        return message_of(error) or super().message_of(error)
 
 
 formatted = format_option(
@@ -68,4 +65,4 @@ def recording(path: Path) -> Iterator[Store]:
         yield store
 
 
-file_argument = click.argument("file", type=click.Path(path_type=Path))
+file_argument = click.argument("file", type=PATH)

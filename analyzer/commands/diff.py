@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from rcp.analyzer.commands.common import CliError, formatted, recording
+from rcp.probes.contract.options import PATH
 
 
 @click.command(short_help="Show what changed between two recordings.")
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @formatted
 def diff(a: Path, b: Path, kind: str) -> None:
     """Show what changed from recording A to recording B.

@@ -14,6 +14,7 @@ import click
 from rcp.analyzer.commands.common import CliError, file_argument, recording
 from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.durations import UNITS_NS
+from rcp.probes.contract.options import PATH
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
@@ -137,7 +138,7 @@ def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]
     "--parquet",
     "folder",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write every table to DIR/TABLE.parquet.",
 )
 @click.option(

@@ -14,15 +14,16 @@ from rcp.analyzer.commands.common import (
     one_line_errors,
     recording,
 )
+from rcp.probes.contract.options import PATH
 from rcp.probes.contract.spool import PACKED_SUFFIX, unpack
 
 
 @click.command(short_help="Load a spool into a DuckDB file.")
-@click.argument("spool", type=click.Path(path_type=Path))
+@click.argument("spool", type=PATH)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Recording to write.  [default: the spool's name with .duckdb]",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")

@@ -13,6 +13,7 @@ from rcp.analyzer.commands.common import (
     one_line_errors,
     recording,
 )
+from rcp.probes.contract.options import PATH
 from rcp.probes.contract.role_profiles import profiles
 
 
@@ -55,7 +56,7 @@ def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], targe
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Recording to write.  [default: FILE, replaced once the new one is complete]",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")

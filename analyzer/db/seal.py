@@ -59,17 +59,22 @@ def seal(path: Path) -> None:
         file.write(_SEAL.pack(_MAGIC, n_bytes, iteration, crc))
 
 
-def check_seal(path: Path) -> None:
-    """Raise SealError when a sealed store has changed; one without a seal passes."""
+def check_seal(path: Path) -> bool:
+    """Return whether a store is sealed; raise SealError when it has changed since."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _SEAL.size, 0))
         tail = file.read(_SEAL.size)
     if len(tail) < _SEAL.size or not tail.startswith(_MAGIC):
-        return
+        return False
     _, n_bytes, iteration, crc = _SEAL.unpack(tail)
     if n_bytes != size - _SEAL.size:
         raise SealError(f"it had {n_bytes} bytes and has {size - _SEAL.size}")
-    written_again = 0 < _iteration(path) - iteration <= _WRITES_MAX
-    if not written_again and _crc32(path, n_bytes) != crc:
+    if 0 < _iteration(path) - iteration <= _WRITES_MAX:
+        return False
+    if _crc32(path, n_bytes) != crc:
         raise SealError("its checksum does not match")
+    log = path.with_name(f"{path.name}.wal")
+    if log.exists() and log.stat().st_size:
+        raise SealError(f"{log} holds changes that are not in it")
+    return True

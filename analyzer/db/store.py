@@ -20,6 +20,7 @@ import numpy.typing as npt
 from rcp.analyzer.db.arrow import Column, as_arrow
 from rcp.analyzer.db.errors import StoreBusyError as StoreBusyError
 from rcp.analyzer.db.errors import StoreError as StoreError
+from rcp.analyzer.db.errors import trust_not
 from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.seal import SealError, check_seal
 from rcp.probes.contract.atomic import atomic_replace
@@ -209,7 +210,9 @@ class Store:
             try:
                 ((n_rows,),) = self._connection.execute(copy).fetchall()
             except duckdb.Error as error:
-                raise StoreError(f"{target} cannot be written: {_one_line(error)}.") from error
+                raise StoreError(
+                    f"{target} cannot be written from {self.name}: {_one_line(error)}."
+                ) from error
         return int(n_rows)
 
     def _check_reading(self, sql: str) -> None:
@@ -299,6 +302,16 @@ def _connect(
         raise _damaged(path, message, remedy) from error
 
 
+def _check_file(path: Path) -> None:
+    """Raise StoreError for a name that DuckDB refuses, and for a pipe or the like."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(f"{path} has a name that is not UTF-8: rename it.") from error
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path} is not a regular file.")
+
+
 def open_other(
     path: Path, not_ours: str, *, read_only: bool, remedy: str = "restore it from a copy"
 ) -> Store:
@@ -306,7 +319,9 @@ def open_other(
 
     *not_ours* is the error for a file that is no database, *remedy* what to do about a damaged one.
     """
+    _check_file(path)
     connection = _connect(path, read_only=read_only, not_ours=not_ours, remedy=remedy)
+    trust_not(str(path))
     return Store(connection, str(path), remedy)
 
 
@@ -314,10 +329,13 @@ def open_store(path: Path) -> Store:
     """Open a store read-only; raise StoreError when it is not one, or of another version."""
     if not path.exists():
         raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
+    _check_file(path)
     try:
-        check_seal(path)
+        is_sealed = check_seal(path)
     except SealError as error:
         raise _damaged(path, str(error), LOAD_AGAIN) from error
+    if not is_sealed:
+        trust_not(str(path))
     connection = _connect(
         path,
         read_only=True,

@@ -22,6 +22,7 @@ from rcp.probes.commands.flight import (
 )
 from rcp.probes.commands.targets import TargetOptions, select, target_options
 from rcp.probes.contract.meta_text import cost_text
+from rcp.probes.contract.options import PATH
 from rcp.probes.contract.spool import SpoolError
 from rcp.probes.record import Ended, Plan, record
 from rcp.probes.who.cmdlines import cmdline_option
@@ -161,7 +162,7 @@ def record_command(load: Loader) -> click.Command:
     @click.option(
         "-o",
         "--output",
-        type=click.Path(path_type=Path),
+        type=PATH,
         default="rcp.duckdb",
         metavar="FILE",
         show_default=True,

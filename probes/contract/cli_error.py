@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import click
 
 EXIT_ERROR = 2
 
+TRACEBACK_VARIABLE = "RCP_TRACEBACK"
+"""If set, errors that a damaged file may have caused are shown with their traceback."""
+
 
 def one_clause(message: str) -> str:
-    """Return *message* without line breaks and final full stops, to stand inside a sentence."""
-    return " ".join(message.split()).rstrip(".")
+    """Return *message* without line breaks and final full stops, to stand inside a sentence.
+
+    Other control characters are escaped: names of files and threads can hold any.
+    """
+    text = " ".join(message.split()).rstrip(".")
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def one_line(message: str) -> str:
@@ -30,3 +39,33 @@ class OneLineError(click.ClickException):
         """Print ``PROGRAM: error: MESSAGE.`` on stderr."""
         line = f"{self.program}: error: {one_line(self.format_message())}"
         click.echo(line, file=file or sys.stderr)
+
+
+class OneLineGroup(click.Group):
+    """A group of commands that end in one line, whatever is wrong with what they were given."""
+
+    error: ClassVar[type[OneLineError]]
+
+    def message_of(self, error: Exception) -> str | None:
+        """Return what to print for an error; None for a fault of rcp, which gets a traceback."""
+        if isinstance(error, PermissionError):
+            return f"{error.filename}: permission denied: try with sudo"
+        if isinstance(error, OSError):
+            return f"{error.filename or 'output'}: {error.strerror}"
+        return None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a closed pipe (``| head``) is not an error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The interpreter flushes stdout again at exit, which must not fail.
+            sys.stdout = Path("/dev/null").open("w")  # noqa: SIM115
+            ctx.exit(0)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as error:
+            message = self.message_of(error)
+            if message is None or os.environ.get(TRACEBACK_VARIABLE):
+                raise
+            raise self.error(message) from error

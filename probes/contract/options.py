@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+PATH = click.Path(path_type=Path, readable=False)
+"""A path; whether it can be read shows when it is opened, and is then told in one line."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from rcp.probes.contract.cli_error import OneLineError
+from rcp.analyzer.db.errors import message_of
+from rcp.probes.contract.cli_error import OneLineError, OneLineGroup
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.tree import Tree
 
@@ -17,6 +18,18 @@ class CliError(OneLineError):
     """An error of ``rcp-tune``, printed in one line."""
 
     program = "rcp-tune"
+
+
+class TuneGroup(OneLineGroup):
+    """A group of commands of ``rcp-tune``: errors users can cause end in one line."""
+
+    error = CliError
+
+    def message_of(self, error: Exception) -> str | None:
+        """Return what to print for an error."""
+        if isinstance(error, TuneError):
+            return str(error)
+        return message_of(error) or super().message_of(error)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import TuneCommand, machine
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.catalog import catalog
@@ -62,7 +62,7 @@ def read_settings(path: Path) -> tuple[Settings, str]:
 
 
 @click.command(cls=TuneCommand, short_help="Write files that keep settings over a reboot.")
-@click.argument("settings", type=click.Path(path_type=Path))
+@click.argument("settings", type=PATH)
 @click.option("--disk", help="The disk; default: the one in SETTINGS.")
 @format_option(
     *FORMATS,
@@ -70,7 +70,10 @@ def read_settings(path: Path) -> tuple[Settings, str]:
     help="File to write; undo: a script that restores every knob.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write; default: print it."
+    "-o",
+    "--output",
+    type=PATH,
+    help="File to write; default: print it.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
 @click.option("-y", "--yes", is_flag=True, help="Allow values outside the safe ranges.")

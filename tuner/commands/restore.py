@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import TuneCommand, machine
 from rcp.tuner.session.journal import DEFAULT_FOLDER, path_in, read, set_aside
 from rcp.tuner.session.machine_lock import MachineLock
@@ -32,7 +32,7 @@ def _print(done: Restoration | None, kind: str, nothing: str) -> None:
 @click.option(
     "--journal",
     "folder",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=DEFAULT_FOLDER,
     show_default=True,
     metavar="DIR",

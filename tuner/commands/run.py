@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import CliError, one_line_errors
 from rcp.tuner.commands.durations import DURATION
 from rcp.tuner.commands.interrupted import resume_hint
@@ -52,7 +52,7 @@ EXIT_UNMET = 1
 @click.option("--budget", type=DURATION, help="Wall time for everything (1h, 90s).")
 @click.option(
     "--study",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("rcp-tune.duckdb"),
     show_default=True,
     help="File for all trials and the result.",
@@ -157,7 +157,7 @@ EXIT_UNMET = 1
 )
 @click.option(
     "--journal",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Folder of the knobs' journal.  [default: /var/lib/rcp/tune]",
 )

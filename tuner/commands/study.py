@@ -9,11 +9,14 @@ from pathlib import Path
 
 import click
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import one_line_errors
 
 _study = click.argument(
-    "study", type=click.Path(path_type=Path), default=Path("rcp-tune.duckdb"), required=False
+    "study",
+    type=PATH,
+    default=Path("rcp-tune.duckdb"),
+    required=False,
 )
 _format = format_option("text", "json")
 
@@ -104,7 +107,10 @@ def explain(study: Path, kind: str) -> None:
 @click.command(short_help="Write the trials as CSV.")
 @_study
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="CSV to write; default: stdout."
+    "-o",
+    "--output",
+    type=PATH,
+    help="CSV to write; default: stdout.",
 )
 def export(study: Path, output: Path | None) -> None:
     """Write the trials as CSV: one row per trial, one column per knob and SLO.
@@ -131,8 +137,8 @@ def export(study: Path, output: Path | None) -> None:
 
 
 @click.command(short_help="Compare two studies.")
-@click.argument("first", type=click.Path(path_type=Path))
-@click.argument("second", type=click.Path(path_type=Path))
+@click.argument("first", type=PATH)
+@click.argument("second", type=PATH)
 @_format
 def compare(first: Path, second: Path, kind: str) -> None:
     """Compare two studies of one machine and SLO: two searches, kernels or sets of knobs.
@@ -154,11 +160,11 @@ def compare(first: Path, second: Path, kind: str) -> None:
 
 
 @click.command(short_help="Merge the trials of several studies.")
-@click.argument("studies", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("studies", nargs=-1, required=True, type=PATH)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("merged.duckdb"),
     show_default=True,
     help="Study to write.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rcp.probes.contract.options import PATH
 from rcp.tuner.commands.common import one_line_errors
 from rcp.tuner.commands.run_options import LocalOptions
 
@@ -20,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def _common_options(command: Command) -> Command:
     """Add the options of both commands."""
-    path = click.Path(path_type=Path)
+    path = PATH
     for option in (
         click.argument("workload", nargs=-1, type=click.UNPROCESSED),
         click.option("--journal", type=path, required=True, help="Folder of the knobs' journal."),

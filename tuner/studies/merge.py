@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rcp.probes.contract.atomic import atomic_replace
 from rcp.tuner.errors import TuneError
 from rcp.tuner.studies.study import Study
 from rcp.tuner.trials.host import check_same, check_same_task
@@ -28,12 +29,16 @@ def merge(target: Path, paths: Sequence[Path]) -> Study:
         for path in paths[1:]:
             with Study.open(path, read_only=True) as other:
                 _check_alike(paths[0], first, path, other)
-    merged = Study.create(target, {**facts, MERGED_WITH: " ".join(map(str, paths))}, knobs)
-    merged.set_initial(initial)
-    for path in paths:
-        with Study.open(path, read_only=True) as other:
-            merged.take_trials(other)
-    return merged
+    sources = " ".join(map(str, paths))
+    with (
+        atomic_replace(target) as temporary,
+        Study.create(temporary, {**facts, MERGED_WITH: sources}, knobs) as merged,
+    ):
+        merged.set_initial(initial)
+        for path in paths:
+            with Study.open(path, read_only=True) as other:
+                merged.take_trials(other)
+    return Study.open(target, read_only=True)
 
 
 def _check_alike(path: Path, first: Study, other_path: Path, other: Study) -> None:

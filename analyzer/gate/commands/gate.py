@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from rcp.analyzer.gate.commands.history import history
 from rcp.analyzer.gate.commands.options import judging_options, output_options
 from rcp.analyzer.gate.commands.run import run
 from rcp.analyzer.gate.commands.save import save
+from rcp.probes.contract.options import PATH
 
 _DEFAULT = "check"
 
@@ -81,7 +81,9 @@ def gate() -> None:
 @judging_options
 @output_options
 @click.option(
-    "--picture", type=click.Path(path_type=Path), help="Write an SVG of both latency distributions."
+    "--picture",
+    type=PATH,
+    help="Write an SVG of both latency distributions.",
 )
 def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any) -> None:
     """Compare runs with a baseline; every file is one run.

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import PATH, format_option
 
 
 @click.command(short_help="Show a quantile over a baseline's saves, with change points.")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option(
     "--quantile",
     default="p99",
@@ -19,7 +19,11 @@ from rcp.probes.contract.options import format_option
     metavar="NAME[@KIND]",
     help="Quantile to show: p99, or p999@fsync.",
 )
-@click.option("--picture", type=click.Path(path_type=Path), help="Write the history as an SVG.")
+@click.option(
+    "--picture",
+    type=PATH,
+    help="Write the history as an SVG.",
+)
 @format_option("text", "json")
 def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> None:
     """Show a quantile over all saves of a baseline, with its change points.

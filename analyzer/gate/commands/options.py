@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import PATH, format_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,7 +61,7 @@ _OUTPUT = (
     click.option(
         "-o",
         "--output",
-        type=click.Path(path_type=Path),
+        type=PATH,
         help="Write the --format output to this file; print text on stdout.",
     ),
     click.option(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from rcp.analyzer.gate.commands.options import judging_options, output_options
+from rcp.probes.contract.options import PATH
 
 
 @click.command(short_help="Run two commands in turn and compare them.")
@@ -38,7 +38,7 @@ from rcp.analyzer.gate.commands.options import judging_options, output_options
 @click.option("--no-confirm", is_flag=True, help="Do not confirm a regression with fresh runs.")
 @click.option(
     "--keep",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Folder to keep the runs' files in; default: a temporary one.",
 )
@@ -46,7 +46,9 @@ from rcp.analyzer.gate.commands.options import judging_options, output_options
 @judging_options
 @output_options
 @click.option(
-    "--picture", type=click.Path(path_type=Path), help="Write an SVG of both latency distributions."
+    "--picture",
+    type=PATH,
+    help="Write an SVG of both latency distributions.",
 )
 def run(**options: Any) -> None:
     """Run two commands in turn (A B B A …), and check whether B's latencies are worse than A's.

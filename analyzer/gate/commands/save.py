@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rcp.analyzer.gate.commands.options import reading_options
+from rcp.probes.contract.options import PATH
 
 
 @click.command(short_help="Save runs as a baseline.")
@@ -14,7 +15,7 @@ from rcp.analyzer.gate.commands.options import reading_options
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="Folder of the baseline, to which this save is added.",
 )

@@ -36,8 +36,8 @@ def test_report_text(recording: Path) -> None:
         "  #1 io_dependency by checkpointer (background: comm:checkpointer)",
         "     confidence medium (0.50): 50 % of events lost",
         "     fsync → journal_commit (jbd2/nvme*n*-*) → page_writeback → io by checkpointer",
-        "  request 1: fsync by writer (tid 10, foreground) took 100 n"
-        "s; background work delayed it by 65 ns",
+        "  request 1: fsync by writer (tid 10, foreground) took 100 ns; "
+        "background work delayed it by 65 ns",
         "    (65.0 %)",
         "        65 ns io_dependency by checkpointer",
         f"{'':14}fsync → journal_commit (jbd2/nvme0n1-8) → page_writeback → io by checkpointer",

@@ -1,5 +1,6 @@
 """Damaged stores: every command says so in one line, whatever is damaged, and gives no answer."""
 
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -138,21 +139,112 @@ def test_a_store_without_a_seal_is_read_as_far_as_duckdb_finds_it_whole(
     assert n_refused > 0
 
 
-@pytest.mark.parametrize("command", ["show", "explain", "status", "export"])
-def test_no_command_of_the_tuner_ends_in_a_traceback(tmp_path: Path, command: str) -> None:
-    rng = random.Random(command)
-    study = (RECORDINGS / "reads-vs-writers.duckdb").read_bytes()
+STUDY = RECORDINGS / "reads-vs-writers.duckdb"
+STUDY_COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("show", "FILE"),
+    ("explain", "FILE"),
+    ("status", "FILE"),
+    ("export", "FILE"),
+    ("compare", "FILE", "WHOLE"),
+    ("merge", "WHOLE", "FILE", "-o", "OUT"),
+    ("keep", "FILE", "--format", "sysctl"),
+)
+
+
+def tuner_error(tmp_path: Path, command: tuple[str, ...], file: Path) -> str:
+    """The one line of a command on a damaged study; empty if it had an answer."""
+    places = {"FILE": str(file), "WHOLE": str(STUDY), "OUT": str(tmp_path / "out.duckdb")}
+    result = CliRunner().invoke(tune, [places.get(word, word) for word in command])
+    if result.exit_code == 0:
+        (tmp_path / "out.duckdb").unlink(missing_ok=True)
+        return ""
+    assert not (tmp_path / "out.duckdb").exists(), command
+    assert result.exit_code == 2, (command, result.output, result.exception)
+    assert result.stderr.startswith("rcp-tune: error: "), result.stderr
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize("command", STUDY_COMMANDS, ids=lambda command: command[0])
+def test_no_command_of_the_tuner_ends_in_a_traceback(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    rng = random.Random(command[0])
+    study = STUDY.read_bytes()
     file = tmp_path / "study.duckdb"
-    n_refused = 0
+    errors = []
     for damage in [overwritten, truncated] * 8:
         file.write_bytes(damage(rng, study, b""))
-        result = CliRunner().invoke(tune, [command, str(file)])
-        if result.exit_code != 0:
-            n_refused += 1
-            assert result.exit_code == 2, (command, result.output, result.exception)
-            assert result.stderr.count("\n") == 1
-            assert result.stderr.startswith(f"rcp-tune: error: {file} ")
-    assert n_refused > 0
+        errors.append(tuner_error(tmp_path, command, file))
+    assert any(errors)
+
+
+CHANGES = (
+    "DELETE FROM meta",
+    "UPDATE meta SET value = '{'",
+    "UPDATE meta SET value = '-1'",
+    "DROP TABLE trial_quantile",
+    "UPDATE trial_quantile SET quantile = -5",
+    "DELETE FROM knob",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("command", STUDY_COMMANDS, ids=lambda command: command[0])
+def test_values_that_rcp_does_not_write_end_in_one_line(
+    tmp_path: Path, command: tuple[str, ...], change: str
+) -> None:
+    """DuckDB finds nothing wrong with them."""
+    file = tmp_path / "study.duckdb"
+    shutil.copy(STUDY, file)
+    with duckdb.connect(str(file)) as store:
+        store.execute(change)
+    tuner_error(tmp_path, command, file)
+
+
+@pytest.mark.parametrize("value", ["{", "9" * 5000, "[" * 100_000, "null", '"x"'])
+def test_a_recording_whose_facts_were_changed_ends_in_one_line(recording: Path, value: str) -> None:
+    with duckdb.connect(str(recording)) as store:
+        store.execute("UPDATE meta SET value = ? WHERE key <> 'store_version'", [value])
+    for command in (["report"], ["diff", str(recording)], ["roles"]):
+        result = CliRunner().invoke(main, [*command, str(recording)])
+        assert result.exit_code in (0, 2), (command, result.exception)
+        assert result.exit_code == 0 or result.stderr.count("\n") == 1
+
+
+def test_a_fault_of_rcp_on_a_sealed_store_keeps_its_traceback(
+    recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rcp.analyzer.db.errors._unsealed", [])
+    monkeypatch.setattr("rcp.analyzer.reports.report.report", lambda store: 1 / 0)
+    result = CliRunner().invoke(main, ["report", str(recording)])
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path, error_of: ErrorOf) -> None:
+    os.mkfifo(tmp_path / "x.duckdb")
+    assert error_of("report", tmp_path / "x.duckdb").endswith("x.duckdb is not a regular file.")
+    result = CliRunner().invoke(tune, ["show", str(tmp_path / "x.duckdb")])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+
+
+def test_a_name_that_is_not_utf8(recording: Path, error_of: ErrorOf) -> None:
+    name = recording.with_name(os.fsdecode(b"\xff\x1b.duckdb"))
+    recording.rename(name)
+    message = error_of("report", name)
+    assert message.endswith("\\udcff\\x1b.duckdb has a name that is not UTF-8: rename it.")
+
+
+def test_a_log_beside_a_sealed_store(recording: Path, error_of: ErrorOf) -> None:
+    log = recording.with_name(f"{recording.name}.wal")
+    log.write_bytes(b"x")
+    message = error_of("report", recording)
+    assert message == (f"{recording} is damaged: {log} holds changes that are not in it{REMEDY}")
+
+
+def test_the_explorer_does_not_start_on_a_damaged_store(recording: Path, error_of: ErrorOf) -> None:
+    recording.write_bytes(recording.read_bytes()[:PAGE_BYTES])
+    assert " is damaged: " in error_of("explore", recording, "--no-browser", "--port", 8987)
 
 
 def test_a_changed_byte_is_found(tmp_path: Path) -> None:
