@@ -184,7 +184,7 @@ CHANGES = (
     "UPDATE meta SET value = '{'",
     "UPDATE meta SET value = '-1'",
     "DROP TABLE trial_quantile",
-    "UPDATE trial_quantile SET quantile = -5",
+    "DELETE FROM trial_quantile",
     "DELETE FROM knob",
 )
 
