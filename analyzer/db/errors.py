@@ -12,11 +12,11 @@ class StoreBusyError(StoreError):
 
 
 _unsealed: list[str] = []
-"""Stores that this process opened from files whose contents no checksum vouches for."""
+"""Stores and spools that this process opened whose contents no checksum vouches for."""
 
 
 def trust_not(name: str) -> None:
-    """Note that values in the store *name* may be other than rcp wrote them."""
+    """Note that values in the store or spool *name* may be other than rcp wrote them."""
     _unsealed.append(name)
 
 
@@ -24,7 +24,7 @@ def message_of(error: Exception) -> str | None:
     """Return what to print for an error of a store, None for what is no error of a store.
 
     DuckDB checks blocks, not values: a block of another store, or a table that somebody changed,
-    leads to errors anywhere. After an unsealed store was opened, any error may be such a one.
+    leads to errors anywhere. After an unsealed store or a spool was opened, any error may be one.
     """
     if isinstance(error, StoreError):
         return str(error)

@@ -32,9 +32,9 @@ Loader = Callable[[Path, Path], None]
 
 _RECORD_HELP = """Record what delays the requests of chosen tasks.
 
-Choose targets with -p, --comm, --cgroup or --container. Otherwise CMD and its children; without
-CMD, every process. CMD starts once the probes are attached, and its exit status becomes
-rcp-trace's.
+Choose targets with -p, --comm, --cgroup or --container. Without these, the targets are CMD and
+its children; without CMD too, all processes. CMD starts once the probes are attached, and its exit
+status becomes rcp-trace's.
 
 Recording ends after -d seconds, when CMD ends, or at Ctrl-C. It is then loaded into FILE. If FILE
 is named NAME.spool it is not loaded; `rcp-trace recover` does that later, on any machine.

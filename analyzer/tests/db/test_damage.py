@@ -212,6 +212,21 @@ def test_a_recording_whose_facts_were_changed_ends_in_one_line(recording: Path, 
         assert result.exit_code == 0 or result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["task", "sleep", "io", "request"])
+def test_a_spool_whose_records_were_overwritten_ends_in_one_line(
+    tmp_path: Path, spool: Path, name: str
+) -> None:
+    rng = random.Random(name)
+    records = (spool / f"{name}.bin").read_bytes()
+    for _ in range(12):
+        at = rng.randrange(len(records))
+        (spool / f"{name}.bin").write_bytes((records[:at] + rng.randbytes(64))[: len(records)])
+        target = str(tmp_path / "out.duckdb")
+        result = CliRunner().invoke(main, ["recover", str(spool), "-o", target, "--force"])
+        assert result.exit_code in (0, 2), result.exception
+        assert result.exit_code == 0 or result.stderr.count("\n") == 1, result.stderr
+
+
 def test_a_fault_of_rcp_on_a_sealed_store_keeps_its_traceback(
     recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
