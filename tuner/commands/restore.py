@@ -19,7 +19,7 @@ from rcp.tuner.session.restore import NotRestoredError, Restoration, planned, re
 def _print(done: Restoration | None, kind: str, nothing: str) -> None:
     if kind == "json":
         fields: dict[str, Any] = asdict(done or Restoration())
-        fields["unchanged"] = sorted(fields["unchanged"])
+        fields["held"] = sorted(fields.pop("unchanged"))  # the key that programs know
         click.echo(json.dumps(fields, indent=1))
     elif done is None:
         click.echo(nothing)

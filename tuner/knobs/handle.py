@@ -72,7 +72,7 @@ class Handle:
             "cell": {"kind": cell.kind, **asdict(cell)},
             "rank": self.rank,
             "resets": list(self.resets),
-            "resets_if_unset": list(self.resets_if_unset),
+            "stirs": list(self.resets_if_unset),  # the key of journals on disk, older ones too
         }
 
 
@@ -81,5 +81,5 @@ def from_json(table: Mapping[str, Any]) -> Handle:
     fields = dict(table["cell"])
     kind = _CELLS[fields.pop("kind")]
     plain = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
-    others = (tuple(table[key]) for key in ("resets", "resets_if_unset"))
+    others = (tuple(table[key]) for key in ("resets", "stirs"))
     return Handle(table["name"], kind(**plain), table["rank"], *others)

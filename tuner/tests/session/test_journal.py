@@ -11,6 +11,7 @@ from rcp.fixtures.fake_machine import FakeMachine, fake_machine
 from rcp.fixtures.scenarios.knobs.kill import KillAt, in_child, narrowed, tune
 from rcp.tuner.errors import JournalError
 from rcp.tuner.knobs.catalog import Catalog, catalog
+from rcp.tuner.knobs.handle import from_json
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.session import journal
 from rcp.tuner.session.restore import Restoration, recover
@@ -199,3 +200,15 @@ def test_no_folder_can_be_written_is_told(tmp_path: Path) -> None:
         f"{tmp_path}/file/journal: cannot hold the journal: Not a directory: "
         "try with sudo, or name another folder with --journal."
     )
+
+
+def test_the_keys_of_a_handle_on_disk_do_not_follow_renames() -> None:
+    """A journal that an older rcp-tune left behind must restore: its keys are a file format."""
+    handle = {
+        "name": "disk.scheduler",
+        "cell": {"kind": "chosen", "place": "/sys/block/sda/queue/scheduler"},
+        "rank": 1,
+        "resets": ["iosched.*"],
+        "stirs": ["disk.wbt_lat_usec"],
+    }
+    assert json.loads(json.dumps(from_json(handle).to_json())) == handle
