@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rcp.probes.contract.user_error import UserError
 
-class TuneError(Exception):
+
+class TuneError(UserError):
     """Base class; ``rcp-tune`` prints the text and exits with status 2."""
 
 

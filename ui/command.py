@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from rcp.analyzer.commands.common import CliError, one_line_errors
+from rcp.analyzer.commands.common import CliError
 from rcp.probes.contract.options import PATH
 
 ADDRESS = "127.0.0.1"
@@ -96,10 +96,9 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     if not _is_free(port):
         raise CliError(f"port {port} is in use: choose another one with --port.")
     chosen = list(files) or given({})
-    with one_line_errors():
-        for path in chosen:
-            if not is_study(path):
-                check(path)
+    for path in chosen:
+        if not is_study(path):
+            check(path)
     click.echo(f"rcp-trace: http://{ADDRESS}:{port} until Ctrl-C", err=True)
     command = server_command(port, not no_browser)
     sys.stderr.flush()

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rcp.analyzer.db.errors import message_of
+from rcp.analyzer.db.errors import damage_message
 from rcp.probes.contract.cli_error import OneLineError, OneLineGroup
 from rcp.probes.contract.options import PATH, format_option
-from rcp.probes.contract.spool import SpoolError
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
@@ -31,7 +30,9 @@ class TraceGroup(OneLineGroup):
 
     def message_of(self, error: Exception) -> str | None:
         """Return what to print for an error."""
-        return message_of(error) or super().message_of(error)
+        if isinstance(error, PermissionError):
+            return f"{error.filename}: permission denied: try with sudo"
+        return super().message_of(error) or damage_message(error)
 
 
 formatted = format_option(
@@ -40,28 +41,11 @@ formatted = format_option(
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Turn the errors of stores and spools into ``CliError``."""
-    from rcp.analyzer.db.store import StoreError
-
-    try:
-        yield
-    except (StoreError, SpoolError) as error:
-        raise CliError(str(error)) from error
-    except PermissionError as error:
-        raise CliError(f"{error.filename}: permission denied: try with sudo.") from error
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise CliError(f"{error.filename or 'output'}: {error.strerror}.") from error
-
-
-@contextmanager
 def recording(path: Path) -> Iterator[Store]:
-    """Open any kind of recording read-only; errors become ``CliError``."""
+    """Open any kind of recording read-only."""
     from rcp.analyzer.loading.opening import open_recording
 
-    with one_line_errors(), open_recording(path) as store:
+    with open_recording(path) as store:
         yield store
 
 

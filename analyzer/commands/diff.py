@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rcp.analyzer.commands.common import CliError, formatted, recording
+from rcp.analyzer.commands.common import formatted, recording
 from rcp.probes.contract.options import PATH
 
 
@@ -27,12 +27,9 @@ def diff(a: Path, b: Path, kind: str) -> None:
       rcp-trace diff before.duckdb after.duckdb
       rcp-trace diff main.duckdb branch.spool --format json
     """
-    from rcp.analyzer.compare.diff import DiffError, compare
+    from rcp.analyzer.compare.diff import compare
     from rcp.analyzer.compare.render import diff_as
 
     with recording(a) as store_a, recording(b) as store_b:
-        try:
-            difference = compare(store_a, store_b, (str(a), str(b)))
-        except DiffError as error:
-            raise CliError(str(error)) from error
+        difference = compare(store_a, store_b, (str(a), str(b)))
     click.echo(diff_as(kind, difference), nl=False)

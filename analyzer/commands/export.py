@@ -105,14 +105,10 @@ def _chosen(
     to_ns: int | None,
 ) -> Iterator[tuple[Store, Selection]]:
     """Open a recording and select the requests to export."""
-    from rcp.analyzer.export.selection import SelectionError, select
+    from rcp.analyzer.export.selection import select
 
     with recording(file) as store:
-        try:
-            selection = select(store, request_ids, slowest, from_ns, to_ns)
-        except SelectionError as error:
-            raise CliError(str(error)) from error
-        yield store, selection
+        yield store, select(store, request_ids, slowest, from_ns, to_ns)
 
 
 def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]) -> None:

@@ -11,7 +11,6 @@ from rcp.analyzer.commands.common import (
     CliError,
     file_argument,
     formatted,
-    one_line_errors,
     recording,
 )
 from rcp.probes.contract.options import PATH
@@ -43,12 +42,11 @@ def recover(spool: Path, output: Path | None, force: bool) -> None:
     target = output or spool.with_name(f"{base}.duckdb")
     if target.exists() and not force:
         raise CliError(f"{target} already exists: use --force to replace it, or -o.")
-    with one_line_errors():
-        if spool.is_file() and spool.name.endswith(PACKED_SUFFIX):
-            with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
-                load_spool(unpack(spool, Path(folder)), target)
-        else:
-            load_spool(spool, target)
+    if spool.is_file() and spool.name.endswith(PACKED_SUFFIX):
+        with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
+            load_spool(unpack(spool, Path(folder)), target)
+    else:
+        load_spool(spool, target)
     click.echo(f"{target} written; read it with `rcp-trace report {target}`.", err=True)
 
 

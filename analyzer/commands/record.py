@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rcp.analyzer.commands.common import one_line_errors
 from rcp.probes.commands.live import Analysis, live_command
 from rcp.probes.commands.record import record_command
 from rcp.probes.contract.spool import Spool
@@ -14,15 +13,13 @@ from rcp.probes.contract.spool import Spool
 def _load_recorded(spool: Path, output: Path) -> None:
     from rcp.analyzer.loading.load import load_spool
 
-    with one_line_errors():
-        load_spool(spool, output)
+    load_spool(spool, output)
 
 
 def _analyse(spool: Spool) -> dict[str, Any]:
     from rcp.analyzer.reports.live import analyse
 
-    with one_line_errors():
-        return analyse(spool)
+    return analyse(spool)
 
 
 def _live_text(report: dict[str, Any]) -> str:

@@ -10,7 +10,6 @@ from rcp.analyzer.commands.common import (
     CliError,
     file_argument,
     formatted,
-    one_line_errors,
     recording,
 )
 from rcp.probes.contract.options import PATH
@@ -24,7 +23,7 @@ def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], targe
 
     if file.is_dir() or file.name.endswith(".spool.tar.xz"):
         raise CliError(f"{file} is a spool: load it first with `rcp-trace recover {file}`.")
-    with one_line_errors(), open_store(file) as store:
+    with open_store(file) as store:
         meta = facts(store)
         entries = role_entries(settings, names, meta)
         if unmatched_cmdlines(entries, meta):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rcp.analyzer.arrays.roles import BACKGROUND
 from rcp.analyzer.compare.by_kind import QUANTILES, Key, KindSummary, Load, Recording, Side, Tally
 from rcp.analyzer.db.store import Store
+from rcp.probes.contract.user_error import UserError
 
 BEYOND_COMPARED_MIN = 10
 """A quantile is compared if at least this many requests lie above it in both recordings.
@@ -20,7 +21,7 @@ With fewer, one request more or less changes it."""
 _NOTHING = Tally(0, 0)
 
 
-class DiffError(Exception):
+class DiffError(UserError):
     """Two recordings cannot be compared; the message says why."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rcp.probes.contract.user_error import UserError
 
-class StoreError(Exception):
+
+class StoreError(UserError):
     """A store cannot be made, opened or asked; the message names the thing and the remedy."""
 
 
@@ -11,27 +13,26 @@ class StoreBusyError(StoreError):
     """Another process has the file open: for writing, or while it is to be opened for writing."""
 
 
-_unsealed: list[str] = []
-"""Stores and spools that this process opened whose contents no checksum vouches for."""
+_unverified = ""
+"""The store or spool that this process opened last whose contents no checksum vouches for."""
 
 
-def trust_not(name: str) -> None:
+def note_unverified(name: str) -> None:
     """Note that values in the store or spool *name* may be other than rcp wrote them."""
-    _unsealed.append(name)
+    global _unverified
+    _unverified = name
 
 
-def message_of(error: Exception) -> str | None:
-    """Return what to print for an error of a store, None for what is no error of a store.
+def damage_message(error: Exception) -> str | None:
+    """Return what to print for an error that nobody foresaw; None if no file can be the cause.
 
     DuckDB checks blocks, not values: a block of another store, or a table that somebody changed,
-    leads to errors anywhere. After an unsealed store or a spool was opened, any error may be one.
+    leads to errors anywhere. After an unverified store or spool was opened, any error may be one.
     """
-    if isinstance(error, StoreError):
-        return str(error)
-    if not _unsealed or isinstance(error, OSError):
+    if not _unverified:
         return None
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
-        f"{_unsealed[-1]} is damaged, or was changed by another program ({what}): "
+        f"{_unverified} is damaged, or was changed by another program ({what}): "
         "restore it from a copy, or set RCP_TRACEBACK=1 to see where"
     )

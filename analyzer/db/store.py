@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rcp.analyzer.db.arrow import Column, as_arrow
 from rcp.analyzer.db.errors import StoreBusyError as StoreBusyError
 from rcp.analyzer.db.errors import StoreError as StoreError
-from rcp.analyzer.db.errors import trust_not
+from rcp.analyzer.db.errors import note_unverified
 from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.seal import SealError, check_seal
 from rcp.probes.contract.atomic import atomic_replace
@@ -60,7 +60,7 @@ def _one_line(error: Exception) -> str:
     return one_clause(text)
 
 
-def _damaged(name: object, fault: str, remedy: str) -> StoreError:
+def _damaged(name: object, fault: str, remedy: str = LOAD_AGAIN) -> StoreError:
     return StoreError(f"{name} is damaged: {fault}: {remedy}.")
 
 
@@ -264,7 +264,7 @@ def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     except duckdb.ProgrammingError:  # another database, without such a table or column
         row = None
     except duckdb.Error as error:
-        raise _damaged(path, _one_line(error), LOAD_AGAIN) from error
+        raise _damaged(path, _one_line(error)) from error
     if row is None or not str(row[0]).isdecimal():
         raise StoreError(
             f"{path} is a DuckDB file but not a recording of rcp: "
@@ -280,9 +280,9 @@ def _check_size(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
             "SELECT used_blocks * block_size FROM pragma_database_size()"
         ).fetchone()
     except duckdb.Error as error:
-        raise _damaged(path, _one_line(error), LOAD_AGAIN) from error
+        raise _damaged(path, _one_line(error)) from error
     if row and row[0] > path.stat().st_size:
-        raise _damaged(path, "its end is missing", LOAD_AGAIN)
+        raise _damaged(path, "its end is missing")
 
 
 def _connect(
@@ -321,7 +321,7 @@ def open_other(
     """
     _check_file(path)
     connection = _connect(path, read_only=read_only, not_ours=not_ours, remedy=remedy)
-    trust_not(str(path))
+    note_unverified(str(path))
     return Store(connection, str(path), remedy)
 
 
@@ -333,9 +333,9 @@ def open_store(path: Path) -> Store:
     try:
         is_sealed = check_seal(path)
     except SealError as error:
-        raise _damaged(path, str(error), LOAD_AGAIN) from error
+        raise _damaged(path, str(error)) from error
     if not is_sealed:
-        trust_not(str(path))
+        note_unverified(str(path))
     connection = _connect(
         path,
         read_only=True,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
+from rcp.probes.contract.user_error import UserError
 
 
-class SelectionError(Exception):
+class SelectionError(UserError):
     """The selection is invalid or empty; the message says why and names the remedy."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rcp.analyzer.latencies.quantiles import Grammar, Term
+from rcp.probes.contract.user_error import UserError
 
 
-class LimitError(Exception):
+class LimitError(UserError):
     """A limit cannot be parsed; the message names the limit, the fault and the remedy."""
 
 

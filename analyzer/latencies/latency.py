@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
+from rcp.probes.contract.user_error import UserError
 
 Times = npt.NDArray[np.int64]
 
@@ -23,7 +24,7 @@ MAX_NS = 2**62
 """Longer than any latency (146 years). Latencies are read as doubles, which exceed int64."""
 
 
-class LatencyError(Exception):
+class LatencyError(UserError):
     """Latencies cannot be read or used; the message names the thing, the fault and the remedy."""
 
 

@@ -23,11 +23,12 @@ from rcp.analyzer.latencies.latency import (
 )
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN, SHARES, Grammar, Term, quantile_ns, rank
 from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
+from rcp.probes.contract.user_error import UserError
 
 _BOUND = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d.\s]*)")
 
 
-class SloError(Exception):
+class SloError(UserError):
     """An SLO is malformed; the message names the SLO, the fault and the remedy."""
 
 

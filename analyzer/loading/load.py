@@ -19,7 +19,7 @@ from rcp.analyzer.arrays.roles import RoleError, RoleRule, cmdlines_at_exit, par
 from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.causes import Causes, io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
-from rcp.analyzer.db.errors import trust_not
+from rcp.analyzer.db.errors import note_unverified
 from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
@@ -187,7 +187,7 @@ def analyze(store: Store, trace: Trace, names: Mapping[int, str], share: float) 
 def _open_checked(path: Path) -> Spool:
     spool = open_spool(path)
     _check(spool)
-    trust_not(str(path))
+    note_unverified(str(path))
     return spool
 
 

@@ -9,6 +9,8 @@ from typing import IO, Any, ClassVar
 
 import click
 
+from rcp.probes.contract.user_error import UserError
+
 EXIT_ERROR = 2
 
 TRACEBACK_VARIABLE = "RCP_TRACEBACK"
@@ -48,8 +50,8 @@ class OneLineGroup(click.Group):
 
     def message_of(self, error: Exception) -> str | None:
         """Return what to print for an error; None for a fault of rcp, which gets a traceback."""
-        if isinstance(error, PermissionError):
-            return f"{error.filename}: permission denied: try with sudo"
+        if isinstance(error, UserError):
+            return str(error)
         if isinstance(error, OSError):
             return f"{error.filename or 'output'}: {error.strerror}"
         return None

@@ -30,13 +30,14 @@ import numpy.typing as npt
 
 from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.events import RECORDS, SCHEMA_VERSION, Record
+from rcp.probes.contract.user_error import UserError
 
 MAGIC = b"RCPSPOOL"
 _HEADER = struct.Struct("<8sII48s")  # magic, schema version, record size, record name
 PACKED_SUFFIX = ".spool.tar.xz"
 
 
-class SpoolError(Exception):
+class SpoolError(UserError):
     """A spool cannot be read or written; the message names the file, the fault and the remedy."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rcp.probes.contract.options import PATH, format_option
-from rcp.tuner.commands.common import TuneCommand, machine
+from rcp.tuner.commands.common import machine
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.catalog import catalog
 from rcp.tuner.knobs.knob import Settings
@@ -61,7 +61,7 @@ def read_settings(path: Path) -> tuple[Settings, str]:
     return table["settings"], disk
 
 
-@click.command(cls=TuneCommand, short_help="Write files that keep settings over a reboot.")
+@click.command(short_help="Write files that keep settings over a reboot.")
 @click.argument("settings", type=PATH)
 @click.option("--disk", help="The disk; default: the one in SETTINGS.")
 @format_option(

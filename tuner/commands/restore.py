@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rcp.probes.contract.options import PATH, format_option
-from rcp.tuner.commands.common import TuneCommand, machine
+from rcp.tuner.commands.common import machine
 from rcp.tuner.session.journal import DEFAULT_FOLDER, path_in, read, set_aside
 from rcp.tuner.session.machine_lock import MachineLock
 from rcp.tuner.session.restore import NotRestoredError, Restoration, planned, recover
@@ -28,7 +28,7 @@ def _print(done: Restoration | None, kind: str, nothing: str) -> None:
             click.echo(line)
 
 
-@click.command(cls=TuneCommand, short_help="Restore the knobs that a killed tuner left changed.")
+@click.command(short_help="Restore the knobs that a killed tuner left changed.")
 @click.option(
     "--journal",
     "folder",

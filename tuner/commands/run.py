@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rcp.probes.contract.options import PATH, format_option
-from rcp.tuner.commands.common import CliError, one_line_errors
+from rcp.tuner.commands.common import CliError
 from rcp.tuner.commands.durations import DURATION
 from rcp.tuner.commands.interrupted import resume_hint
 from rcp.tuner.commands.run_options import LabOptions, RunOptions
@@ -181,13 +181,12 @@ def run(ctx: click.Context, /, **params: Any) -> None:
       rcp-tune --slo p99=50ms@fsync --lab wal-vs-checkpoint -e CHECKPOINT_MIB=64
       rcp-tune --dry-run --slo p999=50ms --disk sda -- ./workload.sh
     """
-    with one_line_errors():
-        if not params["slo"]:
-            raise CliError(_NO_SLO)
-        options = RunOptions.from_click(params)
-        with resume_hint(options.study.path):
-            status = _run(options)
-        ctx.exit(status)
+    if not params["slo"]:
+        raise CliError(_NO_SLO)
+    options = RunOptions.from_click(params)
+    with resume_hint(options.study.path):
+        status = _run(options)
+    ctx.exit(status)
 
 
 def _run(options: RunOptions) -> int:

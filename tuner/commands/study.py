@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from rcp.probes.contract.options import PATH, format_option
-from rcp.tuner.commands.common import one_line_errors
 
 _study = click.argument(
     "study",
@@ -37,7 +36,7 @@ def status(study: Path, kind: str) -> None:
     from rcp.tuner.studies.study import Study
     from rcp.tuner.studies.wording import objective_text
 
-    with one_line_errors(), Study.open(study, read_only=True) as found:
+    with Study.open(study, read_only=True) as found:
         rows = found.trials()
         phases = {row.phase: 0 for row in rows}
         for row in rows:
@@ -75,7 +74,7 @@ def show(study: Path, kind: str) -> None:
     from rcp.tuner.studies.listing import Listing
     from rcp.tuner.studies.study import Study
 
-    with one_line_errors(), Study.open(study, read_only=True) as found:
+    with Study.open(study, read_only=True) as found:
         rows, bounds_ns = found.trials(), found.bounds_ns()
         listing = Listing(bounds_ns, found.facts()["objective"], found.initial())
     if kind == "json":
@@ -99,7 +98,7 @@ def explain(study: Path, kind: str) -> None:
     from rcp.tuner.studies.explain import explanation
     from rcp.tuner.studies.study import Study
 
-    with one_line_errors(), Study.open(study, read_only=True) as opened:
+    with Study.open(study, read_only=True) as opened:
         found = explanation(opened)
     click.echo(json.dumps(found, indent=1) if kind == "json" else found["text"])
 
@@ -121,19 +120,18 @@ def export(study: Path, output: Path | None) -> None:
     """
     from rcp.tuner.studies.study import Study
 
-    with one_line_errors(), Study.open(study, read_only=True) as found:
+    with Study.open(study, read_only=True) as found:
         rows, knobs = found.trials(), [knob.name for knob in found.knobs()]
     slos = list(dict.fromkeys(slo for row in rows for slo in row.ratios))
     fields = ["trial_id", "phase", "seed", "wall_s", "objective", "failed", *slos, *knobs]
-    with one_line_errors():
-        handle = output.open("w", newline="") if output else sys.stdout
-        writer = csv.DictWriter(handle, fields)
-        writer.writeheader()
-        for row in rows:
-            own = {name: getattr(row, name) for name in fields[:6]}
-            writer.writerow({**own, **row.ratios, **row.settings})
-        if output:
-            handle.close()
+    handle = output.open("w", newline="") if output else sys.stdout
+    writer = csv.DictWriter(handle, fields)
+    writer.writeheader()
+    for row in rows:
+        own = {name: getattr(row, name) for name in fields[:6]}
+        writer.writerow({**own, **row.ratios, **row.settings})
+    if output:
+        handle.close()
 
 
 @click.command(short_help="Compare two studies.")
@@ -151,7 +149,6 @@ def compare(first: Path, second: Path, kind: str) -> None:
     from rcp.tuner.studies.study import Study
 
     with (
-        one_line_errors(),
         Study.open(first, read_only=True) as one,
         Study.open(second, read_only=True) as other,
     ):
@@ -182,6 +179,6 @@ def merge(studies: tuple[Path, ...], output: Path) -> None:
     """
     from rcp.tuner.studies.merge import merge as merge_studies
 
-    with one_line_errors(), merge_studies(output, studies) as merged:
+    with merge_studies(output, studies) as merged:
         n_trials = len(merged.trials())
     click.echo(f"{output}: {n_trials} trials of {len(studies)} studies")

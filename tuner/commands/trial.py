@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rcp.probes.contract.options import PATH
-from rcp.tuner.commands.common import one_line_errors
 from rcp.tuner.commands.run_options import LocalOptions
 
 if TYPE_CHECKING:
@@ -44,9 +43,8 @@ def describe(request: Path, output: Path, **machine: Any) -> None:
     """Write the knobs of this machine to OUTPUT/description.json."""
     from rcp.tuner.trials.raw import save_description
 
-    with one_line_errors():
-        found = _machine(_read(request), output, machine).describe()
-        save_description(output, found)
+    found = _machine(_read(request), output, machine).describe()
+    save_description(output, found)
 
 
 @click.command(hidden=True)
@@ -55,14 +53,13 @@ def trial(request: Path, output: Path, **machine: Any) -> None:
     """Run the trial in the file REQUEST, write it to OUTPUT."""
     from rcp.tuner.trials.raw import SPOOL, save_trial
 
-    with one_line_errors():
-        task = _read(request)
-        raw = _machine(task, output, machine).trial(
-            task["settings"], task["seed"], record=task["record"]
-        )
-        save_trial(output, raw)
-        if raw.recording is not None:
-            raw.recording.rename(output / SPOOL)
+    task = _read(request)
+    raw = _machine(task, output, machine).trial(
+        task["settings"], task["seed"], record=task["record"]
+    )
+    save_trial(output, raw)
+    if raw.recording is not None:
+        raw.recording.rename(output / SPOOL)
 
 
 def _read(request: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Literal
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.quantiles import SHARES
 from rcp.analyzer.latencies.slo import Slo, measure
+from rcp.probes.contract.user_error import UserError
 from rcp.tuner.trials.workload import Run
 
 Kind = Literal["background", "throughput", "quantile"]
@@ -27,7 +28,7 @@ SECTOR_BYTES = 512
 _KNOWN = f"{BACKGROUND}, {THROUGHPUT}, or a quantile such as p99 or p99@fsync"
 
 
-class ObjectiveError(Exception):
+class ObjectiveError(UserError):
     """An objective is unknown, or a trial does not measure it; the message has the remedy."""
 
 

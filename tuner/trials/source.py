@@ -8,12 +8,13 @@ from pathlib import Path
 from rcp.analyzer.latencies.files import AUTO
 from rcp.analyzer.latencies.formats import BY_NAME
 from rcp.probes.contract.durations import UNITS_NS
+from rcp.probes.contract.user_error import UserError
 
 LINES, RECORDING = "lines", "recording"
 OUT_PLACEHOLDER = "{out}"
 
 
-class SourceError(Exception):
+class SourceError(UserError):
     """A source cannot be parsed; the message names it, the fault and the remedy."""
 
 

@@ -15,6 +15,7 @@ from typing import NoReturn
 from rcp.analyzer.latencies.files import Growing, open_latencies
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.analyzer.latencies.lines import LineReader
+from rcp.probes.contract.user_error import UserError
 from rcp.tuner.trials.source import OUT_PLACEHOLDER, Source
 from rcp.tuner.trials.supervised import STDERR, STDOUT, TICK, SupervisedCommand
 
@@ -31,7 +32,7 @@ Abort = Callable[[Latencies], bool]
 """Called with the latencies so far; True ends the run."""
 
 
-class WorkloadError(Exception):
+class WorkloadError(UserError):
     """A run has no figures; the message names the workload, the fault and the remedy."""
 
 

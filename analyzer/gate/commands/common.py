@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rcp.analyzer.commands.common import CliError, one_line_errors
+from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate import host, limits
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Judgement, Verdict
@@ -18,21 +17,10 @@ from rcp.analyzer.gate.output import ccdf, github, render
 from rcp.analyzer.gate.output.junit import junit
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.latencies import slo
-from rcp.analyzer.latencies.latency import LatencyError
 from rcp.probes.contract.durations import DurationError, parse_duration_ns
 
 Sides = Sequence[tuple[str, Sequence[Run]]]
 """Baseline (if given) and candidate, with their names."""
-
-
-@contextmanager
-def user_errors() -> Iterator[None]:
-    """Turn errors in the user's input into CliError."""
-    try:
-        with one_line_errors():
-            yield
-    except (LatencyError, limits.LimitError, slo.SloError) as error:
-        raise CliError(str(error)) from error
 
 
 def _interval_ns(text: str | None) -> int:
@@ -90,20 +78,19 @@ def _check_exists(baseline: Sequence[str], candidate: Sequence[str]) -> None:
 
 def check(candidate: Sequence[str], baseline: Sequence[str], options: Mapping[str, Any]) -> None:
     """Compare files, report, and exit."""
-    with user_errors():
-        if not candidate:
-            raise CliError("no candidate given: name its runs before --baseline.")
-        rules, how = rules_of(options), reading_of(options)
-        if not baseline and not rules.slos:
-            raise CliError("nothing to compare with: give --baseline, or bounds with --slo.")
-        _check_exists(baseline, candidate)
-        sides: list[tuple[str, Sequence[Run]]] = []
-        if baseline:
-            sides.append(("baseline", read_side(baseline, how)))
-        sides.append(("candidate", read_side(candidate, how)))
-        check_hosts(sides, options["allow_different_hosts"])
-        judgement = judge(sides[0][1] if baseline else [], sides[-1][1], rules)
-        report(judgement, sides, options)
+    if not candidate:
+        raise CliError("no candidate given: name its runs before --baseline.")
+    rules, how = rules_of(options), reading_of(options)
+    if not baseline and not rules.slos:
+        raise CliError("nothing to compare with: give --baseline, or bounds with --slo.")
+    _check_exists(baseline, candidate)
+    sides: list[tuple[str, Sequence[Run]]] = []
+    if baseline:
+        sides.append(("baseline", read_side(baseline, how)))
+    sides.append(("candidate", read_side(candidate, how)))
+    check_hosts(sides, options["allow_different_hosts"])
+    judgement = judge(sides[0][1] if baseline else [], sides[-1][1], rules)
+    report(judgement, sides, options)
 
 
 _FORMATS: Mapping[str, Callable[[Judgement], str]] = {

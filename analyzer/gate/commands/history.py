@@ -36,19 +36,17 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
       rcp-trace gate history ci/baseline --quantile p999 --picture p999.svg
     """
     from rcp.analyzer.gate import history as histories
-    from rcp.analyzer.gate.commands.common import user_errors
     from rcp.analyzer.latencies import slo
     from rcp.analyzer.latencies.quantiles import PERCENTILE_NAMES, SHARES
     from rcp.analyzer.text import as_json, duration, table
 
-    with user_errors():
-        name, at, of = quantile.partition("@")
-        if name.strip().lower() not in SHARES:
-            raise slo.SloError(f"{name!r} is not a percentile: write one of {PERCENTILE_NAMES}.")
-        (quantile_slo,) = slo.parse(f"{name}=1ns{at}{of}")  # a bound is required; any will do
-        found = histories.read(folder, quantile_slo, quantile)
-        if picture:
-            picture.write_text(histories.svg(found), encoding="utf-8")
+    name, at, of = quantile.partition("@")
+    if name.strip().lower() not in SHARES:
+        raise slo.SloError(f"{name!r} is not a percentile: write one of {PERCENTILE_NAMES}.")
+    (quantile_slo,) = slo.parse(f"{name}=1ns{at}{of}")  # a bound is required; any will do
+    found = histories.read(folder, quantile_slo, quantile)
+    if picture:
+        picture.write_text(histories.svg(found), encoding="utf-8")
     changed = {drift.point: drift for drift in found.drifts}
     if kind == "json":
         data = {

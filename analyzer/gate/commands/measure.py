@@ -18,7 +18,6 @@ from rcp.analyzer.gate.commands.common import (
     reading_of,
     report,
     rules_of,
-    user_errors,
 )
 from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
 from rcp.analyzer.gate.judge import Rules, judge
@@ -62,7 +61,7 @@ def _lab_options(options: Mapping[str, Any]) -> list[str]:
 
 def run_and_report(options: Mapping[str, Any]) -> None:
     """Run ``rcp-trace gate run`` and exit with the verdict's status."""
-    with ExitStack() as stack, user_errors():
+    with ExitStack() as stack:
         folder = options["keep"] or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rcp-gate-"))
         )

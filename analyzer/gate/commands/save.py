@@ -51,13 +51,11 @@ def save(
       rcp-trace gate save run-*.json -o ci/baseline --here --keep 50
       rcp-trace gate save main.duckdb -o ci/baseline --label v1.2
     """
-    from rcp.analyzer.gate.commands.common import user_errors
     from rcp.analyzer.gate.saving import save_runs
     from rcp.analyzer.gate.side import Reading, read_side
     from rcp.analyzer.text import plural
 
-    with user_errors():
-        runs = read_side(run, Reading(input_format, unit, here))
-        target, removed = save_runs(runs, output, label, keep)
+    runs = read_side(run, Reading(input_format, unit, here))
+    target, removed = save_runs(runs, output, label, keep)
     pruned = f", {plural(len(removed), 'older save')} removed" if removed else ""
     click.echo(f"{target} written: {plural(len(runs), 'run')}{pruned}.")

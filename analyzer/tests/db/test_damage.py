@@ -230,7 +230,7 @@ def test_a_spool_whose_records_were_overwritten_ends_in_one_line(
 def test_a_fault_of_rcp_on_a_sealed_store_keeps_its_traceback(
     recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rcp.analyzer.db.errors._unsealed", [])
+    monkeypatch.setattr("rcp.analyzer.db.errors._unverified", "")
     monkeypatch.setattr("rcp.analyzer.reports.report.report", lambda store: 1 / 0)
     result = CliRunner().invoke(main, ["report", str(recording)])
     assert isinstance(result.exception, ZeroDivisionError)

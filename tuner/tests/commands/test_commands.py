@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
 from rcp.fixtures.scenarios.knobs.kill import KillAt, in_child, tune
+from rcp.tuner.cli import main
 from rcp.tuner.commands.keep import keep
 from rcp.tuner.commands.restore import restore
 from rcp.tuner.knobs.catalog import catalog
@@ -23,7 +24,7 @@ def machine(tmp_path: Path) -> FakeMachine:
 
 
 def restored(machine: FakeMachine, folder: Path, *options: str) -> Result:
-    return CliRunner().invoke(restore, ["--journal", str(folder), *options], obj=machine)
+    return CliRunner().invoke(main, ["restore", "--journal", str(folder), *options], obj=machine)
 
 
 def kill_one(machine: FakeMachine, folder: Path) -> None:
@@ -123,18 +124,20 @@ def test_settings_are_written_to_a_file(machine: FakeMachine, tmp_path: Path) ->
     path, output = tmp_path / "best.toml", tmp_path / "60-rcp-tune.rules"
     path.write_text(SETTINGS)
     words = [str(path), "--format", "udev"]
-    shown = CliRunner().invoke(keep, words, obj=machine)
+    shown = CliRunner().invoke(main, ["keep", *words], obj=machine)
     assert shown.exit_code == 0
     assert 'ATTR{queue/scheduler}="mq-deadline"' in shown.output
-    result = CliRunner().invoke(keep, [*words, "-o", str(output)], obj=machine)
+    result = CliRunner().invoke(main, ["keep", *words, "-o", str(output)], obj=machine)
     assert result.stderr == f"{output} written; its head says how to install it.\n"
     assert output.read_text() == shown.output
-    result = CliRunner().invoke(keep, [*words, "-o", str(output)], obj=machine)
+    result = CliRunner().invoke(main, ["keep", *words, "-o", str(output)], obj=machine)
     assert result.exit_code == 2
     assert result.stderr == (
         f"rcp-tune: error: {output} exists: name another output, or use --force.\n"
     )
-    assert CliRunner().invoke(keep, [*words, "-fo", str(output)], obj=machine).exit_code == 0
+    assert (
+        CliRunner().invoke(main, ["keep", *words, "-fo", str(output)], obj=machine).exit_code == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_a_file_of_settings_that_is_wrong_is_told(
 ) -> None:
     path = tmp_path / "best.toml"
     path.write_text(text)
-    result = CliRunner().invoke(keep, [str(path)], obj=machine)
+    result = CliRunner().invoke(main, ["keep", str(path)], obj=machine)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"rcp-tune: error: {path}: {message}")
     assert result.stderr.count("\n") == 1
@@ -163,7 +166,7 @@ def test_settings_that_the_machine_does_not_take_are_told(
 ) -> None:
     path = tmp_path / "best.json"
     path.write_text(json.dumps({"disk": "sda", "settings": {"rcp.profile": "rcp"}}))
-    result = CliRunner().invoke(keep, [str(path)], obj=machine)
+    result = CliRunner().invoke(main, ["keep", str(path)], obj=machine)
     assert result.exit_code == 2
     assert result.stderr.startswith("rcp-tune: error: rcp.profile: no such knob here: there are ")
 
