@@ -31,7 +31,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 	&& echo page written'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
+.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-wheel test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
 	typecheck bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench planted-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
@@ -87,16 +87,20 @@ planted-steps:
 
 test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
-	@$(BIN)/pytest -ra --durations 12 -m 'not heavy and not kernel' $(TOGETHER) $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra --durations 12 -m 'not heavy and not kernel and not wheel' $(TOGETHER) $(PYTEST_ARGS)
 
 test-fast: setup build/.browser ## the tests that boot nothing: seconds
-	@$(BIN)/pytest -ra -m 'not lab' $(TOGETHER) $(PYTEST_ARGS)
+	@$(BIN)/pytest -ra -m 'not lab and not wheel' $(TOGETHER) $(PYTEST_ARGS)
 
 test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a minute or two
 	@$(BIN)/pytest -ra ui $(TOGETHER) $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
 	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(TOGETHER) $(PYTEST_ARGS)
+
+test-wheel: setup ## every command from a built wheel in an empty environment: some minutes
+	@echo "==> building the wheel, installing it, and typing every command, usually 5 minutes"
+	@RCP_REQUIRE=1 $(BIN)/pytest -ra --durations 5 -m wheel .ci/tests/test_wheel.py $(PYTEST_ARGS)
 
 test-heavy: setup ## the lab tests that take longest: ways of recording, PostgreSQL
 	@$(SUITES) run test-heavy $(PARTIAL) -- $(BIN)/pytest -ra -m heavy $(TOGETHER) $(PYTEST_ARGS)

@@ -20,7 +20,7 @@ from rcp.ui.command import explore
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Find the I/O that slows requests.",
 )
-@click.version_option(package_name="rcp", prog_name="rcp-trace")
+@click.version_option(package_name="rcp-trace", prog_name="rcp-trace")
 def main() -> None:
     """Find the background I/O on your requests' critical path.
 

@@ -111,7 +111,7 @@ def describe(plan: Plan) -> dict[str, Any]:
     requests = plan.options.requests
     return {
         "schema_version": SCHEMA_VERSION,
-        "rcp_version": version("rcp"),
+        "rcp_version": version("rcp-trace"),
         "argv": _argv_to_store(plan),
         "host": {
             "name": platform.node(),

@@ -27,7 +27,7 @@ class DefaultGroup(TuneGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Tune kernel knobs until a latency objective holds.",
 )
-@click.version_option(package_name="rcp", prog_name="rcp-tune")
+@click.version_option(package_name="rcp-trace", prog_name="rcp-tune")
 def main() -> None:
     """Tune kernel knobs until a latency objective (SLO) holds.
 

@@ -1,26 +1,15 @@
 """The generated documents are those of this code, and every command explains itself."""
 
 import subprocess
-from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
 import pytest
 
+from rcp.fixtures.console import commands, scripts
+
 ROOT = Path(__file__).parents[2]
-SCRIPTS = sorted(e.name for e in entry_points(group="console_scripts") if e.module[:4] == "rcp.")
-
-
-def commands(name: str) -> Iterator[tuple[str, click.Command]]:
-    """Yield the command behind a console script and all below it, as typed by the user."""
-    (script,) = entry_points(group="console_scripts", name=name)
-    waiting: list[tuple[str, click.Command]] = [(name, script.load())]
-    while waiting:
-        typed, command = waiting.pop()
-        yield typed, command
-        if isinstance(command, click.Group):
-            waiting += [(f"{typed} {sub}", c) for sub, c in command.commands.items()]
+SCRIPTS = scripts()
 
 
 def test_the_four_commands_are_installed() -> None:

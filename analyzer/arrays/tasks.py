@@ -139,13 +139,18 @@ def _roles(
     return roles
 
 
-def with_roles(tasks: Tasks, rules: Sequence[RoleRule]) -> Tasks:
-    """Return the same tasks with the roles and names that these rules assign."""
+def task_facts(tasks: Tasks) -> list[TaskFacts]:
+    """Return what role rules match on of each task."""
     columns = (tasks.pid.tolist(), tasks.cgroup_id.tolist(), tasks.flags.tolist(), tasks.comms)
-    facts = [
+    return [
         TaskFacts(pid, of, flags, list(comms))
         for pid, of, flags, comms in zip(*columns, strict=True)
     ]
+
+
+def with_roles(tasks: Tasks, rules: Sequence[RoleRule]) -> Tasks:
+    """Return the same tasks with the roles and names that these rules assign."""
+    facts = task_facts(tasks)
     known = slice(IDLE_UTID + 1, None)
     tids, by_text = tasks.tid.tolist(), {rule.text: rule for rule in rules}
     roles = [(KERNEL, "idle"), *_roles(tids[known], facts[known], rules)]

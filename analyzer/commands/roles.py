@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,45 +14,55 @@ from rcp.analyzer.commands.common import (
     recording,
 )
 from rcp.probes.contract.options import PATH
-from rcp.probes.contract.role_profiles import profiles
+from rcp.probes.contract.role_profiles import profiles as known_profiles
+
+if TYPE_CHECKING:
+    from rcp.analyzer.loading.role_change import RoleChange
 
 
-def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], target: Path) -> None:
-    from rcp.analyzer.db.meta import facts
+def _change(file: Path, change: RoleChange, target: Path) -> None:
     from rcp.analyzer.db.store import open_store
-    from rcp.analyzer.loading.reclassify import reclassify, role_entries, unmatched_cmdlines
+    from rcp.analyzer.loading.reclassify import reclassify
 
     if file.is_dir() or file.name.endswith(".spool.tar.xz"):
         raise CliError(f"{file} is a spool: load it first with `rcp-trace recover {file}`.")
     with open_store(file) as store:
-        meta = facts(store)
-        entries = role_entries(settings, names, meta)
-        if unmatched_cmdlines(entries, meta):
-            click.echo(
-                "rcp-trace: the recording has no command lines: cmdline: rules match nothing.",
-                err=True,
-            )
-        reclassify(file, store, entries, target)
-    click.echo(f"{target} written; read it with `rcp-trace report {target}`.", err=True)
+        warnings = reclassify(file, store, change, target)
+    for warning in warnings:
+        click.echo(f"rcp-trace: warning: {warning}", err=True)
+    undo = f"; `rcp-trace roles {target} --undo` takes it back" if target == file else ""
+    click.echo(
+        f"{target} written; read it with `rcp-trace report {target}`{undo}.",
+        err=True,
+    )
 
 
 @click.command(short_help="Show or change the role of each thread.")
 @file_argument
 @click.option(
-    "--set",
-    "settings",
+    "--add",
+    "added",
     multiple=True,
     metavar="ROLE=RULE",
-    help="Replace the recording's role rules by this one: foreground= or background= comm:GLOB, "
+    help="Add a role rule, before those of the recording: foreground= or background= comm:GLOB, "
     "pid:N, cgroup:ID or cmdline:REGEX; can be repeated.",
 )
 @click.option(
+    "--set",
+    "replaced",
+    multiple=True,
+    metavar="ROLE=RULE",
+    help="Replace all role rules of the recording by this one; can be repeated.",
+)
+@click.option(
     "--profile",
-    "names",
+    "profiles",
     multiple=True,
     metavar="NAME",
-    help=f"Use a database's role rules, after those of --set: {', '.join(profiles())}.",
+    help=f"Add a database's role rules, after all others: {', '.join(known_profiles())}.",
 )
+@click.option("--reset", "is_reset", is_flag=True, help="Return to the rules it was recorded with.")
+@click.option("--undo", "is_undo", is_flag=True, help="Take the last change of rules back.")
 @click.option(
     "-o",
     "--output",
@@ -62,33 +73,40 @@ def _change(file: Path, settings: tuple[str, ...], names: tuple[str, ...], targe
 @formatted
 def roles(
     file: Path,
-    settings: tuple[str, ...],
-    names: tuple[str, ...],
     output: Path | None,
     force: bool,
     kind: str,
+    **rules: Any,
 ) -> None:
     """Show the role of each thread, the rule that assigned it, and what the thread did.
 
-    With --set or --profile, assign roles by other rules and analyze the recording again.
-    Foreground rules take precedence over background rules, and both over profiles.
+    With --add, --set, --profile or --reset, assign roles by other rules and analyze the recording
+    again. Foreground rules take precedence over background rules, and both over profiles.
 
     \b
     Examples:
       rcp-trace roles slow.duckdb
-      rcp-trace roles slow.duckdb --set background=comm:rsync --profile postgresql
-      rcp-trace roles slow.duckdb --set foreground=pid:4711 -o other.duckdb
+      rcp-trace roles slow.duckdb --add 'background=comm:backup*'
+      rcp-trace roles slow.duckdb --undo
+      rcp-trace roles slow.duckdb --set foreground=pid:4711 --profile postgresql -o other.duckdb
     """
+    from rcp.analyzer.loading.role_change import RoleChange
     from rcp.analyzer.reports.role_table import TaskRole, roles_text, task_roles
     from rcp.analyzer.text import rows_as
 
-    changes = bool(settings or names)
-    if output and not changes:
-        raise CliError("-o writes a recording with other roles: give them with --set or --profile.")
+    change = RoleChange(**rules)
+    if change.is_undo and any(value for key, value in rules.items() if key != "is_undo"):
+        raise CliError("--undo takes the last change back: give it alone.")
+    if change.is_reset and change.replaced:
+        raise CliError("--reset and --set contradict each other: use --reset with --add.")
+    if output and not change:
+        raise CliError(
+            "-o writes a recording with other roles: give them with --add, --set or --profile."
+        )
     if output and output.exists() and output != file and not force:
         raise CliError(f"{output} already exists: use --force to replace it, or another -o.")
-    if changes:
-        _change(file, settings, names, output or file)
+    if change:
+        _change(file, change, output or file)
     with recording(output or file) as store:
         tasks = task_roles(store)
         text = roles_text(tasks) if kind == "text" else rows_as(kind, TaskRole._fields, tasks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 
@@ -61,9 +62,8 @@ class Recording:
     """One recording, queried by kind of request."""
 
     def __init__(self, store: Store, name: str) -> None:
-        facts = dict(store.query("SELECT key, value FROM meta"))
-        dur_ns = int(facts.get("last_event_ns", 0)) - int(facts.get("first_event_ns", 0))
-        self.side = Side(name, dur_ns, float(facts.get("recorded_share", 1)))
+        dur_ns = extent(store).dur_ns
+        self.side = Side(name, dur_ns, float(facts(store).get("recorded_share", 1)))
         self.loads: dict[Key, Load] = {}
         self.quantiles: dict[Key, list[int]] = {}
         seconds = max(dur_ns, 1) / 1e9

@@ -33,6 +33,6 @@ def damage_message(error: Exception) -> str | None:
         return None
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
-        f"{_unverified} is damaged, or was changed by another program ({what}): "
+        f"{_unverified} is damaged, or was changed since, or rcp has a fault ({what}): "
         "restore it from a copy, or set RCP_TRACEBACK=1 to see where"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.probes.contract.user_error import UserError
@@ -26,14 +27,6 @@ class Selection:
     """No option restricts the selection."""
 
 
-def extent(store: Store) -> tuple[int, int]:
-    """Return the start of the first event and the end of the last one, in ns."""
-    known = dict(
-        store.query("SELECT key, value FROM meta WHERE key IN ('first_event_ns', 'last_event_ns')")
-    )
-    return int(known.get("first_event_ns", 0)), int(known.get("last_event_ns", 0))
-
-
 def select(
     store: Store,
     request_ids: Sequence[int] = (),
@@ -41,15 +34,16 @@ def select(
     from_ns: int | None = None,
     to_ns: int | None = None,
 ) -> Selection:
-    """Select requests that start in [from_ns, to_ns), in ns since the recording's first event.
+    """Select requests that start in [from_ns, to_ns), in ns since the recording began.
 
     ``slowest`` limits their number. Without ``request_ids`` only foreground requests are selected,
     or all requests if there are no foreground ones. Raises SelectionError when a request does not
     exist or did not finish, or when none is left.
     """
-    first, last = extent(store)
-    lo = first if from_ns is None else first + from_ns
-    hi = last + 1 if to_ns is None else first + to_ns
+    begin, _ = extent(store)
+    first, last = _events(store)
+    lo = first if from_ns is None else begin + from_ns
+    hi = last + 1 if to_ns is None else begin + to_ns
     if lo >= hi:
         raise SelectionError("the time range is empty: --from must come before --to.")
     _check_ids(store, request_ids)
@@ -65,6 +59,12 @@ def select(
     if ids or slowest is not None:
         lo, hi = min(row[1] for row in found), max(row[2] for row in found) + 1
     return Selection([row[0] for row in found], lo, hi, not is_restricted)
+
+
+def _events(store: Store) -> tuple[int, int]:
+    # A whole recording is exported with what was seen while the recorder was starting.
+    known = facts(store)
+    return int(known.get("first_event_ns", 0)), int(known.get("last_event_ns", 0))
 
 
 def _check_ids(store: Store, request_ids: Sequence[int]) -> None:

@@ -84,9 +84,11 @@ def of_store(store: Store, path: Path) -> Latencies:
 
 
 def _values(store: Store) -> dict[str, float]:
+    from rcp.analyzer.db.meta import extent
+
     ((moved,),) = store.query(query("latencies/background"))
-    ((extent_ns,),) = store.query(query("latencies/extent"))
-    return {"background": moved * 1e9 / extent_ns} if extent_ns else {}
+    dur_ns = extent(store).dur_ns
+    return {"background": moved * 1e9 / dur_ns} if dur_ns else {}
 
 
 def _warnings(store: Store, path: Path) -> tuple[str, ...]:

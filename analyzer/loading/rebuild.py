@@ -106,13 +106,15 @@ def _filled(record: Record, columns: Arrays, tids: npt.NDArray[np.int64]) -> Rec
     return rows
 
 
+def _number(name: str, numbers: Mapping[str, int]) -> int:
+    """Return the number of a kind of request; one that has no name is called ``syscall_NR``."""
+    return numbers[name] if name in numbers else int(name.rpartition("_")[2])
+
+
 def _requests(store: Store, names: Mapping[int, str], tids: npt.NDArray[np.int64]) -> Records:
     numbers = {name: number for number, name in names.items()}
     labels = [name for (name,) in store.query("SELECT DISTINCT name FROM request ORDER BY ALL")]
-    nr = np.array(
-        [numbers.get(name, int(name.rpartition("_")[2]) if "_" in name else 0) for name in labels],
-        np.int64,
-    )
+    nr = np.array([_number(name, numbers) for name in labels], np.int64)
     columns = dict(
         store.arrays(
             "SELECT ts, coalesce(ts + dur, 0) AS end_ns, ret, arg0, utid AS tid,"

@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from rcp.analyzer.arrays.reasons import paper_name
-from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.answer import Answer, answer
@@ -143,21 +143,12 @@ def header(store: Store, meta: dict[str, Any]) -> Header:
         kernel=str(host.get("kernel", "?")),
         clock=clock_text,
         ended=f"{end.get('why', '?')}: {end.get('detail', '')}" if end else "recorder was killed",
-        dur_ns=_recorded_ns(meta),
+        dur_ns=extent(store).dur_ns,
         n_requests=n_requests,
         n_unfinished=n_unfinished,
         cost=cost_text(end["cost"]) if end and end.get("cost") else "",
         rules=[rule for (rule,) in rules],
     )
-
-
-def _recorded_ns(meta: dict[str, Any]) -> int:
-    """Return how long was recorded: by the recorder's clock, or by the events if it was killed."""
-    started = meta.get("clock", {}).get("started_monotonic_ns")
-    ended = (meta.get("end") or {}).get("ended_monotonic_ns")
-    if started and ended:
-        return int(ended - started)
-    return int(meta.get("last_event_ns", 0) - meta.get("first_event_ns", 0))
 
 
 def _culprit_text(pattern: Pattern) -> str:

@@ -10,7 +10,19 @@ from typing import Any
 
 import click
 
-from rcp.lab import cache, kernel, module, payload, request, rootfs, run, scenario, vm, wheel
+from rcp.lab import (
+    cache,
+    kernel,
+    module,
+    payload,
+    request,
+    rootfs,
+    run,
+    scenario,
+    sources,
+    vm,
+    wheel,
+)
 from rcp.lab.command import AFTER, Command, catch_signals
 from rcp.lab.progress import Progress
 
@@ -18,7 +30,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 @click.group(context_settings=_CONTEXT, short_help="Run commands on a real kernel in virtual time.")
-@click.version_option(package_name="rcp", prog_name="rcp-lab")
+@click.version_option(package_name=sources.DISTRIBUTION, prog_name="rcp-lab")
 def main() -> None:
     """Run commands and scenarios on a real Linux kernel in an emulated machine.
 
@@ -38,7 +50,8 @@ def main() -> None:
 _checkout_option = click.option(
     "--checkout",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Source tree of rcp to test.  [default: the one that contains the working directory]",
+    help="Source tree of rcp to test.  [default: the one that contains the working directory, "
+    "else the installed rcp]",
 )
 _memory_option = click.option(
     "--memory", "memory_mb", type=click.IntRange(min=512), help="Guest memory in MiB."
@@ -71,7 +84,7 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     progress = Progress(quiet=quiet)
     vm.require()
     root = rootfs.ensure(progress)
-    wheel.ensure(wheel.find_checkout(checkout), progress)
+    wheel.ensure(sources.find_checkout(checkout), progress)
     click.echo(f"kernel {root.release}\nrootfs {root.image}")
 
 
@@ -103,7 +116,7 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     if debug and name != "rcp":
         raise click.UsageError("--debug goes with --kernel rcp: leave one of them out")
     flavour = f"{name}-debug" if debug else name
-    built = kernel.ensure(wheel.find_checkout(checkout), flavour, progress)
+    built = kernel.ensure(sources.find_checkout(checkout), flavour, progress)
     click.echo(f"kernel {built.release}\nvmlinuz {built.vmlinuz}")
 
 
@@ -221,7 +234,7 @@ def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> Non
     columns, rows = shutil.get_terminal_size()
     env = {"RCP_LAB_VIRTUAL_TIME": "0", "RCP_LAB_ROWS": str(rows), "RCP_LAB_COLS": str(columns)}
     job = payload.Job(
-        "", wheel.ensure(wheel.find_checkout(checkout), progress), env=env, shell=True
+        "", wheel.ensure(sources.find_checkout(checkout), progress), env=env, shell=True
     )
     with tempfile.TemporaryDirectory(prefix="rcp-lab-shell-") as out:
         wanted = run.Request("shell", job, machine, Path(out), timeout_s, output_mb=64)
@@ -273,7 +286,7 @@ def clean(everything: bool, checkout: Path | None) -> None:
     """
     keep: frozenset[str] = frozenset()
     if not everything:
-        source = wheel.find_checkout(checkout)
+        source = sources.find_checkout(checkout)
         keep = frozenset({rootfs.cache_name(), wheel.cache_name(source)})
         keep |= kernel.entries_in_use(source) | module.entries_in_use(source)
     freed = cache.remove(keep)

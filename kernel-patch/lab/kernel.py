@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rcp.lab import cache, debian, rootfs, series
+from rcp.lab import cache, debian, rootfs, series, sources
 from rcp.lab.errors import KernelError
 from rcp.lab.progress import Progress
 
@@ -53,7 +53,7 @@ def recipe(checkout: Path, flavour: str) -> Recipe:
 
     Flavours: rcp, rcp-debug, and plain, which is rcp's configuration without the patches.
     """
-    folder = checkout / "kernel-patch"
+    folder = sources.kernel_patch(checkout)
     files = sorted((folder / "config").glob("*.config"))
     chosen = [path for path in files if path.name not in _LEFT_OUT[flavour]]
     if not chosen:

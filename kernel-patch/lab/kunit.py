@@ -12,7 +12,7 @@ from pathlib import Path
 from rcp.lab import cache, debian, module, rootfs, series
 from rcp.lab.errors import KernelError, LabError
 from rcp.lab.progress import Progress
-from rcp.lab.wheel import find_checkout
+from rcp.lab.sources import find_checkout, kernel_patch
 
 # The C library's own headers include these, so they are not replaced.
 _REAL_HEADERS = ("linux/errno.h", "linux/limits.h", "linux/stddef.h")
@@ -44,7 +44,7 @@ def run(checkout: Path, progress: Progress) -> tuple[int, str]:
         shutil.rmtree(work, ignore_errors=True)
         (work / "series").mkdir(parents=True)
         folder = module.FOLDERS["rcpdisk"]
-        patches = checkout / "kernel-patch" / "patches"
+        patches = kernel_patch(checkout) / "patches"
         shutil.move(series.extract(patches, folder, work / "series"), work / "sources")
         _write_stub_headers(work / "sources", work / "headers")
         steps = (f"cd /kunit && {_COMPILE}", "exec /kunit/tests")

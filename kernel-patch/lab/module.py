@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from rcp.lab import cache, debian, rootfs, series
+from rcp.lab import cache, debian, rootfs, series, sources
 from rcp.lab.errors import KernelError, RootfsError
 from rcp.lab.progress import Progress
 
@@ -17,7 +17,7 @@ _PACKAGES = ("make", "dwarves", "gcc", "libc6-dev")
 
 
 def _patches(checkout: Path) -> Path:
-    return checkout / "kernel-patch" / "patches"
+    return sources.kernel_patch(checkout) / "patches"
 
 
 def _builder_name(release: str) -> str:

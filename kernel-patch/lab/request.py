@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rcp.lab import kernel, module, payload, rootfs, run, scenario, vm, wheel
+from rcp.lab import kernel, module, payload, rootfs, run, scenario, sources, vm, wheel
 from rcp.lab.progress import Progress
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def scenarios_root(checkout: Path | None, scenarios: Path | None) -> Path:
     """Return *scenarios*, else fixtures/scenarios of *checkout* (default: as find_checkout())."""
-    return scenarios or wheel.find_checkout(checkout) / "fixtures" / "scenarios"
+    return scenarios or sources.find_checkout(checkout) / "fixtures" / "scenarios"
 
 
 def _environment(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -101,7 +101,7 @@ def from_options(
     # Check these before building a missing guest.
     env, files = _environment(options["env"]), _inputs(options["inputs"])
     modules = [*(found.modules if found else []), *options["modules"]]
-    source = wheel.find_checkout(checkout)
+    source = sources.find_checkout(checkout)
     machine, kernel_files = _with_kernel(
         _machine(options, found, progress), options["kernel"], source, modules, progress
     )

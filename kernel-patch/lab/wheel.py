@@ -7,39 +7,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from rcp.lab import cache
 from rcp.lab.errors import CheckoutError
 from rcp.lab.progress import Progress
+from rcp.lab.sources import installed_files, is_installed
 
 _FILES = ("pyproject.toml", "setup.cfg", "README.md", "LICENSE")
 # Never part of a wheel: package_data lists what is.
 _SKIPPED = ("__pycache__", "tests", "recordings", "build")
-
-
-def find_checkout(start: Path | None = None) -> Path:
-    """Return the checkout that contains *start* (default: the working folder) or this module.
-
-    Raises CheckoutError if neither is in a checkout of rcp.
-    """
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
-        if _is_checkout(folder):
-            return folder
-    raise CheckoutError(
-        f"no checkout of rcp at or above {here}: run rcp-lab inside one or pass --checkout DIR"
-    )
-
-
-def _is_checkout(folder: Path) -> bool:
-    config = configparser.ConfigParser()
-    try:
-        config.read(folder / "setup.cfg")
-    except configparser.Error:
-        return False
-    return config.get("metadata", "name", fallback="") == "rcp"
 
 
 def _sources(checkout: Path) -> Iterator[Path]:
@@ -61,13 +40,20 @@ def _sources(checkout: Path) -> Iterator[Path]:
                 yield relative
 
 
+def _contents(checkout: Path) -> dict[str, bytes]:
+    # What goes into the wheel: an installed rcp has just that.
+    if is_installed(checkout):
+        return installed_files()
+    return {str(path): (checkout / path).read_bytes() for path in _sources(checkout)}
+
+
 def cache_name(checkout: Path) -> str:
     """Return the name of the cache entry for the sources in *checkout*.
 
     Raises CheckoutError if a source cannot be read.
     """
     try:
-        contents = {str(path): (checkout / path).read_bytes() for path in _sources(checkout)}
+        contents = _contents(checkout)
     except OSError as error:
         raise CheckoutError(
             f"{error.filename}: {error.strerror}: the checkout must be readable and unchanged "
@@ -79,10 +65,14 @@ def cache_name(checkout: Path) -> str:
 def ensure(checkout: Path, progress: Progress) -> Path:
     """Return the wheel of *checkout*; build it if its sources have changed.
 
-    Raises CheckoutError with the build's error message if it fails.
+    An installed rcp is packed again as the wheel that it came from. Raises CheckoutError with the
+    build's error message if it fails.
     """
 
     def build(folder: Path) -> None:
+        if is_installed(checkout):
+            _pack(folder)
+            return
         progress.stage("building the wheel of this checkout")
         _build(checkout, folder)
 
@@ -97,6 +87,12 @@ def _can_build_here() -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return (int(version[0]), int(version[1])) >= (70, 1) or bool(importlib.util.find_spec("wheel"))
+
+
+def _pack(target: Path) -> None:
+    with zipfile.ZipFile(target / "rcp-installed.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, content in installed_files().items():
+            wheel.writestr(name, content)
 
 
 def _build(checkout: Path, target: Path) -> None:

@@ -15,7 +15,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "ignore_unknown_options": Tru
 @click.command(
     context_settings=_CONTEXT, short_help="Run a program with critical or non-critical I/O."
 )
-@click.version_option(package_name="rcp", prog_name="rcp-run")
+@click.version_option(package_name="rcp-trace", prog_name="rcp-run")
 @click.option(
     "--critical",
     "level",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rcp.lab import cache, rootfs, wheel
+from rcp.lab import cache, rootfs, sources, wheel
 from rcp.lab.errors import CheckoutError, LabError
 
 
@@ -117,7 +117,7 @@ def test_remove_keeps_what_is_named_and_counts_bytes(cache_dir):
 def _checkout(root: Path) -> Path:
     (root / "tool" / "tests").mkdir(parents=True)
     (root / "setup.cfg").write_text(
-        "[metadata]\nname = rcp\n[options]\npackage_dir =\n    rcp.tool = tool\n"
+        "[metadata]\nname = rcp-trace\n[options]\npackage_dir =\n    rcp.tool = tool\n"
     )
     (root / "tool" / "__init__.py").write_text("")
     (root / "tool" / "tests" / "test_x.py").write_text("")
@@ -135,7 +135,7 @@ def test_wheel_is_keyed_by_sources_but_not_by_tests(tmp_path):
 
 def test_checkout_is_found_from_inside_and_refused_elsewhere(tmp_path, monkeypatch):
     root = _checkout(tmp_path / "tree")
-    assert wheel.find_checkout(root / "tool" / "tests") == root
-    monkeypatch.setattr(wheel, "__file__", str(tmp_path / "a" / "b" / "c" / "wheel.py"))
+    assert sources.find_checkout(root / "tool" / "tests") == root
+    monkeypatch.setattr(sources, "__file__", str(tmp_path / "a" / "b" / "c" / "wheel.py"))
     with pytest.raises(CheckoutError, match=r"pass --checkout DIR"):
-        wheel.find_checkout(tmp_path)
+        sources.find_checkout(tmp_path)

@@ -36,7 +36,7 @@ def checkout(tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -
     (root / "kernel-patch/BASE").write_text(f"version 6.12.1-1\nsha256 {HASH}\n")
     (root / "kernel-patch/config/machine.config").write_text("# reason\nCONFIG_64BIT=y\n")
     (root / "kernel-patch/config/debug.config").write_text("# reason\nCONFIG_KASAN=y\n")
-    (root / "setup.cfg").write_text("[metadata]\nname = rcp\n[options]\npackage_dir =\n")
+    (root / "setup.cfg").write_text("[metadata]\nname = rcp-trace\n[options]\npackage_dir =\n")
 
     def bootstrap(tree: Path, options: object, packages: object, progress: object) -> None:
         (tree / "work/source").mkdir(parents=True)

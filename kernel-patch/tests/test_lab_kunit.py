@@ -6,7 +6,7 @@ import pytest
 
 from rcp.lab import kunit
 from rcp.lab.progress import Progress
-from rcp.lab.wheel import find_checkout
+from rcp.lab.sources import find_checkout
 
 
 @pytest.mark.lab

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rcp.lab import cache, debian, kernel, series
-from rcp.lab.wheel import find_checkout
+from rcp.lab.sources import find_checkout
 
 pytestmark = [pytest.mark.lab, pytest.mark.kernel, pytest.mark.usefixtures("lab")]
 

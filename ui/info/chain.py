@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from typing import NamedTuple
 
-from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.perfetto import write_perfetto
-from rcp.analyzer.export.selection import extent, select
+from rcp.analyzer.export.selection import select
 from rcp.analyzer.reports import render, report, story
 from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
 from rcp.analyzer.text import duration, size_text

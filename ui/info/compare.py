@@ -19,9 +19,8 @@ from rcp.analyzer.compare.by_kind import QUANTILES, KindSummary, Load, Tally
 from rcp.analyzer.compare.by_kind import Side as Named
 from rcp.analyzer.compare.diff import Change, Diff, Kind, between
 from rcp.analyzer.compare.render import verdict
-from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.export.selection import extent
 from rcp.ui.queries import query
 
 N_STRETCHES = 20

@@ -6,9 +6,8 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from rcp.analyzer.db.meta import facts
+from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.export.selection import extent
 from rcp.analyzer.reports.doubts import why_lowered
 from rcp.ui.info.population import limits
 from rcp.ui.queries import query

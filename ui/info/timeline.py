@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rcp.analyzer.db.meta import extent
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.export.selection import extent
 from rcp.ui.queries import query
 
 TIME_STEPS = 96

@@ -17,7 +17,8 @@ from rcp.analyzer.cli import main
 from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.store import open_store
 from rcp.analyzer.loading.load import load_spool
-from rcp.analyzer.loading.reclassify import reclassify, role_entries
+from rcp.analyzer.loading.reclassify import reclassify
+from rcp.analyzer.loading.role_change import BEFORE, RoleChange
 from rcp.fixtures.synth import DEVICE, FDATASYNC, Synth
 from rcp.probes.contract.events import LockType, PolicyKind, WaitReason
 
@@ -82,7 +83,7 @@ def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every table, but for the name of the spool it came from."""
     with open_store(path) as store:
         found = {m.name: store.query(f"FROM {m.name}") for m in read_modules() if m.is_table}
-    found["meta"] = [(key, value) for key, value in found["meta"] if key != "spool"]
+    found["meta"] = [(key, value) for key, value in found["meta"] if key not in ("spool", BEFORE)]
     return found
 
 
@@ -158,8 +159,17 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["--set", "background=user:x"],
-            "rule 'user:x' is not comm:, pid:, cgroup: or cmdline:: `rcp-trace roles --help` has "
-            "examples.",
+            "bad --set 'background=user:x': write background=comm:GLOB, pid:N, cgroup:ID or "
+            "cmdline:REGEX.",
+        ),
+        (
+            ["--add", "background=comm"],
+            "bad --add 'background=comm': write background=comm:GLOB, pid:N, cgroup:ID or "
+            "cmdline:REGEX.",
+        ),
+        (
+            ["--undo", "--add", "background=comm:x"],
+            "--undo takes the last change back: give it alone.",
         ),
         (
             ["--set", "background=cgroup:/db"],
@@ -173,7 +183,7 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["-o", "y.duckdb"],
-            "-o writes a recording with other roles: give them with --set or --profile.",
+            "-o writes a recording with other roles: give them with --add, --set or --profile.",
         ),
     ],
 )
@@ -196,15 +206,16 @@ def test_a_spool_is_loaded_first(tmp_path: Path) -> None:
 def test_a_cmdline_rule_without_command_lines_is_told(loaded: Loaded) -> None:
     result = run("roles", loaded(Synth()), "--profile", "postgresql")
     assert result.stderr.startswith(
-        "rcp-trace: the recording has no command lines: cmdline: rules match nothing.\n"
+        "rcp-trace: warning: the recording has no command lines: cmdline: rules match nothing.\n"
     )
 
 
 globs = st.sampled_from(["comm:w*", "comm:writer", "comm:check*", "pid:5", "pid:20", "comm:old"])
 rules = st.lists(st.tuples(st.sampled_from(["foreground", "background"]), globs), max_size=3)
+some_rules = rules.filter(bool)
 
 
-@given(rules, rules)
+@given(rules, some_rules)
 @settings(
     max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -212,6 +223,62 @@ def test_any_roles_can_become_any_other(loaded: Loaded, before: Roles, after: Ro
     after = sorted(after, key=lambda rule: rule[0] != "foreground")
     changed, expected = loaded(everything(before)), loaded(everything(after))
     with open_store(changed) as store:
-        entries = role_entries([f"{role}={rule}" for role, rule in after], (), {})
-        reclassify(changed, store, entries, changed)
+        change = RoleChange(replaced=[f"{role}={rule}" for role, rule in after])
+        reclassify(changed, store, change, changed)
     assert rows_of(changed) == rows_of(expected)
+
+
+@given(rules, rules, rules)
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_a_change_of_roles_can_be_undone(
+    loaded: Loaded, recorded: Roles, first: Roles, second: Roles
+) -> None:
+    recording = loaded(everything(recorded))
+    states = [rows_of(recording)]
+    for option, change in (("--add", first), ("--set", second)):
+        words = [word for role, rule in change for word in (option, f"{role}={rule}")]
+        if words:
+            assert run("roles", recording, *words).exit_code == 0
+            states.append(rows_of(recording))
+    for state in reversed(states[:-1]):
+        assert run("roles", recording, "--undo").exit_code == 0
+        assert rows_of(recording) == state
+    assert run("roles", recording, "--undo").stderr == (
+        "rcp-trace: error: the roles are those of the recording: there is nothing to undo.\n"
+    )
+
+
+def test_an_added_rule_leaves_those_of_the_recording(loaded: Loaded) -> None:
+    recording = loaded(everything(WRITER_FIRST))
+    run("roles", recording, "--add", "background=comm:jbd2*")
+    with open_store(recording) as store:
+        assert store.query("SELECT role, rule FROM role_rule WHERE rule LIKE '%:%' ORDER BY 2") == [
+            ("background", "comm:checkpointer"),
+            ("background", "comm:jbd2*"),
+            ("foreground", "comm:writer"),
+        ]
+
+
+def test_reset_returns_to_the_rules_of_the_recording(loaded: Loaded) -> None:
+    recording = loaded(everything(WRITER_FIRST))
+    before = rows_of(recording)
+    run("roles", recording, "--set", "background=comm:writer")
+    run("roles", recording, "--add", "foreground=pid:20")
+    run("roles", recording, "--reset")
+    assert rows_of(recording) == before
+
+
+def test_a_rule_without_effect_is_a_warning(loaded: Loaded) -> None:
+    recording = loaded(everything(WRITER_FIRST))
+    told = run(
+        *("roles", recording, "--add", "background=comm:backup*", "--add", "background=pid:10")
+    )
+    assert told.exit_code == 0
+    assert told.stderr.splitlines()[:2] == [
+        "rcp-trace: warning: background=comm:backup* matches no thread: `rcp-trace roles FILE` "
+        "lists those of the recording.",
+        "rcp-trace: warning: background=pid:10 decides nothing: comm:writer comes first for what "
+        "it matches.",
+    ]
