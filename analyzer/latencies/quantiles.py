@@ -103,6 +103,14 @@ def quantile_ns(latencies: Times, share: float) -> int:
     return int(np.partition(latencies, position)[position])
 
 
+def enough(share: float, n: int, n_beyond: int) -> bool:
+    """Whether a quantile of *n* latencies, *n_beyond* of a higher rank, can be judged.
+
+    The maximum needs only to be known to be of some latency.
+    """
+    return n > 0 if share == 1 else n_beyond >= BEYOND_MIN
+
+
 def n_needed(share: float, beyond: int = BEYOND_MIN) -> int:
     """Return how many requests have *beyond* of them beyond a quantile; 1 for the maximum."""
     rest = PARTS - round(share * PARTS)

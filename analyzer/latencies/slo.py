@@ -133,8 +133,12 @@ def measure(slo: Slo, latencies: Latencies) -> Measured:
         value_ns = int(found.values_ns[np.searchsorted(found.cumulative, position)])
     else:
         value_ns = quantile_ns(found, slo.quantile)
-    n_beyond = n - position
-    enough = n_beyond >= BEYOND_MIN or slo.quantile == 1
+    return measured(slo, value_ns, n, n - position)
+
+
+def measured(slo: Slo, value_ns: int, n: int, n_beyond: int) -> Measured:
+    """Return a quantile of *n* requests, *n_beyond* of a higher rank, and whether these suffice."""
+    enough = quantiles.enough(slo.quantile, n, n_beyond)
     return Measured(value_ns, n, n_beyond, enough, slo.n_needed)
 
 
@@ -146,8 +150,7 @@ def _of_points(slo: Slo, points: Points, source: str) -> Measured:
             "let the program write every latency, or use one of these."
         )
     n_beyond = points.n - rank(slo.quantile, points.n) if points.n else 0
-    enough = n_beyond >= BEYOND_MIN or (slo.quantile == 1 and points.n > 0)
-    return Measured(points.by_share[slo.quantile], points.n, n_beyond, enough, slo.n_needed)
+    return measured(slo, points.by_share[slo.quantile], points.n, n_beyond)
 
 
 def _chosen(slo: Slo, latencies: Latencies) -> Times | Histogram | Points:

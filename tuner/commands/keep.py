@@ -43,11 +43,13 @@ def read_settings(path: Path) -> tuple[Settings, str]:
     Raises TuneError.
     """
     if path.suffix == ".duckdb":
+        from rcp.tuner.studies.explain import outcome_of
         from rcp.tuner.studies.study import Study
 
         with Study.open(path, read_only=True) as study:
             found, facts = study.verdict().get("verdict", {}), study.facts()
-        if found.get("outcome") != "met":
+            outcome = outcome_of(study)
+        if outcome != "met":
             raise SettingsError(f"{path}: its settings are not confirmed: see `rcp-tune explain`.")
         return found["settings"], facts["disk"]
     table = _table(path)

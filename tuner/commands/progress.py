@@ -71,16 +71,13 @@ class Progress:
     def ended(self, row: TrialRow, left_s: float | None) -> None:
         """A trial has ended; *left_s* seconds of the budget are left, None: no budget."""
         self._best = best_of([*([self._best] if self._best else []), row])
-        cells = self._listing.cells(row, most=_MOST_KNOBS)
         so_far = self._so_far(left_s)
         if self._table is not None:
-            self._table.add(cells)
+            self._table.add(self._listing.cells(row, most=_MOST_KNOBS))
             self._table.below(so_far)
             return
-        fields = ", ".join(
-            f"{name} {cell}" for name, cell in zip(self._listing.head, cells, strict=True)
-        )
-        click.echo(f"rcp-tune: {fields} ({so_far})", err=True)
+        text = self._listing.sentence(row, most=_MOST_KNOBS)
+        click.echo(f"rcp-tune: {text} ({so_far})", err=True)
 
     def note(self, text: str) -> None:
         """Show a message."""

@@ -13,4 +13,4 @@ COMMENT ON COLUMN trial_slo.slo IS 'The SLO as it was written, for instance p999
 COMMENT ON COLUMN trial_slo.value_ns IS 'The measured quantile, in ns.';
 COMMENT ON COLUMN trial_slo.bound_ns IS 'The bound of the SLO, in ns.';
 COMMENT ON COLUMN trial_slo.n_requests IS 'Number of requests.';
-COMMENT ON COLUMN trial_slo.n_beyond IS 'Requests beyond the quantile: below ten the value is unreliable.';
+COMMENT ON COLUMN trial_slo.n_beyond IS 'Requests beyond the quantile: with fewer than ten the SLO is neither met nor missed.';

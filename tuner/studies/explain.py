@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rcp.analyzer.text import plural
 from rcp.probes.contract.percent import percent
 from rcp.tuner.search.pareto import front
 from rcp.tuner.studies.comparable import comparable, usual
@@ -20,9 +21,19 @@ _SHARE_SHOWN = 0.01
 _KNOBS_SHOWN = 4
 
 
+NOT_JUDGED = "not judged"
+
+
 def outcome_of(study: Study) -> str:
-    """Return met, met already, not confirmed, not reached, or unfinished."""
-    return str(study.verdict().get("verdict", {}).get("outcome", "unfinished"))
+    """Return met, met already, not confirmed, not reached, not judged, or unfinished.
+
+    Not judged: a version of rcp-tune wrote it that called SLOs met by too few requests.
+    """
+    found = study.verdict().get("verdict", {})
+    numbers = {found.get("trial_id"), *found.get("runs", [])}
+    if found and any(row.failed for row in study.trials() if row.trial_id in numbers):
+        return NOT_JUDGED
+    return str(found.get("outcome", "unfinished"))
 
 
 def shown(causes: Sequence[Cause]) -> Sequence[Cause]:
@@ -61,9 +72,11 @@ class _Explanation:
         outcome, chosen = outcome_of(self.study), self.verdict.get("verdict", {})
         runs = chosen.get("runs", [])
         if outcome == "met":
-            yield f"met, and confirmed by {len(runs)} fresh runs"
+            yield f"met, and confirmed by {plural(len(runs), 'fresh run')}"
         elif outcome == "met already":
             yield "met already on the machine as it is: nothing to tune"
+        elif outcome == NOT_JUDGED:
+            yield "not judged: its trials have too few requests: tune again, with more in each"
         elif outcome == "not confirmed":
             yield "met in a trial, but fresh runs confirmed no candidate: not a result"
             for candidate in self.verdict.get("candidates", []):
@@ -116,7 +129,7 @@ class _Explanation:
             yield f"  run {number}: {self.figures(self.rows[number])}"
         later = self.verdict.get("again", {})
         if later.get("runs"):
-            yield f"  met in {later['held']} of {later['runs']} later runs"
+            yield f"  met in {later['held']} of {plural(later['runs'], 'later run')}"
 
     def contributions(self) -> Iterator[str]:
         found: list[Mapping[str, Any]] = self.verdict.get("ablation", [])

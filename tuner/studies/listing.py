@@ -39,6 +39,13 @@ class Listing:
         objective = objective_text(self._objective, row.objective)
         return [str(row.trial_id), row.phase, *slos, objective, knobs_text]
 
+    def sentence(self, row: TrialRow, *, most: int | None = None) -> str:
+        """Return a trial as one line of text; at most *most* of its knobs."""
+        number, phase, *figures, knobs = self.cells(row, most=most)
+        named = [f"{name} {cell}" for name, cell in zip(self.head[2:-1], figures, strict=True)]
+        parts = [knobs] if row.failed else [*named, knobs]
+        return f"trial {number}, {phase}: {', '.join(parts)}"
+
     def lines(self, rows: Sequence[TrialRow]) -> Iterator[str]:
         """Yield the table as lines with aligned columns."""
         table = [self.head, *(self.cells(row) for row in rows)]

@@ -22,7 +22,8 @@ from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.studies import file_lock
 from rcp.tuner.studies.records import Cause, KnobWrite, TrialRow
-from rcp.tuner.trials.measurement import Measurement
+from rcp.tuner.trials.judge import shortage_of
+from rcp.tuner.trials.measurement import Measurement, SloValue
 from rcp.tuner.trials.raw import knob_from
 
 STUDY_VERSION = 1
@@ -44,7 +45,8 @@ _TRIAL_TABLES = ("trial", "trial_slo", "trial_quantile", "cause", "knob_write")
 
 _TRIALS_SQL = """
     SELECT t.trial_id, phase, asked, settings, why, seed, wall_s, objective, failed, recording,
-        to_json(map_from_entries(list((slo, value_ns / bound_ns)) FILTER (slo IS NOT NULL)))
+        to_json(list({slo: slo, value_ns: value_ns, bound_ns: bound_ns, n_requests: n_requests,
+            n_beyond: n_beyond} ORDER BY s.rowid) FILTER (slo IS NOT NULL))
     FROM trial t LEFT JOIN trial_slo s ON s.trial_id = t.trial_id
     GROUP BY ALL ORDER BY t.trial_id
 """
@@ -238,8 +240,7 @@ class Study:
 
     def trials(self) -> list[TrialRow]:
         """Return all trials, in order."""
-        rows = self._store.query(_TRIALS_SQL)
-        return [_row(row) for row in rows]
+        return [_row(row) for row in self._store.query(_TRIALS_SQL)]
 
     def causes(self) -> list[tuple[int, Cause]]:
         """Return (trial, cause) of every recorded trial, the worst cause first."""
@@ -262,6 +263,11 @@ class Study:
 
 
 def _row(found: tuple[Any, ...]) -> TrialRow:
-    number, phase, proposed, settings, *middle, ratios = found
+    """Return a trial. One with an SLO that cannot be judged has failed, in older studies too."""
+    number, phase, proposed, settings, *middle, failed, recording, measured = found
     parsed = [json.loads(text) for text in (proposed, settings)]
-    return TrialRow._make([number, phase, *parsed, *middle, json.loads(ratios or "{}")])
+    values = [SloValue(**table) for table in json.loads(measured or "[]")]
+    short = {one.slo: shortage_of(parse(one.slo)[0], one) for one in values}
+    ratios = {one.slo: one.value_ns / one.bound_ns for one in values if not short[one.slo]}
+    failed = failed or next((text.rstrip(".") for text in short.values() if text), "")
+    return TrialRow._make([number, phase, *parsed, *middle, failed, recording, ratios])

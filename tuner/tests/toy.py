@@ -13,7 +13,7 @@ from rcp.tuner.studies.records import TrialRow
 from rcp.tuner.studies.study import Study
 from rcp.tuner.tests.knob_rows import choice, number
 from rcp.tuner.trials.judge import Judge
-from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.measurement import Description, Shortage
 from rcp.tuner.trials.objective import parse as parse_objective
 from rcp.tuner.trials.raw import RawTrial
 from rcp.tuner.trials.workload import Abort, Run
@@ -41,7 +41,7 @@ class ToyMachine:
     """Latency is 40 ms under none, else tokens milliseconds; the background likes tokens.
 
     *die_after* ends the tuning by KeyboardInterrupt in place of that trial, *fail* names seeds
-    whose workload fails, *worse_by* makes each later trial slower.
+    whose workload fails, *drift* makes each later trial slower, *n* is the number of requests.
     """
 
     def __init__(
@@ -51,8 +51,10 @@ class ToyMachine:
         fail: tuple[int, ...] = (),
         drift: float = 0.0,
         name: str = "toy",
+        n: int = _N,
     ):
         self.die_after, self.fail, self.drift, self.name = die_after, fail, drift, name
+        self.n = n
         self.asked: list[tuple[dict[str, object], int]] = []
 
     def describe(self) -> Description:
@@ -75,11 +77,15 @@ class ToyMachine:
         rcp = settings.get("disk.scheduler") == "rcp"
         tokens = int(settings.get("iosched.tokens", 1)) if rcp else 40
         base_ns = round(tokens * 1e6 * (1 + self.drift * seed))
-        times = np.full(_N, base_ns, np.int64)
-        times[:: _N // 4] *= 10
+        times = np.full(self.n, base_ns, np.int64)
+        times[:: max(1, self.n // 4)] *= 10
         latencies = Latencies("toy", {"read": times}, values={"background": 10.0 * tokens})
         run = Run(latencies, 0, 10**9, 0, values=latencies.values)
         return RawTrial(settings, settings, run, wall_s=1.0)
+
+    def more_requests(self, short: Shortage) -> str:
+        """The number that is needed."""
+        return f"play with {short.n_needed}"
 
 
 class _Silent:

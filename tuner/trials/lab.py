@@ -18,7 +18,7 @@ from pathlib import Path
 from rcp.analyzer.gate.child import run_child
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.knob import Settings
-from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.measurement import Description, Shortage
 from rcp.tuner.trials.raw import RawTrial, describe_file, trial_file
 from rcp.tuner.trials.workload import Abort
 
@@ -82,3 +82,7 @@ class LabMachine:
             # The guest is gone with its trial; the next trial boots another.
             return RawTrial(settings, settings, failed=str(error))
         return replace(trial_file(out), wall_s=wall_s)
+
+    def more_requests(self, short: Shortage) -> str:
+        """Name the parameter that all tunable scenarios have."""
+        return f"raise the scenario's number of requests by -e REQUESTS={short.n_needed}"

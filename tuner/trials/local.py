@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -19,7 +20,7 @@ from rcp.tuner.session.journal import DEFAULT_FOLDER
 from rcp.tuner.session.session import KnobSession
 from rcp.tuner.trials.host import host_facts
 from rcp.tuner.trials.listen import ATTACHED, attach
-from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.measurement import Description, Shortage
 from rcp.tuner.trials.objective import DiskMeter, ObjectiveError
 from rcp.tuner.trials.raw import SPOOL, RawTrial
 from rcp.tuner.trials.source import RECORDING, Source
@@ -84,6 +85,13 @@ class LocalMachine:
             recording=next(recordings, None),
             wall_s=time.monotonic() - started_s,
         )
+
+    def more_requests(self, short: Shortage) -> str:
+        """Name the window of a running process; a workload's length is the user's."""
+        times = -(-short.n_needed // short.n)
+        if self.attach_pid:
+            return f"measure longer, by --window {math.ceil(self.window_s * times)}s"
+        return f"let the workload send {times} times as many in one run"
 
     def _measure(self, out: Path, seed: int, record: bool, abort: Abort | None) -> Run:
         """Run the workload, or measure the process that runs already."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from rcp.tuner.knobs.knob import Settings
-from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.measurement import Description, Shortage
 from rcp.tuner.trials.raw import RawTrial
 from rcp.tuner.trials.workload import Abort
 
@@ -25,3 +25,6 @@ class Machine(Protocol):
         causes; *abort* is called from time to time with the latencies so far, and True ends the
         trial. A failure of the workload is in the trial's ``failed``; others raise TuneError.
         """
+
+    def more_requests(self, short: Shortage) -> str:
+        """Return how the user gives a trial as many requests as it lacks, as part of a message."""

@@ -31,6 +31,15 @@ class Quantile(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Shortage:
+    """Too few requests to judge a quantile: *n* came, 0 if their number is unknown."""
+
+    text: str
+    n: int
+    n_needed: int
+
+
+@dataclass(frozen=True)
 class Measurement:
     """One trial; more of *objective* is better, None when the trial failed."""
 
@@ -41,6 +50,8 @@ class Measurement:
     slos: Sequence[SloValue] = ()
     quantiles: Sequence[Quantile] = ()
     failed: str = ""
+    shortage: Shortage | None = None
+    """Set if it failed because a quantile cannot be judged."""
     recording: Path | None = None
     workload_s: float = 0.0
     """Run time by the clock of the measurement: virtual in the lab."""

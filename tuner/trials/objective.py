@@ -46,6 +46,12 @@ class Objective:
         """The unit of its figures."""
         return {BACKGROUND: "bytes/s", THROUGHPUT: "requests/s", QUANTILE: "ns"}[self.kind]
 
+    def as_slo(self) -> Slo | None:
+        """Return its quantile as an SLO, whose bound means nothing; None for another kind."""
+        if self.kind != QUANTILE:
+            return None
+        return Slo(self.quantile, 1, self.request, self.text)
+
     @property
     def sign(self) -> int:
         """1 when more is better, -1 when less is: of figure times sign, more is always better."""
@@ -78,7 +84,8 @@ def figure(objective: Objective, run: Run, disk_bytes: int | None = None) -> flo
 
 
 def _quantile_ns(objective: Objective, latencies: Latencies) -> float:
-    slo = Slo(objective.quantile, 1, objective.request, objective.text)
+    slo = objective.as_slo()
+    assert slo is not None
     try:
         return float(measure(slo, latencies).value_ns)
     except LatencyError as error:

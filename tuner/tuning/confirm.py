@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rcp.analyzer.text import plural
 from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.search.observation import Observation
 from rcp.tuner.search.pareto import worst
@@ -64,7 +65,7 @@ class Verdict:
         """Return one line of text."""
         if self.word == "failed":
             return f"not confirmed: a fresh run failed ({self.met} of {self.runs} met the SLOs)"
-        text = f"met in {self.met} of {self.runs} fresh runs"
+        text = f"met in {self.met} of {plural(self.runs, 'fresh run')}"
         if self.word == "missed":
             return f"not confirmed: {text}"
         if self.word == "at its bound":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from rcp.analyzer.latencies.quantiles import SHARES, n_needed
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.observation import Observation, Search
@@ -21,7 +22,7 @@ from rcp.tuner.studies.records import Cause, TrialRow
 from rcp.tuner.studies.study import Study
 from rcp.tuner.trials.judge import Judge
 from rcp.tuner.trials.machine import Machine
-from rcp.tuner.trials.measurement import to_set
+from rcp.tuner.trials.measurement import Measurement, to_set
 from rcp.tuner.tuning import ablation, confirm, drift, lean
 from rcp.tuner.tuning.hopeless import abort_rule
 from rcp.tuner.tuning.limits import Budget, Limits
@@ -64,11 +65,7 @@ class Tuning:
 
     def run(self) -> None:
         """Run all remaining steps; the result is in the study."""
-        if not self._phase(BASELINE):
-            self._trial(BASELINE, "the machine as it is", {})
-        first = self._phase(BASELINE)[0]
-        if first.failed:
-            raise TuneError(f"the workload has no figures on the machine as it is: {first.failed}")
+        first = self._first()
         if first.observation.feasible:
             self._study.decide("verdict", {"outcome": "met already", "trial_id": first.trial_id})
             return
@@ -83,11 +80,21 @@ class Tuning:
             self._run_again(winner[0].proposed)
         self._study.decide("drift", self._drift_text())
 
+    def _first(self) -> TrialRow:
+        """Return the first baseline; raises TuneError, and stores nothing, if it has no figures."""
+        found = (row for row in self._phase(BASELINE) if not row.failed)
+        return next(found, None) or self._trial(BASELINE, "the machine as it is", {}, must=True)
+
     def _phase(self, phase: str) -> list[TrialRow]:
         return [row for row in self._rows if row.phase == phase]
 
-    def _trial(self, phase: str, why: str, settings: Settings, *, record: bool = False) -> TrialRow:
-        """Run one trial and store it; its number is its seed, so that no two runs are equal."""
+    def _trial(
+        self, phase: str, why: str, settings: Settings, *, record: bool = False, must: bool = False
+    ) -> TrialRow:
+        """Run one trial and store it; its number is its seed, so that no two runs are equal.
+
+        With *must* a trial without figures is an error, and is not stored.
+        """
         seed = len(self._rows) + 1
         self._tools.listener.begun(phase, why, settings)
         recorded = record and self._limits.record
@@ -96,6 +103,8 @@ class Tuning:
             raw = self._tools.machine.trial(settings, seed, record=recorded, abort=abort)
             measurement = self._tools.judge.judge(raw)
             causes = causes_of(raw.recording) if raw.recording else []
+        if must and measurement.failed:
+            raise TuneError(_hopeless_text(measurement, self._tools.machine))
         self._study.add(phase, why, seed, measurement, causes)
         self._rows = self._study.trials()
         self._tools.listener.ended(self._rows[-1], self._budget.left_s)
@@ -276,6 +285,23 @@ class Tuning:
         figures = [worst(row.observation) for row in baselines(self._rows) if not row.failed]
         found = drift.drift(figures)
         return str(found) if found is not None else ""
+
+
+def _hopeless_text(first: Measurement, machine: Machine) -> str:
+    """Return why a tuning cannot begin after its first trial, with the remedy."""
+    short = first.shortage
+    if short is None:
+        return f"the first trial failed: {first.failed}"
+    if not short.n:
+        return f"{short.text}: name a --source that has every latency"
+    remedies = [machine.more_requests(short), *_lower(short.n)]
+    return f"{short.text}: {', or '.join(remedies)}"
+
+
+def _lower(n: int) -> list[str]:
+    """Return the remedy of a lower quantile, if *n* requests are enough for any."""
+    known = [name for name, share in SHARES.items() if share < 1 and n_needed(share) <= n]
+    return [f"bound a lower quantile: {n} are enough for {known[-1]}"] if known else []
 
 
 def _mean_objective(runs: Sequence[TrialRow]) -> float:

@@ -16,6 +16,8 @@ _OUTCOMES = {
     "met already": "The SLOs hold without any change: there is nothing to tune.",
     "not confirmed": "A trial met the SLOs, but fresh runs did not confirm it: this is no result.",
     "not reached": "No trial met the SLOs.",
+    "not judged": "Its trials have too few requests to judge the SLOs: tune again, with more in "
+    "each trial.",
     "unfinished": "This study is unfinished: `rcp-tune run --resume` continues it.",
 }
 

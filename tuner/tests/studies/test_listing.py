@@ -70,10 +70,9 @@ def test_without_a_terminal_each_trial_is_a_line(capsys: pytest.CaptureFixture[s
         progress.note("no time left")
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(" (")[0] for line in lines] == [
-        "rcp-tune: trial 1, phase baseline, p99=10ms 40.5 ms missed, background 147 MB/s, "
-        "set nothing set",
-        "rcp-tune: trial 2, phase search, p99=10ms 5 ms met, background 1.9 GB/s, set a=1",
-        "rcp-tune: trial 3, phase search, p99=10ms –, background –, set failed: it hung; a=7",
+        "rcp-tune: trial 1, baseline: p99=10ms 40.5 ms missed, background 147 MB/s, nothing set",
+        "rcp-tune: trial 2, search: p99=10ms 5 ms met, background 1.9 GB/s, a=1",
+        "rcp-tune: trial 3, search: failed: it hung; a=7",
         "rcp-tune: no time left",
     ]
     assert "(no trial meets the SLOs yet; 0 s spent, 30 s left)" in lines[0]
