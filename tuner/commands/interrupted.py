@@ -23,6 +23,8 @@ def resume_hint(study: Path) -> Iterator[None]:
         number = ended.code if isinstance(ended, SystemExit) else 128 + signal.SIGINT
         if study.exists():
             click.echo(f"rcp-tune: ended by a signal: continue {study} with --resume", err=True)
+        else:
+            click.echo("rcp-tune: ended by a signal before the first trial was done", err=True)
         # Not click's 1, which means that the SLOs are not met.
         raise SystemExit(number) from None
     finally:

@@ -9,6 +9,7 @@ from typing import Literal
 from rcp.tuner.commands.run_options import LabOptions, LocalOptions
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.catalog import Which
+from rcp.tuner.knobs.files import read_knobs_file
 from rcp.tuner.knobs.group_cell import Group, Groups
 from rcp.tuner.knobs.tree import Tree
 from rcp.tuner.trials.lab import LabMachine
@@ -55,16 +56,16 @@ def which_knobs(text: str) -> Which:
             return known
     if not Path(text).is_file():
         raise TuneError(f"--knobs {text}: no such file: write rcp, stock, auto or a TOML file")
-    return Path(text)
+    return read_knobs_file(Path(text))
 
 
-def disk_of(name: str | None) -> str:
+def disk_of(name: str | None, tree: Tree) -> str:
     """Return the disk to tune, without /dev/; raises TuneError unless it is unique or named."""
     if name:
         return name.removeprefix("/dev/")
     disks = [
         disk
-        for disk in Tree().names("/sys/block")
+        for disk in tree.names("/sys/block")
         if not disk.startswith(("loop", "ram", "zram", "sr", "dm-", "md"))
     ]
     if len(disks) == 1:
@@ -84,15 +85,19 @@ def lab_machine(options: LabOptions, folder: Path) -> LabMachine:
     )
 
 
-def local_machine(options: LocalOptions, folder: Path) -> LocalMachine:
-    """Return this machine with its workload; trials go to *folder*. Raises TuneError."""
+def local_machine(options: LocalOptions, folder: Path, tree: Tree | None = None) -> LocalMachine:
+    """Return this machine with its workload; trials go to *folder*. Raises TuneError.
+
+    *tree* are its files, by default those of the running machine.
+    """
+    tree = tree or Tree()
     source = parse_source(options.source)
     if options.source == RECORDING:
         source = Source(f"{OUT_PLACEHOLDER}/{SPOOL}", RECORDING)
     return LocalMachine(
         command=options.workload,
         source=source,
-        disk=disk_of(options.disk),
+        disk=disk_of(options.disk, tree),
         folder=folder,
         groups=Groups(group_of(options.foreground), group_of(options.background)),
         record_options=_record_options(options),
@@ -100,6 +105,7 @@ def local_machine(options: LocalOptions, folder: Path) -> LocalMachine:
         timeout_s=options.timeout_s,
         journal=options.journal,
         yes=options.yes,
+        tree=tree,
         attach_pid=options.attach_pid,
         window_s=options.window_s,
     )

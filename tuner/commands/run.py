@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,11 @@ import click
 
 from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import CliError
+from rcp.tuner.commands.common import machine as machine_files
 from rcp.tuner.commands.durations import DURATION
 from rcp.tuner.commands.interrupted import resume_hint
 from rcp.tuner.commands.run_options import LabOptions, RunOptions
+from rcp.tuner.errors import TuneError
 
 if TYPE_CHECKING:
     from rcp.tuner.studies.study import Study
@@ -191,6 +194,8 @@ def run(ctx: click.Context, /, **params: Any) -> None:
 
 def _run(options: RunOptions) -> int:
     from rcp.analyzer.latencies.slo import implied, parse
+    from rcp.tuner.commands.open_study import open_study
+    from rcp.tuner.studies.blank import remove_if_blank
     from rcp.tuner.trials.judge import Judge
     from rcp.tuner.trials.objective import parse as parse_objective
 
@@ -202,8 +207,15 @@ def _run(options: RunOptions) -> int:
         _dry_run(options)
         return 0
     machine = _machine(options, options.study.path.with_suffix(".trials"))
-    with _study(machine, options) as study:
-        return _tune(study, machine, judge, options)
+    path = options.study.path
+    try:
+        with open_study(machine, options) as study:
+            return _tune(study, machine, judge, options)
+    except BaseException:
+        # No half-made study in the way of the next start.
+        with suppress(TuneError):
+            remove_if_blank(path)
+        raise
 
 
 def _tune(study: Study, machine: Machine, judge: Judge, options: RunOptions) -> int:
@@ -231,59 +243,10 @@ def _machine(options: RunOptions, folder: Path) -> Machine:
 
     if isinstance(options.machine, LabOptions):
         return lab_machine(options.machine, folder)
-    if os.geteuid() != 0 and not options.dry_run:
+    tree = machine_files()
+    if tree.real and os.geteuid() != 0 and not options.dry_run:
         raise CliError("only root can set knobs: use sudo, or --dry-run, or --lab")
-    return local_machine(options.machine, folder)
-
-
-def _study(machine: Machine, options: RunOptions) -> Study:
-    """Return the open study, a new one unless it is resumed; raises TuneError."""
-    from rcp.tuner.errors import TuneError
-    from rcp.tuner.studies.study import Study
-
-    path = options.study.path
-    if options.study.resume:
-        return _resumed(machine, options)
-    if path.exists():
-        raise TuneError(f"{path} exists: continue it with --resume, or name another with --study")
-    found = machine.describe()
-    if not found.knobs:
-        raise TuneError("there are no knobs to set here: try --knobs auto")
-    study = Study.create(path, {**found.facts, **_task(options)}, found.tunable())
-    study.set_initial(found.values)
-    return study
-
-
-def _task(options: RunOptions) -> dict[str, str]:
-    """Return the facts of a study that a resumed run has to share."""
-    advice = "" if options.search.advised else ", no advice"
-    return {
-        "slo": options.slo,
-        "objective": options.objective,
-        "knobs": options.machine.knobs,
-        "seed": str(options.search.seed),
-        "search": f"{options.search.name}{advice}",
-        "kernel_of_lab": options.lab_kernel,
-    }
-
-
-def _resumed(machine: Machine, options: RunOptions) -> Study:
-    from rcp.tuner.errors import TuneError
-    from rcp.tuner.studies.study import Study
-    from rcp.tuner.trials.host import check_same
-
-    path = options.study.path
-    study = Study.open(path, read_only=False)
-    facts = study.facts()
-    for key, value in _task(options).items():
-        if facts.get(key) != value:
-            raise TuneError(
-                f"{path} was begun with {key} {facts.get(key)}, not {value}: "
-                "resume it with the same, or start a new study"
-            )
-    with study.released(lambda text: click.echo(f"rcp-tune: {text}", err=True)):
-        check_same(machine.describe().facts, facts, path)
-    return study
+    return local_machine(options.machine, folder, tree)
 
 
 def _dry_run(options: RunOptions) -> None:

@@ -11,14 +11,14 @@ from typing import Literal
 from rcp.tuner.errors import KnobError, KnobGoneError
 from rcp.tuner.knobs import rcp, stock, stock_groups
 from rcp.tuner.knobs.cell import ChosenCell, FileCell
-from rcp.tuner.knobs.files import file_knobs
+from rcp.tuner.knobs.files import KnobsFile, file_knobs, read_knobs_file
 from rcp.tuner.knobs.group_cell import Groups
 from rcp.tuner.knobs.handle import Handle
 from rcp.tuner.knobs.knob import Knob, Value
 from rcp.tuner.knobs.stock import KnobHandle
 from rcp.tuner.knobs.tree import Tree
 
-Which = Literal["auto", "rcp", "stock"] | Path
+Which = Literal["auto", "rcp", "stock"] | Path | KnobsFile
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ def _checked_disk(tree: Tree, disk: str) -> None:
 
 def _knobs(tree: Tree, disk: str, which: Which, groups: Groups) -> Iterator[KnobHandle]:
     if isinstance(which, Path):
+        which = read_knobs_file(which)
+    if isinstance(which, KnobsFile):
         yield from file_knobs(tree, which, disk)
         return
     if which == "rcp" and not rcp.available(tree):
@@ -144,8 +146,27 @@ def catalog(
     """
     disk = disk.removeprefix("/dev/")
     _checked_disk(tree, disk)
-    found = list(_knobs(tree, disk, which, groups or Groups()))
+    return _catalog(tree, disk, list(_knobs(tree, disk, which, groups or Groups())), yes)
+
+
+def _catalog(tree: Tree, disk: str, found: list[KnobHandle], yes: bool) -> Catalog:
     # A knob comes after the scheduler or profile that it needs.
     found.sort(key=lambda pair: pair[1].rank)
     knobs = tuple(knob if yes else _limited(knob) for knob, _ in found)
     return Catalog(tree, disk, knobs, {handle.name: handle for _, handle in found})
+
+
+def whole_catalog(
+    tree: Tree, disk: str, file: KnobsFile | None, groups: Groups, *, yes: bool = False
+) -> Catalog:
+    """Return the knobs of *file* and all others, for settings that are not tuned any more.
+
+    A knob that the file defines is the file's. Its knobs that are gone are no error. Raises
+    KnobError.
+    """
+    disk = disk.removeprefix("/dev/")
+    _checked_disk(tree, disk)
+    own = list(file_knobs(tree, file, disk, with_gone=True)) if file else []
+    names = {handle.name for _, handle in own}
+    others = (pair for pair in _knobs(tree, disk, "auto", groups) if pair[1].name not in names)
+    return _catalog(tree, disk, [*own, *others], yes)

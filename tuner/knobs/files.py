@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,32 +45,40 @@ _TYPES |= {list: "a list", dict: "a table"}
 _SCALES = ("linear", "log", "choice")
 
 
-class _File:
-    """One file; its errors name the place in it."""
+@dataclass(frozen=True)
+class KnobsFile:
+    """A file of knobs, read once: a study holds its text. Its errors name the place in it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    name: str
+    """Its path, or of which study it is."""
+    text: str
 
     def error(self, where: str, fault: str) -> KnobError:
         """Return the error for a key, given with its tables."""
-        return KnobError(f"{self.path}: {where}: {fault}")
+        return KnobError(f"{self.name}: {where}: {fault}")
 
     def tables(self) -> Mapping[str, Any]:
         """Return the tables of knobs."""
         try:
-            table = tomllib.loads(self.path.read_text())
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text"
-            raise KnobError(f"{self.path}: cannot be read: {reason}.") from error
+            table = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
-            raise KnobError(f"{self.path}: it is not TOML: {error}.") from error
+            raise KnobError(f"{self.name}: it is not TOML: {error}.") from error
         tables = table.get("knobs")
         if not isinstance(tables, dict) or not tables:
             raise self.error("knobs", 'missing: write a table [knobs."NAME"] for each knob.')
         return tables
 
 
-def _typed(file: _File, where: str, table: Any) -> dict[str, Any]:
+def read_knobs_file(path: Path) -> KnobsFile:
+    """Return the file of knobs at *path*; raises KnobError if it cannot be read."""
+    try:
+        return KnobsFile(str(path), path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise KnobError(f"{path}: cannot be read: {reason}.") from error
+
+
+def _typed(file: KnobsFile, where: str, table: Any) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise file.error(where, f"it is not a table: write [{where}].")
     for key, value in table.items():
@@ -84,14 +93,14 @@ def _typed(file: _File, where: str, table: Any) -> dict[str, Any]:
     return table
 
 
-def _needs(file: _File, where: str, table: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+def _needs(file: KnobsFile, where: str, table: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
     for name, values in table.get("needs", {}).items():
         if not isinstance(values, list):
             raise file.error(f"{where}.needs.{name}", f"{values!r} is not a list of values.")
     return {name: tuple(values) for name, values in table.get("needs", {}).items()}
 
 
-def _knob(file: _File, name: str, entry: Any) -> Knob:
+def _knob(file: KnobsFile, name: str, entry: Any) -> Knob:
     where = f"knobs.{name}"
     table = _typed(file, where, entry)
     scale = table.get("scale", "choice" if "low" not in table else "linear")
@@ -125,16 +134,20 @@ def _knob(file: _File, name: str, entry: Any) -> Knob:
     return knob
 
 
-def file_knobs(tree: Tree, path: Path, disk: str) -> Iterator[tuple[Knob, Handle]]:
-    """Yield the knobs of a file; ``{disk}`` in a path stands for the disk. Raises KnobError."""
-    file = _File(path)
+def file_knobs(
+    tree: Tree, file: KnobsFile, disk: str, *, with_gone: bool = False
+) -> Iterator[tuple[Knob, Handle]]:
+    """Yield the knobs of a file; ``{disk}`` in a path stands for the disk. Raises KnobError.
+
+    *with_gone*: knobs whose path does not exist are no error.
+    """
     for name, table in file.tables().items():
         knob = _knob(file, name, table)
         place = table["path"].replace("{disk}", disk)
         where = f"knobs.{name}.path"
         if not place.startswith(("/sys/", "/proc/sys/")) or ".." in place.split("/"):
             raise file.error(where, f"{place} is not below /sys or /proc/sys.")
-        if not tree.exists(place) and not knob.needs:
+        if not tree.exists(place) and not knob.needs and not with_gone:
             raise file.error(where, f"there is no {place} on this machine.")
         built_in = _built_in(tree, place, disk)
         if built_in is not None and built_in.name != name:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
 from rcp.tuner.knobs import ioprio
 from rcp.tuner.knobs.knob import Value
@@ -29,6 +30,22 @@ class Groups:
 
     foreground: Group = field(default_factory=Group)
     background: Group = field(default_factory=Group)
+
+
+def groups_text(groups: Groups) -> str:
+    """Return groups as JSON, for a study; "" if there are none."""
+    return json.dumps(asdict(groups)) if groups != Groups() else ""
+
+
+def groups_from(text: str) -> Groups:
+    """Return the groups that ``groups_text`` described."""
+    if not text:
+        return Groups()
+
+    def group(table: dict[str, Any]) -> Group:
+        return Group(tuple(table["comms"]), tuple(table["pids"]), table["cgroup"])
+
+    return Groups(**{role: group(table) for role, table in json.loads(text).items()})
 
 
 @dataclass(frozen=True)

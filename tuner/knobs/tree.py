@@ -88,6 +88,13 @@ class Tree:
         except OSError as error:
             raise _typed(place, error, "cannot be read") from error
 
+    def text(self, place: str) -> str:
+        """Return the text of a file, "" if it cannot be read."""
+        try:
+            return self.read(place)
+        except KnobError:
+            return ""
+
     def write(self, write: Write) -> None:
         """Write a text to a place in one system call, as the kernel requires; raises KnobError."""
         self.step(f"before {write.line}")

@@ -40,7 +40,8 @@ def comparison(first: Study, second: Study, paths: tuple[Path, Path]) -> dict[st
     facts_by_path = ((paths[0], facts), (paths[1], others))
     check_same_task(_COMPARED_FACTS, facts_by_path, "compare studies of one SLO and objective")
     same = {key: value for key, value in others.items() if key not in _MAY_DIFFER}
-    check_same({key: facts[key] for key in facts if key not in _MAY_DIFFER}, same, paths[1])
+    ours = {key: facts[key] for key in facts if key not in _MAY_DIFFER}
+    check_same(ours, same, paths[1], "compare studies of one machine and workload")
     return {str(paths[0]): _summary(first), str(paths[1]): _summary(second)}
 
 

@@ -43,7 +43,7 @@ def merge(target: Path, paths: Sequence[Path]) -> Study:
 
 def _check_alike(path: Path, first: Study, other_path: Path, other: Study) -> None:
     facts, others = first.facts(), other.facts()
-    check_same(facts, others, other_path)
+    check_same(facts, others, other_path, "merge studies of one machine and workload")
     facts_by_path = ((path, facts), (other_path, others))
     check_same_task(
         _MERGED_FACTS, facts_by_path, "merge studies of one SLO, objective and set of knobs"

@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rcp.tuner.errors import TuneError
+from rcp.tuner.knobs.disk import disk_id
+from rcp.tuner.knobs.tree import Tree
+
+_WORKLOAD = "machine"
+"""The key of the workload's command, or of the lab's scenario; older studies have it too."""
+
+KNOBS_FACT, GROUPS_FACT = "knobs_file", "groups"
+"""Keys of the text of a user's file of knobs, and of the groups that knobs are of."""
 
 _IDENTIFYING_FACTS = (
-    "machine",
+    _WORKLOAD,
     "host",
     "kernel",
     "disk",
@@ -20,31 +28,32 @@ _IDENTIFYING_FACTS = (
 )
 
 
-def host_facts(disk: str) -> dict[str, str]:
+def host_facts(tree: Tree, disk: str) -> dict[str, str]:
     """Return facts that identify this host and its *disk*."""
-    block = Path("/sys/block") / disk
-    model = block / "device/model"
+    block = f"/sys/block/{disk}"
     page_bytes, n_pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
     return {
         "host": os.uname().nodename,
         "kernel": os.uname().release,
         "disk": disk,
-        "disk_bytes": str(int((block / "size").read_text()) * 512),
-        "disk_model": model.read_text().strip() if model.exists() else "unknown",
+        "disk_bytes": str(int(tree.text(f"{block}/size") or 0) * 512),
+        "disk_model": tree.text(f"{block}/device/model") or "unknown",
+        "disk_id": disk_id(tree, disk),
         "cpus": str(os.cpu_count()),
         "memory_mib": str(page_bytes * n_pages >> 20),
         "clock": "virtual" if os.environ.get("RCP_LAB_VIRTUAL_TIME") == "1" else "hardware",
     }
 
 
-def check_same(ours: Mapping[str, str], theirs: Mapping[str, str], path: Path) -> None:
-    """Raise TuneError when two sets of facts are of different machines."""
+def check_same(ours: Mapping[str, str], theirs: Mapping[str, str], path: Path, remedy: str) -> None:
+    """Raise TuneError when two sets of facts, *theirs* of *path*, are of different machines."""
     for key in _IDENTIFYING_FACTS:
-        if ours.get(key) != theirs.get(key):
-            raise TuneError(
-                f"{path} is of another machine ({key} {theirs.get(key, 'unknown')}, here "
-                f"{ours.get(key, 'unknown')}): begin a new study with --study"
-            )
+        if ours.get(key) == theirs.get(key):
+            continue
+        there, here = theirs.get(key, "unknown"), ours.get(key, "unknown")
+        if key == _WORKLOAD:
+            raise TuneError(f"{path} is of another workload ({there}, here {here}): {remedy}")
+        raise TuneError(f"{path} is of another machine ({key} {there}, here {here}): {remedy}")
 
 
 def check_same_task(

@@ -13,18 +13,20 @@ from pathlib import Path
 
 from rcp.tuner.errors import KnobGoneError, KnobRefusedError
 from rcp.tuner.knobs.catalog import Catalog, Which, catalog
-from rcp.tuner.knobs.group_cell import Groups
+from rcp.tuner.knobs.files import KnobsFile
+from rcp.tuner.knobs.group_cell import Groups, groups_text
 from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.knobs.tree import Tree
 from rcp.tuner.session.journal import DEFAULT_FOLDER
 from rcp.tuner.session.session import KnobSession
-from rcp.tuner.trials.host import host_facts
+from rcp.tuner.trials.command import check_command
+from rcp.tuner.trials.host import GROUPS_FACT, KNOBS_FACT, host_facts
 from rcp.tuner.trials.listen import ATTACHED, attach
 from rcp.tuner.trials.measurement import Description, Shortage
 from rcp.tuner.trials.objective import DiskMeter, ObjectiveError
 from rcp.tuner.trials.raw import SPOOL, RawTrial
 from rcp.tuner.trials.source import RECORDING, Source
-from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
+from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload, shown
 
 _SET_FIRST = ("disk.scheduler", "rcp.profile")
 
@@ -54,10 +56,27 @@ class LocalMachine:
         return catalog(self.tree, self.disk, self.which, self.groups, yes=self.yes)
 
     def describe(self) -> Description:
-        """Return the knobs of this machine; writes nothing."""
+        """Return the knobs of this machine; writes nothing. Raises TuneError.
+
+        Raises WorkloadError for a workload that cannot be started.
+        """
+        self._check_commands()
         found = self.catalog()
-        facts = {**host_facts(self.disk), "machine": " ".join(self.command)}
+        facts = {**host_facts(self.tree, self.disk), "machine": " ".join(self.command)}
+        # What `keep` needs to know these knobs again.
+        if isinstance(self.which, KnobsFile):
+            facts[KNOBS_FACT] = self.which.text
+        if groups := groups_text(self.groups):
+            facts[GROUPS_FACT] = groups
         return Description(found.knobs, found.current(), facts)
+
+    def _check_commands(self) -> None:
+        if not self.attach_pid:
+            check_command(self.command)
+        if self.source.format == RECORDING and not self._recorder_path.exists():
+            raise WorkloadError(
+                f"{self._recorder_path} does not exist: install rcp-trace there, or use --source"
+            )
 
     def trial(
         self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
@@ -106,19 +125,24 @@ class LocalMachine:
             )
         record = record or self.source.format == RECORDING
         recorded = [*self._recorder(), "-o", str(out / SPOOL), "--", *self.command]
+        name = shown(self.command)
         return run_workload(
             recorded if record else self.command,
             self.source,
+            name=f"{name} (recorded by rcp-trace)" if record else name,
             out=out,
             timeout_s=self.timeout_s,
             env={**os.environ, "SEED": str(seed)},
             abort=abort,
         )
 
-    def _recorder(self) -> list[str]:
+    @property
+    def _recorder_path(self) -> Path:
         # The one of this program's installation.
-        recorder = Path(sys.argv[0]).resolve().with_name("rcp-trace")
-        return [str(recorder), "record", *self.record_options]
+        return Path(sys.argv[0]).resolve().with_name("rcp-trace")
+
+    def _recorder(self) -> list[str]:
+        return [str(self._recorder_path), "record", *self.record_options]
 
 
 def _meter(disk: str) -> DiskMeter | None:

@@ -25,8 +25,8 @@ ABORT_PERIOD_S = 1.0
 """Period of the abort hook: a tail forms in seconds, and each call sorts the latencies."""
 
 _SHOWN_CHARS = 60
-_STDERR_BYTES = 4096
-_STDERR_CHARS = 120
+_END_BYTES = 4096
+_END_CHARS = 120
 
 Abort = Callable[[Latencies], bool]
 """Called with the latencies so far; True ends the run."""
@@ -66,10 +66,13 @@ def run_workload(
     *,
     out: Path,
     timeout_s: float,
+    name: str = "",
     env: Mapping[str, str] | None = None,
     abort: Abort | None = None,
 ) -> Run:
     """Run *command* to its end and return what it measured; raise WorkloadError.
+
+    Messages call it *name*, by default the command.
 
     *out* is an existing folder for this trial: the workload finds it as ``$RCP_TUNE_OUT`` and
     ``{out}``, and stdout.txt and stderr.txt are written there. On return and on any exception
@@ -78,7 +81,7 @@ def run_workload(
     words = [word.replace(OUT_PLACEHOLDER, str(out)) for word in command]
     environment = {**(os.environ if env is None else env), OUT_VARIABLE: str(out)}
     with ExitStack() as stack:
-        listener = _Listener(shown(command), source.within(out), out, stack)
+        listener = _Listener(name or shown(command), source.within(out), out, stack)
         supervised = stack.enter_context(SupervisedCommand(words, environment))
         return listener.run(supervised, timeout_s, abort)
 
@@ -101,7 +104,7 @@ class _Listener:
         self._lines = LineReader("stdout", source.unit, results_only=bool(source.path))
         self._growing: Growing | None = None
         self._parts: list[Latencies] = []
-        self._stderr_end = b""
+        self._ends = {STDOUT: b"", STDERR: b""}
 
     def run(self, command: SupervisedCommand, timeout_s: float, abort: Abort | None) -> Run:
         """Wait for the end of the command; return what was measured."""
@@ -139,10 +142,9 @@ class _Listener:
     def _take(self, output: Iterable[tuple[str, bytes]]) -> None:
         for stream, data in output:
             self._files[stream].write(data)
+            self._ends[stream] = (self._ends[stream] + data)[-_END_BYTES:]
             if stream == STDOUT:
                 self._lines.feed(data)
-            else:
-                self._stderr_end = (self._stderr_end + data)[-_STDERR_BYTES:]
 
     def _so_far(self) -> Latencies:
         """Return the latencies so far, including those of a file that grows by lines."""
@@ -188,9 +190,13 @@ class _Listener:
             self._fail(f"ended with exit status {command.status}", "run it by itself")
 
     def _fail(self, fault: str, remedy: str) -> NoReturn:
-        lines = self._stderr_end.decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        said = f"; the end of its stderr: {last[:_STDERR_CHARS]!r}" if last else ""
+        said = ""
+        for stream in (STDERR, STDOUT):
+            lines = self._ends[stream].decode(errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            if last:
+                said = f"; the end of its {stream}: {last[:_END_CHARS]!r}"
+                break
         raise WorkloadError(f"{self._name} {fault}: {remedy}{said}.")
 
 

@@ -158,6 +158,6 @@ def test_studies_of_unlike_machines_are_not_compared(tmp_path: Path, toy_study: 
     other = tmp_path / "other.duckdb"
     tune(other, ToyMachine(name="another toy"), "p99=9ms").close()
     assert _error("compare", str(toy_study), str(other)) == (
-        f"rcp-tune: error: {other} is of another machine (machine another toy, here toy): begin a "
-        "new study with --study.\n"
+        f"rcp-tune: error: {other} is of another workload (another toy, here toy): compare "
+        "studies of one machine and workload.\n"
     )

@@ -34,7 +34,7 @@ def test_without_advice_nothing_is_foretold() -> None:
 def test_this_machine_tells_each_write_and_makes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rcp.tuner.trials.local.host_facts", lambda disk: {"disk": disk})
+    monkeypatch.setattr("rcp.tuner.trials.local.host_facts", lambda tree, disk: {"disk": disk})
     files = fake_machine(tmp_path / "machine", patched=False)
     lines = list(dry_run(machine_of(files, tmp_path, [""])))
     pieces = next(n for n, line in enumerate(lines) if line.startswith("  I/O cut into pieces"))

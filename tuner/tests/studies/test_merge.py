@@ -42,8 +42,8 @@ def test_a_merged_study_has_the_trials_of_all_and_a_tuning_goes_on_with_them(
         (
             ToyMachine(name="another toy"),
             "p99=9ms",
-            "{b} is of another machine (machine another toy, here toy): begin a new study with "
-            "--study.",
+            "{b} is of another workload (another toy, here toy): merge studies of one machine and "
+            "workload.",
         ),
         (
             ToyMachine(),
