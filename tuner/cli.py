@@ -10,6 +10,7 @@ from rcp.tuner.commands.restore import restore
 from rcp.tuner.commands.run import run
 from rcp.tuner.commands.study import compare, explain, export, merge, show, status
 from rcp.tuner.commands.trial import describe, trial
+from rcp.tuner.commands.verify import verify
 
 
 class DefaultGroup(TuneGroup):
@@ -45,5 +46,5 @@ def main() -> None:
 
 
 STUDIES = (status, show, explain, export, compare, merge)
-for command in (run, *STUDIES, restore, keep, trial, describe):
+for command in (run, *STUDIES, restore, keep, verify, trial, describe):
     main.add_command(command)

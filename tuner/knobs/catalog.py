@@ -157,16 +157,31 @@ def _catalog(tree: Tree, disk: str, found: list[KnobHandle], yes: bool) -> Catal
 
 
 def whole_catalog(
-    tree: Tree, disk: str, file: KnobsFile | None, groups: Groups, *, yes: bool = False
+    tree: Tree,
+    disk: str,
+    file: KnobsFile | None,
+    groups: Groups,
+    *,
+    yes: bool = False,
+    with_gone: bool = False,
 ) -> Catalog:
     """Return the knobs of *file* and all others, for settings that are not tuned any more.
 
-    A knob that the file defines is the file's. Its knobs that are gone are no error. Raises
-    KnobError.
+    A knob that the file defines is the file's. *with_gone*: neither a missing disk nor a missing
+    path of the file is an error. Raises KnobError.
     """
     disk = disk.removeprefix("/dev/")
-    _checked_disk(tree, disk)
-    own = list(file_knobs(tree, file, disk, with_gone=True)) if file else []
+    has_disk = tree.exists(f"/sys/block/{disk}/queue/scheduler") if disk else False
+    if not with_gone:
+        _checked_disk(tree, disk)
+    own = list(file_knobs(tree, file, disk, with_gone=with_gone)) if file else []
     names = {handle.name for _, handle in own}
-    others = (pair for pair in _knobs(tree, disk, "auto", groups) if pair[1].name not in names)
+    found = _knobs(tree, disk, "auto", groups) if has_disk else _without_disk(tree)
+    others = (pair for pair in found if pair[1].name not in names)
     return _catalog(tree, disk, [*own, *others], yes)
+
+
+def _without_disk(tree: Tree) -> Iterator[KnobHandle]:
+    if rcp.available(tree):
+        yield from rcp.rcp_knobs(tree)
+    yield from stock.vm_knobs(tree)

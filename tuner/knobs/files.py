@@ -157,10 +157,13 @@ def file_knobs(
 
 def _built_in(tree: Tree, place: str, disk: str) -> Handle | None:
     """Return the built-in handle of a file, which knows what a write of it changes; or None."""
-    found = [*stock.vm_knobs(tree), *stock.disk_knobs(tree, disk)]
-    found += stock.scheduler_knobs(tree, disk)
+    has_disk = tree.exists(f"/sys/block/{disk}/queue/scheduler")
+    found = [*stock.vm_knobs(tree)]
+    if has_disk:
+        found += [*stock.disk_knobs(tree, disk), *stock.scheduler_knobs(tree, disk)]
     if rcp.available(tree):
-        found += [*rcp.rcp_knobs(tree), *rcp.iosched_knobs(tree, disk)]
+        found += rcp.rcp_knobs(tree)
+        found += rcp.iosched_knobs(tree, disk) if has_disk else []
     for _, handle in found:
         cell = handle.cell
         pair = (cell.bytes_place, cell.ratio_place) if isinstance(cell, PairCell) else ()

@@ -76,10 +76,16 @@ class Handle:
         }
 
 
-def from_json(table: Mapping[str, Any]) -> Handle:
-    """Return the handle that ``to_json`` described."""
-    fields = dict(table["cell"])
+def cell_from(table: Mapping[str, Any]) -> Cell:
+    """Return the cell in what ``to_json`` returned."""
+    fields = dict(table)
     kind = _CELLS[fields.pop("kind")]
     plain = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}
+    cell: Cell = kind(**plain)
+    return cell
+
+
+def from_json(table: Mapping[str, Any]) -> Handle:
+    """Return the handle that ``to_json`` described."""
     others = (tuple(table[key]) for key in ("resets", "stirs"))
-    return Handle(table["name"], kind(**plain), table["rank"], *others)
+    return Handle(table["name"], cell_from(table["cell"]), table["rank"], *others)

@@ -5,16 +5,18 @@ The head of each file says what made it, where to install it and which settings 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rcp.tuner.errors import KnobError
 from rcp.tuner.knobs.catalog import Catalog
+from rcp.tuner.knobs.disk import disk_id
 from rcp.tuner.knobs.group_cell import IoprioCell
 from rcp.tuner.knobs.handle import PROFILE, Handle
-from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.knobs.tree import Write
+from rcp.tuner.session.kept import marks
 from rcp.tuner.session.writer import by_rank
 
 _SYSCTL = "/proc/sys/"
@@ -36,6 +38,9 @@ class PersistFile:
     """Whether one of the knobs resets the knobs of the disk's scheduler at each write."""
     not_persisted: Mapping[str, str] = field(default_factory=dict)
     """Knobs that no format can carry, with what to do instead."""
+    disk_id: str = ""
+    wanted: Mapping[str, tuple[Handle, Value]] = field(default_factory=dict)
+    """Handle and value by knob, for ``verify``."""
 
     def sysctls(self) -> Iterator[tuple[str, Write]]:
         """Yield (knob, write) for sysctl."""
@@ -84,6 +89,8 @@ def persist_file(catalog: Catalog, settings: Settings, made_by: str) -> PersistF
         undo=undo,
         resets_disk=resets,
         not_persisted=not_persisted,
+        disk_id=disk_id(tree, catalog.disk),
+        wanted={handle.name: (handle, settings[handle.name]) for handle in handles},
     )
 
 
@@ -121,6 +128,14 @@ def _head(file: PersistFile, lines: tuple[str, ...], elsewhere: Mapping[str, str
     return "".join(f"# {line}\n" for line in head)
 
 
+def _whole(head: str, file: PersistFile, carried: Iterable[str], body: str) -> str:
+    """Return a file: its head, what it carries for ``rcp-tune verify``, and its body."""
+    disk = {"disk": file.disk, "disk_id": file.disk_id, "device": file.device}
+    names = set(carried)
+    knobs = [pair for name, pair in file.wanted.items() if name in names]
+    return f"{head}{marks(disk, knobs, body)}\n{body}"
+
+
 def _elsewhere(*parts: tuple[str, Iterator[tuple[str, Write]]]) -> dict[str, str]:
     return {name: f"see --format {kind}." for kind, found in parts for name, _ in found}
 
@@ -132,11 +147,12 @@ def sysctl(file: PersistFile) -> str:
         "To undo, remove it and run the script of --format undo.",
     )
     elsewhere = _elsewhere(("udev", file.attributes()), ("systemd", file.others()))
-    body = (
+    found = list(file.sysctls())
+    body = "".join(
         f"{write.place.removeprefix(_SYSCTL).replace('/', '.')} = {write.text}\n"
-        for _, write in file.sysctls()
+        for _, write in found
     )
-    return _head(file, lines, elsewhere) + "\n" + "".join(body)
+    return _whole(_head(file, lines, elsewhere), file, (name for name, _ in found), body)
 
 
 def udev(file: PersistFile) -> str:
@@ -152,11 +168,10 @@ def udev(file: PersistFile) -> str:
         'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk"',
         f'KERNEL=="{file.disk}"',
     ]
-    rule += [
-        f'ATTR{{{_attribute(file, write.place)}}}="{write.text}"' for _, write in file.attributes()
-    ]
-    body = ", \\\n  ".join(rule) + "\n" if len(rule) > 2 else ""
-    return _head(file, lines, elsewhere) + "\n" + body
+    found = list(file.attributes())
+    rule += [f'ATTR{{{_attribute(file, write.place)}}}="{write.text}"' for _, write in found]
+    body = ", \\\n  ".join(rule) + "\n" if found else ""
+    return _whole(_head(file, lines, elsewhere), file, (name for name, _ in found), body)
 
 
 def _attribute(file: PersistFile, place: str) -> str:
@@ -196,7 +211,7 @@ def systemd(file: PersistFile) -> str:
         "[Install]",
         "WantedBy=multi-user.target",
     ]
-    return _head(file, lines, elsewhere) + "\n" + "\n".join(unit) + "\n"
+    return _whole(_head(file, lines, elsewhere), file, carried, "\n".join(unit) + "\n")
 
 
 def _command(write: Write) -> str:
@@ -227,7 +242,8 @@ def tuned(file: PersistFile) -> str:
             text += f"{name}={write.text}\n"
     if files:
         text += "\n[sysfs]\n" + "".join(f"{write.place}={write.text}\n" for _, write in files)
-    return _head(file, lines, elsewhere) + "\n" + text
+    carried |= {name for name, _ in sysctls}
+    return _whole(_head(file, lines, elsewhere), file, carried, text)
 
 
 def undo(file: PersistFile) -> str:

@@ -1,0 +1,160 @@
+"""``rcp-tune verify``: whether the machine has the values that were kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rcp.analyzer.text import plural
+from rcp.probes.contract.options import PATH, format_option
+from rcp.tuner.commands.common import machine
+from rcp.tuner.commands.wanted import SettingsError, Wanted, read_wanted
+from rcp.tuner.knobs.catalog import whole_catalog
+from rcp.tuner.knobs.tree import Tree
+from rcp.tuner.session.kept import INSTALLED, Kept, handles, kept, present_disk
+from rcp.tuner.session.verify import DIFFERENT, EQUAL, MISSING, Checked, checked, missing
+
+EXIT_DIFFERENT = 1
+
+
+@dataclass
+class _Result:
+    """What was compared."""
+
+    knobs: list[Checked] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@click.command(short_help="Compare this machine with the settings that were kept.")
+@click.argument("sources", nargs=-1, type=PATH, metavar="[SOURCE]...")
+@click.option("--disk", help="The disk; default: the one that the settings are for.")
+@click.option(
+    "--knobs",
+    metavar="FILE.toml",
+    help="Definitions of your own knobs; default: those that the study was made with.",
+)
+@click.option(
+    "-i", "--ignore-missing", is_flag=True, help="A knob that this machine lacks is no difference."
+)
+@format_option("text", "json")
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    sources: tuple[Path, ...],
+    disk: str | None,
+    knobs: str | None,
+    ignore_missing: bool,
+    kind: str,
+) -> None:
+    """Compare this machine's knobs with the values that they should have.
+
+    SOURCE is a file that `rcp-tune keep` wrote, a study with a confirmed winner, or a file of
+    settings. Without one, the files of `keep` that are installed in /etc. A disk that has another
+    name since is found by its identity. Nothing is written. Exit status: 0 when all values are
+    equal, 1 when not, 2 for errors.
+
+    \b
+    Examples:
+      rcp-tune verify
+      rcp-tune verify /etc/udev/rules.d/60-rcp-tune.rules
+      rcp-tune verify rcp-tune.duckdb --ignore-missing
+      rcp-tune verify best.toml --disk sdb --format json
+    """
+    tree = machine()
+    paths = sources or _installed(tree)
+    result = _Result()
+    for path in paths:
+        found = _kept(path)
+        if found is not None:
+            _verify_kept(tree, found, disk, result)
+        else:
+            _verify_wanted(tree, read_wanted(path, knobs), disk, result)
+    bad = (DIFFERENT,) if ignore_missing else (DIFFERENT, MISSING)
+    n_bad = sum(one.state in bad for one in result.knobs)
+    _print(result, n_bad, paths, kind)
+    if n_bad:
+        ctx.exit(EXIT_DIFFERENT)
+
+
+def _installed(tree: Tree) -> tuple[Path, ...]:
+    found = tuple(path for path in map(tree.path, INSTALLED) if path.is_file())
+    if not found:
+        raise SettingsError(
+            f"nothing that `rcp-tune keep` wrote is installed (as {', '.join(INSTALLED)}): name a "
+            "file, a study or a file of settings"
+        )
+    return found
+
+
+def _kept(path: Path) -> Kept | None:
+    try:
+        return kept(path, path.read_text())
+    except UnicodeDecodeError:
+        return None  # a study
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def _verify_kept(tree: Tree, found: Kept, disk: str | None, result: _Result) -> None:
+    if found.edited:
+        result.notes.append(
+            f"{found.path} was edited after `keep` wrote it: its edits are not read"
+        )
+    now = _disk(tree, disk, found.disk, found.disk_id, result)
+    result.knobs += checked(tree, handles(tree, found, now))
+
+
+def _verify_wanted(tree: Tree, wanted: Wanted, disk: str | None, result: _Result) -> None:
+    now = _disk(tree, disk, wanted.disk.removeprefix("/dev/"), wanted.disk_id, result)
+    found = whole_catalog(tree, now, wanted.knobs, wanted.groups, yes=True, with_gone=True)
+    here = [
+        (found.handles[name], value)
+        for name, value in wanted.settings.items()
+        if name in found.handles
+    ]
+    by_name = {one.knob: one for one in checked(tree, here)}
+    for name, value in wanted.settings.items():
+        gone = missing(name, value, "no such knob on this machine")
+        result.knobs.append(by_name.get(name, gone))
+
+
+def _disk(tree: Tree, chosen: str | None, name: str, identity: str, result: _Result) -> str:
+    """Return the present name of a disk, "" if it is gone."""
+    if chosen:
+        return chosen.removeprefix("/dev/")
+    now = present_disk(tree, name, identity) if name else ""
+    if name and not now:
+        known = f"{name} ({identity})" if identity else name
+        result.notes.append(f"disk {known} is not here: name another by --disk")
+    elif now != name:
+        result.notes.append(
+            f"{name} is called {now} now: files of `keep` still name {name}: write them again"
+        )
+    return now
+
+
+def _print(result: _Result, n_bad: int, paths: Sequence[Path], kind: str) -> None:
+    if kind == "json":
+        found: dict[str, Any] = {
+            "equal": n_bad == 0,
+            "sources": [str(path) for path in paths],
+            "knobs": [one._asdict() for one in result.knobs],
+            "notes": result.notes,
+        }
+        click.echo(json.dumps(found, indent=1))
+        return
+    for note in result.notes:
+        click.echo(f"rcp-tune: {note}", err=True)
+    for one in result.knobs:
+        if one.state == MISSING:
+            click.echo(f"{one.knob}: missing, kept as {one.wanted}: {one.why}")
+        elif one.state == DIFFERENT:
+            click.echo(f"{one.knob}: {one.found}, kept as {one.wanted}")
+    of = " and ".join(path.name for path in paths)
+    n_equal = sum(one.state == EQUAL for one in result.knobs)
+    click.echo(f"{n_equal} of {plural(len(result.knobs), 'knob')} of {of} as kept")
