@@ -92,7 +92,7 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     from rcp.ui.studies import is_study
 
     if importlib.util.find_spec("streamlit") is None:
-        raise CliError("the explorer needs streamlit: `pip install 'rcp[ui]'` installs it.")
+        raise CliError("the explorer needs streamlit: run `pip install '.[ui]'` in rcp's checkout.")
     if not _is_free(port):
         raise CliError(f"port {port} is in use: choose another one with --port.")
     chosen = list(files) or given({})

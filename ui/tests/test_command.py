@@ -51,7 +51,9 @@ def free_port() -> int:
 
 def test_streamlit_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert error_of() == ("the explorer needs streamlit: `pip install 'rcp[ui]'` installs it.")
+    assert error_of() == (
+        "the explorer needs streamlit: run `pip install '.[ui]'` in rcp's checkout."
+    )
 
 
 def test_the_server_is_for_this_machine_and_tells_nobody() -> None:
