@@ -25,7 +25,7 @@ def find_checkout(start: Path | None = None) -> Path:
     if start is None and is_installed(_PACKAGE):
         return _PACKAGE
     raise CheckoutError(
-        f"no checkout of rcp at or above {here}: run rcp-lab inside one or pass --checkout DIR"
+        f"no checkout of rcp at or above {here}: run it inside one or pass --checkout DIR"
     )
 
 

@@ -82,6 +82,7 @@ def lab_machine(options: LabOptions, folder: Path) -> LabMachine:
         parameters=options.parameters,
         timeout_s=options.timeout_s,
         knobs=options.knobs,
+        checkout=options.checkout,
     )
 
 

@@ -80,6 +80,12 @@ EXIT_UNMET = 1
     metavar="KEY=VALUE",
     help="Parameter of the scenario.",
 )
+@click.option(
+    "--checkout",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Source tree of rcp for the lab.  [default: the one that contains the working directory]",
+)
 @click.option("--attach", type=click.IntRange(1), metavar="PID", help="Measure a running process.")
 @click.option(
     "--window",

@@ -45,6 +45,8 @@ class LabOptions:
     knobs: str
     timeout_s: float
 
+    checkout: Path | None = None
+    """A source tree of rcp, which the lab needs; None: the one of the working directory."""
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
@@ -126,6 +128,7 @@ def _local(params: Mapping[str, Any]) -> LocalOptions:
         workload=params["workload"],
         source=params["source"],
         disk=params["disk"],
+        checkout=params["checkout"],
         knobs=params["knobs"],
         foreground=params["foreground"],
         background=params["background"],

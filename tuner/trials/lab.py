@@ -37,6 +37,8 @@ class LabMachine:
     """``KEY=VALUE``, as the scenario's run.sh documents."""
     timeout_s: float = 900
     knobs: str = "auto"
+    checkout: Path | None = None
+    """The source tree for the lab, by default that of the working folder."""
 
     def _run(self, what: str, request: dict[str, object], out: Path) -> float:
         started = time.monotonic()
@@ -46,6 +48,8 @@ class LabMachine:
         file.write_text(json.dumps({"knobs": self.knobs, **request}))
         command = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing"]
         command += ["--kernel", self.kernel, "--timeout", f"{self.timeout_s:g}"]
+        if self.checkout is not None:
+            command += ["--checkout", str(self.checkout)]
         command += ["--out", str(out), "--input", str(file), "-e", f"RCP_TUNE={what}"]
         prepared = self.folder / "describe" / PREPARED
         if what == "trial" and prepared.exists():
