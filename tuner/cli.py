@@ -6,6 +6,7 @@ import click
 
 from rcp.tuner.commands.common import TuneGroup
 from rcp.tuner.commands.keep import keep
+from rcp.tuner.commands.profiles import profiles
 from rcp.tuner.commands.restore import restore
 from rcp.tuner.commands.run import run
 from rcp.tuner.commands.study import compare, explain, export, merge, show, status
@@ -46,5 +47,5 @@ def main() -> None:
 
 
 STUDIES = (status, show, explain, export, compare, merge)
-for command in (run, *STUDIES, restore, keep, verify, trial, describe):
+for command in (run, *STUDIES, restore, keep, verify, profiles, trial, describe):
     main.add_command(command)

@@ -68,7 +68,7 @@ ROOMS = {
         *("confirmation", "output", "history", "pytest_plugin", "bench", "commands"),
     ),
     "rcp.tuner": (
-        *("errors", "knobs", "session", "search", "trials", "studies"),
+        *("errors", "knobs", "profiles", "session", "search", "trials", "studies"),
         *("tuning", "bench", "commands", "cli"),
     ),
     "rcp.ui": (

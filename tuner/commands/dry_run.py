@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rcp.tuner.knobs.knob import Knob
+from rcp.tuner.profiles.profile import fitted, notes
+from rcp.tuner.search.profile_starts import profile_starts
 from rcp.tuner.search.start import starts
 from rcp.tuner.session.session import KnobSession
 from rcp.tuner.studies.wording import changed, settings_text
@@ -26,8 +28,11 @@ def _range(knob: Knob) -> str:
     return f"{', '.join(words)}{unit}" + (f" (with {needs})" if needs else "")
 
 
-def dry_run(machine: Machine, *, advised: bool = True) -> Iterator[str]:
-    """Yield lines; writes nothing. *advised*: whether advised settings are tried first."""
+def dry_run(machine: Machine, *, advised: bool = True, profile: str = "") -> Iterator[str]:
+    """Yield lines; writes nothing.
+
+    *advised*: whether advised settings are tried first; *profile*: candidates that come before.
+    """
     found = machine.describe()
     yield f"{len(found.knobs)} knobs:"
     for knob in found.knobs:
@@ -35,7 +40,9 @@ def dry_run(machine: Machine, *, advised: bool = True) -> Iterator[str]:
         yield f"  {knob.name} = {now}; tried: {_range(knob)}; {knob.what}"
     knobs = found.tunable()
     # The first start is the machine as it is, which the baseline measures.
-    first = starts(knobs)[1 : 1 + _TRIALS_SHOWN] if advised else []
+    own = profile_starts(profile, knobs)
+    yield from notes(profile, fitted(profile, knobs)) if profile else ()
+    first = [*own, *(starts(knobs)[1:] if advised else [])][: max(_TRIALS_SHOWN, len(own))]
     if not first:
         yield "the search chooses the settings of the first trials"
         return

@@ -8,7 +8,8 @@ import click
 
 from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import machine
-from rcp.tuner.commands.wanted import SettingsError, Wanted, read_wanted
+from rcp.tuner.commands.options import disk_of
+from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.session.apply_settings import check_settings
 from rcp.tuner.session.kept import present_disk
@@ -18,11 +19,7 @@ from rcp.tuner.session.persist import FORMATS, persist_file
 @click.command(short_help="Write files that keep settings over a reboot.")
 @click.argument("settings", type=PATH)
 @click.option("--disk", help="The disk; default: the one in SETTINGS.")
-@click.option(
-    "--knobs",
-    metavar="FILE.toml",
-    help="Definitions of your own knobs; default: those that the study was made with.",
-)
+@needs_options
 @format_option(
     *FORMATS,
     default="systemd",
@@ -40,6 +37,8 @@ def keep(
     settings: Path,
     disk: str | None,
     knobs: str | None,
+    foreground: tuple[str, ...],
+    background: tuple[str, ...],
     kind: str,
     output: Path | None,
     force: bool,
@@ -47,9 +46,10 @@ def keep(
 ) -> None:
     """Write a file that keeps SETTINGS over a reboot.
 
-    SETTINGS is a study of rcp-tune with a confirmed winner, or a TOML or JSON file with a table
-    `settings` of knobs and values, and a key `disk`. A study remembers the
-    definitions of your own knobs (`--knobs FILE.toml`).
+    SETTINGS is a study of rcp-tune with a confirmed winner, a profile (`rcp-tune profiles`), or a
+    TOML or JSON file with a table `settings` of knobs and values, and a key `disk`. A study
+    remembers the definitions of your own knobs and the groups of tasks. Of a profile, what this
+    machine lacks is left out, and said.
     No format can carry every knob: the head of the file lists the others and the format for each.
     Run this while the knobs have their original values: `--format undo` writes these.
 
@@ -59,13 +59,16 @@ def keep(
       rcp-tune keep best.toml --format sysctl
       rcp-tune keep best.toml --disk sda --format udev -o 60-rcp-tune.rules
       rcp-tune keep best.toml --format undo -o undo.sh
+      rcp-tune keep postgresql --disk sda --format tuned
     """
-    wanted = read_wanted(settings, knobs)
-    found = whole_catalog(
-        machine(), disk or _disk(settings, wanted), wanted.knobs, wanted.groups, yes=yes
-    )
-    check_settings(found, wanted.settings, yes)
-    text = FORMATS[kind](persist_file(found, wanted.settings, f"rcp-tune keep {wanted.name}"))
+    wanted = read_wanted(settings, knobs, foreground, background)
+    chosen = disk or _disk(settings, wanted)
+    found = whole_catalog(machine(), chosen, wanted.knobs, wanted.groups, yes=yes)
+    values, notes = wanted.on(found.knobs)
+    for note in notes:
+        click.echo(f"rcp-tune: {note}", err=True)
+    check_settings(found, values, yes)
+    text = FORMATS[kind](persist_file(found, values, f"rcp-tune keep {wanted.name}"))
     if output is None:
         click.echo(text, nl=False)
         return
@@ -80,7 +83,9 @@ def keep(
 
 
 def _disk(path: Path, wanted: Wanted) -> str:
-    """Return the present name of the settings' disk; raises SettingsError."""
+    """Return the present name of the settings' disk; raises TuneError."""
+    if wanted.profile:
+        return disk_of(None, machine())
     if not wanted.disk:
         raise SettingsError(f"{path}: disk: missing: add it, or use --disk.")
     disk = wanted.disk.removeprefix("/dev/")

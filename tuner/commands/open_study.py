@@ -40,6 +40,7 @@ def _task(options: RunOptions) -> dict[str, str]:
         "seed": str(options.search.seed),
         "search": f"{options.search.name}{advice}",
         "kernel_of_lab": options.lab_kernel,
+        "start": options.search.profile,
     }
 
 
@@ -56,9 +57,9 @@ def _resumed(machine: Machine, options: RunOptions) -> Study:
     study = Study.open(path, read_only=False)
     facts = study.facts()
     for key, value in _task(options).items():
-        if facts.get(key) != value:
+        if (then := facts.get(key, "")) != value:
             raise TuneError(
-                f"{path} was begun with {key} {facts.get(key)}, not {value}: "
+                f"{path} was begun with {key} {then or 'none'}, not {value or 'none'}: "
                 "resume it with the same, or start a new study"
             )
     with study.released(lambda text: click.echo(f"rcp-tune: {text}", err=True)):

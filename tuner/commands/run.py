@@ -135,6 +135,11 @@ EXIT_UNMET = 1
     help="Search algorithm.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the search.")
+@click.option(
+    "--start",
+    metavar="PROFILE",
+    help="Try this profile first, or one candidate of it (NAME:CANDIDATE); see rcp-tune profiles.",
+)
 @click.option("--no-advice", is_flag=True, help="Do not seed the search with advised settings.")
 @click.option(
     "--confirm",
@@ -187,6 +192,7 @@ def run(ctx: click.Context, /, **params: Any) -> None:
       sudo rcp-tune --slo p999=50ms --disk sda -- ./workload.sh
       sudo rcp-tune --slo p99=10ms --source pgbench:{out}/log --budget 1h -- ./pgbench.sh
       sudo rcp-tune --slo p99=10ms@fsync --attach $(pgrep -o postgres) --window 30s
+      sudo rcp-tune --slo p99=30ms --start postgresql --disk sda -- ./pgbench.sh
       rcp-tune --slo p99=50ms@fsync --lab wal-vs-checkpoint -e CHECKPOINT_MIB=64
       rcp-tune --dry-run --slo p999=50ms --disk sda -- ./workload.sh
     """
@@ -227,13 +233,25 @@ def _run(options: RunOptions) -> int:
 def _tune(study: Study, machine: Machine, judge: Judge, options: RunOptions) -> int:
     """Run the tuning, print its result, return the exit status."""
     from rcp.tuner.commands.progress import Progress
+    from rcp.tuner.profiles.profile import fitted, notes
+    from rcp.tuner.search.profile_starts import profile_starts
     from rcp.tuner.studies.explain import explanation, outcome_of
     from rcp.tuner.studies.listing import Listing
     from rcp.tuner.tuning.searches import maker
     from rcp.tuner.tuning.tune import Tools, Tuning
 
     chosen = options.search
-    search = maker(chosen.name, list(study.bounds_ns()), chosen.seed, advised=chosen.advised)
+    if chosen.profile:
+        for note in notes(chosen.profile, fitted(chosen.profile, study.knobs())):
+            click.echo(f"rcp-tune: {note}", err=True)
+        profile_starts(chosen.profile, study.knobs())  # an error before the first trial
+    search = maker(
+        chosen.name,
+        list(study.bounds_ns()),
+        chosen.seed,
+        advised=chosen.advised,
+        profile=chosen.profile,
+    )
     listing = Listing(study.bounds_ns(), options.objective, study.initial())
     with Progress(listing, options.objective, before=study.trials()) as progress:
         Tuning(study, Tools(machine, judge, search, progress), options.limits).run()
@@ -261,5 +279,6 @@ def _dry_run(options: RunOptions) -> None:
     # Describing a guest leaves artefacts, and a dry run has no study to keep them.
     with TemporaryDirectory(prefix="rcp-tune-") as folder:
         machine = _machine(options, Path(folder))
-        for line in dry_run(machine, advised=options.search.advised):
+        chosen = options.search
+        for line in dry_run(machine, advised=chosen.advised, profile=chosen.profile):
             click.echo(line)

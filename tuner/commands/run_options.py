@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rcp.tuner.errors import TuneError
+from rcp.tuner.profiles.profile import split
 from rcp.tuner.session.journal import DEFAULT_FOLDER
 from rcp.tuner.tuning.limits import Limits
 
@@ -44,9 +45,9 @@ class LabOptions:
     """``KEY=VALUE``."""
     knobs: str
     timeout_s: float
-
     checkout: Path | None = None
     """A source tree of rcp, which the lab needs; None: the one of the working directory."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
@@ -55,6 +56,8 @@ class SearchOptions:
     name: str
     seed: int
     advised: bool
+    profile: str = ""
+    """Profile to start from, as NAME or NAME:CANDIDATE; empty: none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,7 @@ class RunOptions:
                 name=params["search_name"],
                 seed=params["seed"],
                 advised=not params["no_advice"],
+                profile=_profile(params["start"]),
             ),
             limits=Limits(
                 n_trials=params["trials"],
@@ -109,6 +113,12 @@ class RunOptions:
         return self.machine.kernel if isinstance(self.machine, LabOptions) else ""
 
 
+def _profile(text: str | None) -> str:
+    if text:
+        split(text)  # raises for an unknown one
+    return text or ""
+
+
 def _lab(params: Mapping[str, Any]) -> LabOptions:
     if params["workload"]:
         raise TuneError("a scenario of the lab has its own workload: leave out what is after --")
@@ -118,6 +128,7 @@ def _lab(params: Mapping[str, Any]) -> LabOptions:
         parameters=params["parameters"],
         knobs=params["knobs"],
         timeout_s=params["timeout_s"],
+        checkout=params["checkout"],
     )
 
 
@@ -128,7 +139,6 @@ def _local(params: Mapping[str, Any]) -> LocalOptions:
         workload=params["workload"],
         source=params["source"],
         disk=params["disk"],
-        checkout=params["checkout"],
         knobs=params["knobs"],
         foreground=params["foreground"],
         background=params["background"],

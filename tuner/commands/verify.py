@@ -13,7 +13,8 @@ import click
 from rcp.analyzer.text import plural
 from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import machine
-from rcp.tuner.commands.wanted import SettingsError, Wanted, read_wanted
+from rcp.tuner.commands.options import disk_of
+from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.knobs.tree import Tree
 from rcp.tuner.session.kept import INSTALLED, Kept, handles, kept, present_disk
@@ -33,11 +34,7 @@ class _Result:
 @click.command(short_help="Compare this machine with the settings that were kept.")
 @click.argument("sources", nargs=-1, type=PATH, metavar="[SOURCE]...")
 @click.option("--disk", help="The disk; default: the one that the settings are for.")
-@click.option(
-    "--knobs",
-    metavar="FILE.toml",
-    help="Definitions of your own knobs; default: those that the study was made with.",
-)
+@needs_options
 @click.option(
     "-i", "--ignore-missing", is_flag=True, help="A knob that this machine lacks is no difference."
 )
@@ -45,18 +42,19 @@ class _Result:
 @click.pass_context
 def verify(
     ctx: click.Context,
+    /,
     sources: tuple[Path, ...],
     disk: str | None,
-    knobs: str | None,
     ignore_missing: bool,
     kind: str,
+    **needs: Any,
 ) -> None:
     """Compare this machine's knobs with the values that they should have.
 
-    SOURCE is a file that `rcp-tune keep` wrote, a study with a confirmed winner, or a file of
-    settings. Without one, the files of `keep` that are installed in /etc. A disk that has another
-    name since is found by its identity. Nothing is written. Exit status: 0 when all values are
-    equal, 1 when not, 2 for errors.
+    SOURCE is a file that `rcp-tune keep` wrote, a study with a confirmed winner, a file of
+    settings, or a profile. Without one, the files of `keep` that are installed in /etc. A disk that
+    has another name since is found by its identity. Nothing is written. Exit status: 0 when all
+    values are equal, 1 when not, 2 for errors.
 
     \b
     Examples:
@@ -73,7 +71,7 @@ def verify(
         if found is not None:
             _verify_kept(tree, found, disk, result)
         else:
-            _verify_wanted(tree, read_wanted(path, knobs), disk, result)
+            _verify_wanted(tree, read_wanted(path, **needs), disk, result)
     bad = (DIFFERENT,) if ignore_missing else (DIFFERENT, MISSING)
     n_bad = sum(one.state in bad for one in result.knobs)
     _print(result, n_bad, paths, kind)
@@ -94,8 +92,8 @@ def _installed(tree: Tree) -> tuple[Path, ...]:
 def _kept(path: Path) -> Kept | None:
     try:
         return kept(path, path.read_text())
-    except UnicodeDecodeError:
-        return None  # a study
+    except (UnicodeDecodeError, FileNotFoundError):
+        return None  # a study, or a profile
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}.") from error
 
@@ -110,15 +108,15 @@ def _verify_kept(tree: Tree, found: Kept, disk: str | None, result: _Result) -> 
 
 
 def _verify_wanted(tree: Tree, wanted: Wanted, disk: str | None, result: _Result) -> None:
+    if wanted.profile:
+        disk = disk or disk_of(None, tree)
     now = _disk(tree, disk, wanted.disk.removeprefix("/dev/"), wanted.disk_id, result)
     found = whole_catalog(tree, now, wanted.knobs, wanted.groups, yes=True, with_gone=True)
-    here = [
-        (found.handles[name], value)
-        for name, value in wanted.settings.items()
-        if name in found.handles
-    ]
+    values, notes = wanted.on(found.knobs)
+    result.notes += notes
+    here = [(found.handles[name], value) for name, value in values.items() if name in found.handles]
     by_name = {one.knob: one for one in checked(tree, here)}
-    for name, value in wanted.settings.items():
+    for name, value in values.items():
         gone = missing(name, value, "no such knob on this machine")
         result.knobs.append(by_name.get(name, gone))
 

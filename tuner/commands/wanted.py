@@ -1,19 +1,24 @@
-"""Settings as commands are given them: a study's winner, or a TOML or JSON file."""
+"""Settings as commands are given them: a study's winner, a TOML or JSON file, a profile."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rcp.tuner.commands.options import which_knobs
+import click
+
+from rcp.tuner.commands.options import group_of, which_knobs
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.files import KnobsFile
 from rcp.tuner.knobs.group_cell import Groups, groups_from
-from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.knobs.knob import Knob, Settings
+from rcp.tuner.profiles.profile import fitted, names, notes, split, usable
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DUCKDB_MAGIC, _MAGIC_AT = b"DUCK", 8
 _KNOWN_SETS = ("auto", "rcp", "stock")
@@ -35,6 +40,21 @@ class Wanted:
     knobs: KnobsFile | None = None
     """Definitions of the user's own knobs."""
     groups: Groups = field(default_factory=Groups)
+    profile: str = ""
+    """``NAME`` or ``NAME:CANDIDATE``, whose settings depend on the machine; empty: none."""
+
+    def on(self, knobs: Sequence[Knob]) -> tuple[Settings, list[str]]:
+        """Return the settings for a machine with these knobs, and notes on what is left out."""
+        if not self.profile:
+            return self.settings, []
+        found = fitted(self.profile, knobs)
+        first, *_ = usable(self.profile, found)
+        tried = found[: found.index(first) + 1]
+        return first.settings, [
+            *notes(self.profile, tried),
+            f"candidate {first.candidate.name}: a profile is where a search starts, no result for "
+            f"this machine: see `rcp-tune --start {self.profile}`",
+        ]
 
 
 def knobs_file(text: str | None) -> KnobsFile | None:
@@ -43,14 +63,53 @@ def knobs_file(text: str | None) -> KnobsFile | None:
     return which if isinstance(which, KnobsFile) else None
 
 
-def read_wanted(path: Path, knobs: str | None = None) -> Wanted:
-    """Return the settings of a study, TOML or JSON file; raises TuneError.
+def needs_options(command: Command) -> Command:
+    """Add the options on what the knobs of settings need: ``--knobs --foreground --background``."""
+    for option in (
+        click.option(
+            "--background", multiple=True, metavar="RULE", help="Background tasks, by the same."
+        ),
+        click.option(
+            "--foreground",
+            multiple=True,
+            metavar="RULE",
+            help="Foreground tasks: comm:GLOB, pid:N or cgroup:PATH; default: those of the study.",
+        ),
+        click.option(
+            "--knobs",
+            metavar="FILE.toml",
+            help="Definitions of your own knobs; default: those of the study.",
+        ),
+    ):
+        command = option(command)
+    return command
 
-    *knobs* as ``--knobs``: it takes the place of the definitions that a study holds.
+
+def read_wanted(
+    path: Path,
+    knobs: str | None = None,
+    foreground: Sequence[str] = (),
+    background: Sequence[str] = (),
+) -> Wanted:
+    """Return the settings of a study, TOML or JSON file, or profile; raises TuneError.
+
+    The others as in ``needs_options``: they take the place of what a study holds.
     """
     own = knobs_file(knobs)
-    found = _of_study(path, own) if _is_database(path) else _of_file(path)
-    return replace(found, knobs=own or found.knobs)
+    if _is_profile(path):
+        split(str(path))  # raises for an unknown candidate
+        found = Wanted(str(path), {}, profile=str(path))
+    else:
+        found = _of_study(path, own) if _is_database(path) else _of_file(path)
+    groups = Groups(
+        group_of(foreground) if foreground else found.groups.foreground,
+        group_of(background) if background else found.groups.background,
+    )
+    return replace(found, knobs=own or found.knobs, groups=groups)
+
+
+def _is_profile(path: Path) -> bool:
+    return str(path).partition(":")[0] in names() and not path.exists()
 
 
 def _is_database(path: Path) -> bool:
@@ -104,6 +163,11 @@ def _table(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text()
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except FileNotFoundError as error:
+        known = ", ".join(names())
+        raise SettingsError(
+            f"{path}: there is no such file, and no such profile: profiles are {known}."
+        ) from error
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}.") from error
     except ValueError as error:  # from either parser, or text that is not UTF-8

@@ -44,19 +44,25 @@ def _profile(name: str, *, dirty: int, **iosched: int) -> dict[str, Value]:
     return shared | {f"iosched.{knob}": value for knob, value in iosched.items()}
 
 
+PROFILES: Mapping[str, Mapping[str, Value]] = {
+    "rcp": _profile("rcp", dirty=1, tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
+    "ld": _profile("ld", dirty=0, tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
+}
+"""Profiles of the patched kernel: a search has to name what they set, or it would reset it."""
+
 # In the order of the trials without causes.
 _ADVICE = (
     _Advice(
         "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17)",
         (*DEVICE_WAITS, *ADMISSION_WAITS, *DIRTY_WAITS, "flush"),
         {"disk.scheduler": "rcp"},
-        _profile("rcp", dirty=1, tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
+        PROFILES["rcp"],
     ),
     _Advice(
         "profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22)",
         (*DEVICE_WAITS, *ADMISSION_WAITS, *DIRTY_WAITS, "flush"),
         {"disk.scheduler": "rcp"},
-        _profile("ld", dirty=0, tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
+        PROFILES["ld"],
     ),
     _Advice(
         "mq-deadline with the foreground in class RT, and fast ageing of the others",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.search.observation import Search
+from rcp.tuner.search.profile_starts import profile_starts
 from rcp.tuner.search.start import starts, worth_first
 from rcp.tuner.studies.records import Cause
 
@@ -15,16 +16,20 @@ _WIDEN_AFTER = 30
 Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
 
 
-def maker(name: str, slos: Sequence[str], seed: int, *, advised: bool = True) -> Maker:
+def maker(
+    name: str, slos: Sequence[str], seed: int, *, advised: bool = True, profile: str = ""
+) -> Maker:
     """Return a function that makes the search *name* (gp, random, tpe) for knobs and causes.
 
     With *advised* it starts with settings from papers that match the causes, and varies the knobs
-    against these; otherwise it starts with the defaults and varies every knob.
+    against these; otherwise it starts with the defaults and varies every knob. The candidates of
+    *profile* come before the advised settings.
     """
 
     def make(knobs: Sequence[Knob], causes: Sequence[Cause]) -> Search:
         shares = [(cause.kind, cause.slow_share) for cause in causes]
-        first = starts(knobs, shares) if advised else starts(knobs)[:1]
+        usual, *advice = starts(knobs, shares)
+        first = [usual, *profile_starts(profile, knobs), *(advice if advised else [])]
         moving = worth_first(knobs, shares) if advised else None
         if name == "random":
             from rcp.tuner.search.random import RandomSearch

@@ -1,0 +1,1 @@
+"""Profiles: settings from which a search starts, with the evidence for each value."""
