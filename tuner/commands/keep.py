@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from rcp.probes.contract.options import PATH, format_option
+from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
-from rcp.tuner.commands.options import disk_of
 from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.session.apply_settings import check_settings

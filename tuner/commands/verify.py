@@ -12,8 +12,8 @@ import click
 
 from rcp.analyzer.text import plural
 from rcp.probes.contract.options import PATH, format_option
+from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
-from rcp.tuner.commands.options import disk_of
 from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.knobs.tree import Tree

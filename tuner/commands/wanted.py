@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rcp.tuner.commands.options import group_of, which_knobs
+from rcp.tuner.commands.choices import group_of, which_knobs
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.files import KnobsFile
 from rcp.tuner.knobs.group_cell import Groups, groups_from

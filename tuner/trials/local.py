@@ -73,6 +73,8 @@ class LocalMachine:
     def _check_commands(self) -> None:
         if not self.attach_pid:
             check_command(self.command)
+        elif not Path(f"/proc/{self.attach_pid}").exists():
+            raise WorkloadError(f"process {self.attach_pid} does not run: name a running one.")
         if self.source.format == RECORDING and not self._recorder_path.exists():
             raise WorkloadError(
                 f"{self._recorder_path} does not exist: install rcp-trace there, or use --source"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from rcp.probes.contract.user_error import UserError
 
 LINES, RECORDING = "lines", "recording"
 OUT_PLACEHOLDER = "{out}"
+
+_FORMAT = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class SourceError(UserError):
@@ -42,6 +45,9 @@ def parse_source(text: str) -> Source:
         head, colon, rest = text.partition(":")
         if colon and head in UNITS_NS:
             text, unit = rest, head
+    elif colon and _FORMAT.fullmatch(head) and (OUT_PLACEHOLDER in rest or "/" in rest):
+        known = ", ".join(sorted(BY_NAME))
+        raise SourceError(f"unknown format {head!r} in --source {text}: write one of {known}.")
     if not text:
         raise SourceError("the source of latencies is empty: write lines, or the path of a file.")
     return Source(text, format, unit)

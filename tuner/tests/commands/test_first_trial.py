@@ -91,6 +91,21 @@ def test_a_workload_that_complains_on_stdout_is_quoted_too(machine: FakeMachine)
     )
 
 
+def test_a_process_that_does_not_run_and_a_format_that_is_none_are_told(
+    machine: FakeMachine,
+) -> None:
+    result = run(machine, "--dry-run", "--attach", "4194304")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "rcp-tune: error: process 4194304 does not run: name a running one.\n",
+    )
+    result = run(machine, "--source", "nosuch:{out}/x", "--", "true")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(
+        "rcp-tune: error: unknown format 'nosuch' in --source nosuch:{out}/x: write one of csv, "
+    )
+
+
 def test_a_study_that_a_failed_start_left_before_is_begun_anew(machine: FakeMachine) -> None:
     script("better.sh", ENOUGH)
     path = Path("rcp-tune.duckdb")
