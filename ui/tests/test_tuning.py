@@ -18,6 +18,7 @@ from rcp.tuner.trials.measurement import Measurement, SloValue
 from rcp.ui import studies
 from rcp.ui.charts import tuning as charts
 from rcp.ui.info.tuning import Effect, Setting, StudySlo, StudyView, study_view
+from rcp.ui.screens.tuning import _OUTCOMES
 from rcp.ui.tests.test_screens import said
 
 Page = Callable[..., Any]
@@ -64,6 +65,22 @@ def test_trials_are_held_against_the_slo_and_the_machine_as_it_was(found: StudyV
     assert found.trials[1].measured_ns == {SLO: 8_000_000}
     assert found.trials[1].settings == [Setting("q", HOSTILE, "64", "1 requests")]
     assert found.trials[3].failed == "no such disk"
+
+
+def test_trials_with_too_few_requests_are_shown_as_failed_and_never_met(tmp_path: Path) -> None:
+    path = study_at(tmp_path / "study.duckdb", ends=False)
+    few = Measurement({"q": 1}, {"q": 1}, 50e6, [SloValue(SLO, 8, 10_000_000, 10, 0)], [])
+    with Study.open(path, read_only=False) as study:
+        number = study.add("confirm", "a fresh run", 5, few)
+        study.decide(
+            "verdict", {"outcome": "met", "settings": {"q": 1}, "runs": [number], "asked": {}}
+        )
+        found = study_view(study)
+    assert found.outcome == "not judged"
+    assert found.outcome in _OUTCOMES
+    last = found.trials[-1]
+    assert (last.ratio, last.measured_ns, last.is_on_front) == (None, {}, False)
+    assert last.failed.startswith("p99=10ms@fsync cannot be judged from 10 requests: 1000 are")
 
 
 def test_the_front_leaves_out_what_is_beaten_in_both(found: StudyView) -> None:
