@@ -15,6 +15,7 @@ from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
 from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
+from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.knobs.tree import Tree
 from rcp.tuner.session.kept import INSTALLED, Kept, handles, kept, present_disk
@@ -110,6 +111,11 @@ def _verify_kept(tree: Tree, found: Kept, disk: str | None, result: _Result) -> 
 def _verify_wanted(tree: Tree, wanted: Wanted, disk: str | None, result: _Result) -> None:
     if wanted.profile:
         disk = disk or disk_of(None, tree)
+    elif not disk and not wanted.disk:
+        try:
+            disk = disk_of(None, tree)
+        except TuneError as error:
+            result.notes.append(f"the settings name no disk: {error}")
     now = _disk(tree, disk, wanted.disk.removeprefix("/dev/"), wanted.disk_id, result)
     found = whole_catalog(tree, now, wanted.knobs, wanted.groups, yes=True, with_gone=True)
     values, notes = wanted.on(found.knobs)

@@ -130,6 +130,20 @@ def test_a_disk_with_another_name_is_found_by_what_it_is(
         assert invoke(machine, "verify", "--ignore-missing").exit_code == 0
 
 
+def test_settings_without_a_disk_are_compared_as_far_as_they_need_none(
+    machine: FakeMachine, tmp_path: Path
+) -> None:
+    path = tmp_path / "best.toml"
+    path.write_text('[settings]\n"vm.dirty_expire_centisecs" = 3000\n"disk.bdi_max_ratio" = 100\n')
+    result = invoke(machine, "verify", str(path), "--ignore-missing")
+    assert result.exit_code == 0
+    assert "disk.bdi_max_ratio: missing, kept as 100: no such knob" in result.stdout
+    assert "the settings name no disk: this machine has 2 disks (sda, sdb)" in result.stderr
+    assert invoke(machine, "verify", str(path), "--disk", "sdb").stdout == (
+        "2 of 2 knobs of best.toml as kept\n"
+    )
+
+
 @pytest.mark.parametrize("as_kept", [True, False])
 def test_on_a_kernel_without_the_knobs_they_are_missing(tmp_path: Path, as_kept: bool) -> None:
     patched = fake_machine(tmp_path / "patched", patched=True)
