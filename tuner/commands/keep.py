@@ -69,6 +69,10 @@ def keep(
         click.echo(f"rcp-tune: {note}", err=True)
     check_settings(found, values, yes)
     text = FORMATS[kind](persist_file(found, values, f"rcp-tune keep {wanted.name}"))
+    _write(text, output, force)
+
+
+def _write(text: str, output: Path | None, force: bool) -> None:
     if output is None:
         click.echo(text, nl=False)
         return

@@ -1,7 +1,6 @@
 """One tuning from start to end: baseline, search, confirmation, ablation, verdict.
 
-Every step is written to the study before the next begins, and earlier steps are read from there:
-a resumed study continues with the next step.
+Every step is written to the study before the next begins: a resumed study continues with the next.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from rcp.analyzer.latencies.quantiles import SHARES, n_needed
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.search.observation import Observation, Search
@@ -22,8 +20,9 @@ from rcp.tuner.studies.records import Cause, TrialRow
 from rcp.tuner.studies.study import Study
 from rcp.tuner.trials.judge import Judge
 from rcp.tuner.trials.machine import Machine
-from rcp.tuner.trials.measurement import Measurement, to_set
+from rcp.tuner.trials.measurement import to_set
 from rcp.tuner.tuning import ablation, confirm, drift, lean
+from rcp.tuner.tuning.first_trial import refusal
 from rcp.tuner.tuning.hopeless import abort_rule
 from rcp.tuner.tuning.limits import Budget, Limits
 
@@ -82,8 +81,8 @@ class Tuning:
 
     def _first(self) -> TrialRow:
         """Return the first baseline; raises TuneError, and stores nothing, if it has no figures."""
-        found = (row for row in self._phase(BASELINE) if not row.failed)
-        return next(found, None) or self._trial(BASELINE, "the machine as it is", {}, must=True)
+        found = next((row for row in self._phase(BASELINE) if not row.failed), None)
+        return found or self._trial(BASELINE, "the machine as it is", {}, must=True)
 
     def _phase(self, phase: str) -> list[TrialRow]:
         return [row for row in self._rows if row.phase == phase]
@@ -93,7 +92,7 @@ class Tuning:
     ) -> TrialRow:
         """Run one trial and store it; its number is its seed, so that no two runs are equal.
 
-        With *must* a trial without figures is an error, and is not stored.
+        *must*: without figures it is an error, and not stored.
         """
         seed = len(self._rows) + 1
         self._tools.listener.begun(phase, why, settings)
@@ -104,7 +103,7 @@ class Tuning:
             measurement = self._tools.judge.judge(raw)
             causes = causes_of(raw.recording) if raw.recording else []
         if must and measurement.failed:
-            raise TuneError(_hopeless_text(measurement, self._tools.machine))
+            raise TuneError(refusal(measurement, self._tools.machine))
         self._study.add(phase, why, seed, measurement, causes)
         self._rows = self._study.trials()
         self._tools.listener.ended(self._rows[-1], self._budget.left_s)
@@ -285,23 +284,6 @@ class Tuning:
         figures = [worst(row.observation) for row in baselines(self._rows) if not row.failed]
         found = drift.drift(figures)
         return str(found) if found is not None else ""
-
-
-def _hopeless_text(first: Measurement, machine: Machine) -> str:
-    """Return why a tuning cannot begin after its first trial, with the remedy."""
-    short = first.shortage
-    if short is None:
-        return f"the first trial failed: {first.failed}"
-    if not short.n:
-        return f"{short.text}: name a --source that has every latency"
-    remedies = [machine.more_requests(short), *_lower(short.n)]
-    return f"{short.text}: {', or '.join(remedies)}"
-
-
-def _lower(n: int) -> list[str]:
-    """Return the remedy of a lower quantile, if *n* requests are enough for any."""
-    known = [name for name, share in SHARES.items() if share < 1 and n_needed(share) <= n]
-    return [f"bound a lower quantile: {n} are enough for {known[-1]}"] if known else []
 
 
 def _mean_objective(runs: Sequence[TrialRow]) -> float:
