@@ -55,6 +55,9 @@ RUNS = {
     "rcp-tune merge": ["study.duckdb", "study.duckdb", "-o", "merged.duckdb"],
     "rcp-tune restore": ["--journal", "journal"],
     "rcp-tune keep": ["best.toml", "--format", "sysctl"],
+    "rcp-tune verify": ["best.toml"],
+    "rcp-tune profiles list": [],
+    "rcp-tune profiles show": ["postgresql"],
     "rcp-lab scenarios": [],
     "rcp-lab setup": ["-q"],
     "rcp-lab run": ["-q", "--timing", "--out", "lab", "--", "rcp-trace doctor; rcp-run --version"],
@@ -62,7 +65,10 @@ RUNS = {
 }
 """Words to try each command with, in this order: each uses what those above it wrote."""
 
-MAY_END = {"rcp-tune run": (0, 1)}  # 1: the SLO is not met, which one trial need not reach
+MAY_END = {
+    "rcp-tune run": (0, 1),  # 1: the SLO is not met, which one trial need not reach
+    "rcp-tune verify": (0, 1),  # 1: this machine is set otherwise
+}
 
 ELSEWHERE = {
     "rcp-trace explore": "test_the_explorer_serves_its_page",
