@@ -13,8 +13,15 @@ from rcp.ui.info.overview import BandWait, Bound, Mark, Point
 from rcp.ui.info.population import BAND_NAMES
 from rcp.ui.palette import ACCENT, INK, SLO_COLOUR, scale
 
-_RIGHT_OF_POINT = {"align": "left", "dx": 7, "dy": -7, "fontSize": 11}
-_BELOW = {"align": "left", "dx": 5, "dy": 4, "baseline": "top", "fontWeight": "bold"}
+_PLACES = {
+    tails.ABOVE: {"align": "left", "dx": 7, "dy": -7, "fontSize": 11},
+    tails.BELOW: {"align": "right", "dx": -7, "dy": 10, "fontSize": 11},
+}
+"""A curve that falls leaves room at the upper right of a point and at its lower left."""
+
+_AT_BOUND = {"align": "left", "dx": 5, "dy": 4, "baseline": "top", "fontWeight": "bold"}
+_BOUND_LINE = 15
+"""Height in pixels of an SLO's text: those of several SLOs are one below the other."""
 
 
 def _slo_layers(x: Spec, is_dark: bool) -> list[Spec]:
@@ -23,9 +30,9 @@ def _slo_layers(x: Spec, is_dark: bool) -> list[Spec]:
         layer("bounds", mark("rule", strokeWidth=1.5, **DASHED), x=x, color=colour),
         layer(
             "bounds",
-            mark("text", **_BELOW),
+            mark("text", **_AT_BOUND),
             x=x,
-            y={"value": 0},
+            y=quantity("top", scale=None),
             text={"field": "text"},
             color=colour,
         ),
@@ -36,28 +43,42 @@ def ccdf(
     points: Sequence[Point], marks: Sequence[Mark], bounds: Sequence[Bound], is_dark: bool
 ) -> Spec:
     """Draw the CCDF of latency with quantiles and SLOs; both axes logarithmic."""
-    quantiles = [
-        {"dur": mark.dur_ns, "share": mark.share, "text": f"{mark.name} {duration(mark.dur_ns)}"}
-        for mark in marks
-        if mark.share > 0
-    ]
+    marked = tails.labels(points, marks)
+    dots = [{"dur": one.dur_ns, "share": one.share, "text": one.text} for one in marked]
     slos = [
-        {"dur": bound.bound_ns, "share": bound.share, "text": bound.text, "met": bound.is_met}
-        for bound in bounds
+        {
+            "dur": bound.bound_ns,
+            "share": bound.share,
+            "text": bound.text,
+            "met": bound.is_met,
+            "top": at * _BOUND_LINE,
+        }
+        for at, bound in enumerate(bounds)
     ]
     ink = INK[is_dark]
     x = tails.latency([p.dur_ns for p in points] + [bound.bound_ns for bound in bounds])
     at = {"x": x, "y": tails.LONGER}
     dot = mark("point", size=45, fill=ACCENT, stroke=ink, opacity=1)
-    label = mark("text", color=ink, **_RIGHT_OF_POINT)
+    places = {
+        place: [row for row, one in zip(dots, marked, strict=True) if one.place == place]
+        for place in _PLACES
+    }
     return base(
         is_dark,
         tails.HEIGHT,
-        datasets={"points": list(tails.rows(points)), "marks": quantiles, "bounds": slos},
+        datasets={
+            "points": list(tails.rows(points)),
+            "marks": dots,
+            "bounds": slos,
+            **places,
+        },
         layer=[
             layer("points", {**tails.STEPS, "color": ACCENT}, **at, tooltip=tails.TIP),
             layer("marks", dot, **at, tooltip=nominal("text")),
-            layer("marks", label, **at, text={"field": "text"}),
+            *(
+                layer(place, mark("text", color=ink, **_PLACES[place]), **at, text=nominal("text"))
+                for place in _PLACES
+            ),
             *_slo_layers(x, is_dark),
         ],
     )
@@ -77,7 +98,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
         }
         for wait in waits
     ]
-    part = {"title": "share of the band's time", "format": "%"}
+    part = {"title": "share of the band's time", "format": "%", "tickCount": 5}
     legend = {"title": None, "orient": "bottom", "columns": 7}
     return base(
         is_dark,

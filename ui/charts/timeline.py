@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 
 from rcp.analyzer.text import duration
 from rcp.ui.charts.theme import base
-from rcp.ui.charts.vega import DURATION_LABEL, LOG, Spec, mark, nominal, picking, quantity
+from rcp.ui.charts.vega import (
+    DURATION_LABEL,
+    LOG,
+    Spec,
+    log_values,
+    mark,
+    nominal,
+    picking,
+    quantity,
+)
 from rcp.ui.info.timeline import LATENCY_STEPS_PER_DOUBLING, Activity, Axis, Cell
 from rcp.ui.palette import ACCENT, HEAT, INK, colour
 
@@ -56,7 +65,9 @@ def heat(cells: Sequence[Cell], axis: Axis, is_dark: bool) -> Spec:
         }
         for cell in cells
     ]
-    axis_y = _y(labelExpr=DURATION_LABEL, tickCount=5, labelOverlap="greedy")
+    low = min((cell.latency_step for cell in cells), default=0) / per
+    high = max((cell.latency_step + 1 for cell in cells), default=1) / per
+    axis_y = _y(labelExpr=DURATION_LABEL, values=log_values(2**low, 2**high))
     shades = {"type": "log", "range": HEAT[is_dark]}
     return base(
         is_dark,

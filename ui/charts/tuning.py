@@ -16,6 +16,7 @@ from rcp.ui.charts.vega import (
     bars_height,
     in_order,
     layer,
+    log_values,
     mark,
     nominal,
     quantity,
@@ -86,12 +87,12 @@ def _row(trial: Trial, study: StudyView, slo: str) -> dict[str, Any]:
     }
 
 
-def _latency(bound: StudySlo) -> Spec:
+def _latency(bound: StudySlo, rows: Sequence[dict[str, Any]]) -> Spec:
+    known = [bound.bound_ns, *(row["dur"] for row in rows if row["dur"])]
     axis = {
         "title": bound.text.partition("=")[0],
         "labelExpr": DURATION_LABEL,
-        "tickCount": 5,
-        "labelOverlap": "greedy",
+        "values": log_values(min(known), max(known)),
     }
     return quantity("dur", scale={**LOG, "padding": 12}, axis=axis)
 
@@ -113,7 +114,7 @@ def trials(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
         scale={"domain": [0, last * _TRIAL_ROOM + 1], "nice": False},
         axis={"title": "trial", "tickMinStep": 1, "grid": False},
     )
-    y = _latency(bound)
+    y = _latency(bound, rows)
     # The two charts are side by side: one has the legend of shapes, the other that of colours.
     colour, shape = _colour(None), _shape(study.trials, _LEGEND)
     above = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
@@ -155,7 +156,7 @@ def pareto(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     rows = [_row(trial, study, bound.text) for trial in study.trials]
     known = [row for row in rows if row["dur"] and row["objective"] is not None]
     front = sorted((row for row in known if row["front"]), key=lambda row: row["objective"])
-    at = {"x": _objective(study), "y": _latency(bound)}
+    at = {"x": _objective(study), "y": _latency(bound, known)}
     ink = INK[is_dark]
     colour, shape = _colour(_LEGEND), _shape(study.trials, None)
     # Neighbours on the front are often close: their numbers alternate below and above.

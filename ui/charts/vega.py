@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor, log10
 from typing import Any
 
 Spec = dict[str, Any]
@@ -17,6 +18,34 @@ DURATION_LABEL = (
 LOG = {"type": "log", "nice": False}
 DASHED = {"strokeDash": [5, 3]}
 """What bounds are drawn with."""
+
+
+_LABELS_MAX = 8
+"""Labels of an axis for which there is room on a narrow screen too."""
+
+
+def log_values(low: float, high: float) -> list[float]:
+    """Return round numbers in [low, high] for the labels of a logarithmic axis.
+
+    They are 1, 2, 5, 10, 20, … or, on a long axis, powers of ten; on a short one equal steps.
+    """
+    if not 0 < low < high:
+        return []
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    for every, digits in ((1, (1, 2, 5)), (1, (1,)), (2, (1,)), (3, (1,)), (6, (1,))):
+        found = [digit * 10.0**power for power in decades[::every] for digit in digits]
+        found = [value for value in found if low <= value <= high]
+        if len(found) <= _LABELS_MAX:
+            break
+    return found if len(found) > 2 else _even(low, high)
+
+
+def _even(low: float, high: float) -> list[float]:
+    """Return three to eight round numbers in [low, high], at equal distances."""
+    rough = (high - low) / 4
+    size = 10.0 ** floor(log10(rough))
+    step = next(size * digit for digit in (1, 2, 5, 10) if size * digit >= rough * 0.75)
+    return [step * at for at in range(ceil(low / step), floor(high / step) + 1) if at]
 
 
 def quantity(field: str, **more: Any) -> Spec:

@@ -66,9 +66,12 @@ class BandWait(NamedTuple):
     """Part of the time of the band's requests, 0 to 1."""
 
 
-def ccdf(store: Store, role: str, kind: str) -> list[Point]:
-    """Return the complementary distribution of latency, thinned out, by rising latency."""
-    rows = store.query(query("overview/ccdf"), [role, kind, STEPS_PER_DOUBLING])
+def ccdf(store: Store, role: str, kind: str, exact_ns: tuple[int, ...] = ()) -> list[Point]:
+    """Return the complementary distribution of latency, thinned out, by rising latency.
+
+    The slowest request is the last point. So are points those of *exact_ns* that occurred.
+    """
+    rows = store.query(query("overview/ccdf"), [role, kind, STEPS_PER_DOUBLING, exact_ns])
     # The rows do not have the total: the first point's requests are those slower than it and those
     # of its own step.
     ((n,),) = store.query("SELECT count(*) FROM digest.chosen($1, $2)", [role, kind])

@@ -143,7 +143,8 @@ def _comparison(view: View, a: Side, b: Side) -> None:
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
         of = (view.role, view.kind)
-        curves = [one.ask(overview.ccdf, *of) for one in (view.recording, view.other)]
+        both = (view.recording, view.other)
+        curves = [one.ask(overview.ccdf, *of, one.ask(population.limits, *of)) for one in both]
         web.chart(charts.ccdf(curves, names, web.is_dark()), "both")
     with narrow:
         _latencies(found)

@@ -42,8 +42,10 @@ def _latency(view: View) -> None:
             web.say("The SLO is for a kind of request that is not shown.")
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
-        points = view.recording.ask(overview.ccdf, *of)
-        marks = view.recording.ask(overview.marks, *of, _ends(view))
+        ends = _ends(view)
+        exact = tuple(sorted({*ends, *(bound.measured_ns for bound in bounds)}))
+        points = view.recording.ask(overview.ccdf, *of, exact)
+        marks = view.recording.ask(overview.marks, *of, ends)
         web.chart(charts.ccdf(points, marks, bounds, web.is_dark()), "ccdf")
     with narrow:  # after the chart: this may block until the inversion tables are ready
         totals = view.recording.ask_inversions(overview.totals, *of)
@@ -138,7 +140,7 @@ def screen(view: View) -> None:
     found = view.recording.ask(health)
     web.title(view.recording.name)
     _health(view, found)
-    if not view.recording.ask(overview.ccdf, view.role, view.kind):
+    if not _ends(view):
         web.empty("No finished requests of this kind.", "Choose other requests on the left.")
     else:
         _latency(view)

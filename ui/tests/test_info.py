@@ -28,6 +28,11 @@ def test_the_ccdf_is_thinned_out_to_latencies_that_occurred(load: Load) -> None:
     assert [(p.dur_ns, p.n_slower) for p in points] == [(1002, 1), (2000, 0)]
 
 
+def test_latencies_asked_for_are_points_of_the_ccdf(load: Load) -> None:
+    points = overview.ccdf(load(durations(1000, 1001, 1002, 2000)), *OF, (1000, 1500))
+    assert [(p.dur_ns, p.n_slower) for p in points] == [(1000, 3), (1002, 1), (2000, 0)]
+
+
 def test_bands_end_at_latencies_that_occurred(load: Load) -> None:
     store = load(durations(100, 100, 200, 800))
     assert population.limits(store, *OF) == (100, 800, 800, 800)

@@ -1,10 +1,15 @@
 -- Points of the complementary distribution of latency: for some latencies that occurred, how
--- many requests took longer. $3 steps per doubling: closer points would not show.
+-- many requests took longer. $3 steps per doubling: closer points would not show. A step ends at
+-- each latency of $4, so that those that occurred are points.
 WITH step AS (
-    SELECT floor(log2(greatest(dur, 1)) * $3) AS step, count(*) AS n, max(dur) AS dur
+    SELECT
+        floor(log2(greatest(dur, 1)) * $3) AS step,
+        len(list_filter($4::BIGINT[], lambda exact: exact < dur)) AS after,
+        count(*) AS n,
+        max(dur) AS dur
     FROM digest.chosen($1, $2)
-    GROUP BY step
+    GROUP BY ALL
 )
-SELECT dur, (sum(n) OVER () - sum(n) OVER (ORDER BY step))::BIGINT AS n_slower
+SELECT dur, (sum(n) OVER () - sum(n) OVER (ORDER BY step, after))::BIGINT AS n_slower
 FROM step
 ORDER BY dur
