@@ -7,8 +7,10 @@ that serves many sockets has requests of several clients open at once.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from rcp.analyzer.arrays.roles import BACKGROUND
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.probes.contract.percent import percent
@@ -34,12 +36,23 @@ class _RequestCounts(NamedTuple):
     held_up_dur_ns: int
 
 
-def answer(store: Store, main_culprit: str, is_background: bool) -> Answer:
-    """Return the answer.
+class _Culprit(NamedTuple):
+    kind: str
+    culprit: str
+    role: str
+    pattern: str
 
-    ``main_culprit`` is that of the costliest pattern; ``is_background`` tells whether it is
-    background work.
-    """
+    def text(self) -> str:
+        """Return the culprit, its kind and the first helper on its chain, if there is one."""
+        helpers = [
+            name for name in re.findall(r"\(([^)]+)\)", self.pattern) if name != self.culprit
+        ]
+        via = f", through {helpers[0].partition('/')[0]}" if helpers else ""
+        return f"{self.culprit} ({self.kind}{via})"
+
+
+def answer(store: Store) -> Answer:
+    """Return the answer; its main culprit is that of the costliest pattern."""
     (counts,) = store.rows(_RequestCounts, query("answer/counts"))
     if not counts.n:
         return Answer(0, 0, 0.0, "No foreground request finished: there is nothing to judge.")
@@ -48,13 +61,14 @@ def answer(store: Store, main_culprit: str, is_background: bool) -> Answer:
     if not counts.n_held_up:
         sentence = f"No inversion found: none of {counts.n} {what} waited for background work."
         return Answer(counts.n, 0, 0.0, sentence)
+    (culprit,) = store.rows(_Culprit, query("answer/culprit"))
     share = counts.inverted_ns / counts.held_up_dur_ns if counts.held_up_dur_ns else 0.0
-    who = "Background work" if is_background else "Work that no role rule names"
+    who = "Background work" if culprit.role == BACKGROUND else "Work that no role rule names"
     held_up = counts.n_held_up
     return Answer(
         counts.n,
         held_up,
         share,
         f"{who} delayed {held_up} of {counts.n} {what}, for {percent(share, 0)} of "
-        f"{'its' if held_up == 1 else 'their'} time. Main culprit: {main_culprit}.",
+        f"{'its' if held_up == 1 else 'their'} time. Main culprit: {culprit.text()}.",
     )

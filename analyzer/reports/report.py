@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from rcp.analyzer.arrays.reasons import paper_name
@@ -151,15 +150,6 @@ def header(store: Store, meta: dict[str, Any]) -> Header:
     )
 
 
-def _culprit_text(pattern: Pattern) -> str:
-    """Return a pattern's culprit, its kind and the first helper on its chain, if there is one."""
-    helpers = [
-        name for name in re.findall(r"\(([^)]+)\)", pattern.chain) if name != pattern.culprit
-    ]
-    via = f", through {helpers[0].partition('/')[0]}" if helpers else ""
-    return f"{pattern.culprit} ({pattern.kind}{via})"
-
-
 def waits(store: Store) -> list[Wait]:
     """Return where foreground requests spent their time, the costliest reason first."""
     rows = store.query(query("report/waits"))
@@ -214,11 +204,7 @@ def report(store: Store) -> Report:
     found = patterns(store)
     worst = _worst(store)
     return Report(
-        answer=answer(
-            store,
-            main_culprit=_culprit_text(found[0]) if found else "",
-            is_background=bool(found) and found[0].role == "background",
-        ),
+        answer=answer(store),
         header=head,
         latencies=latencies(store),
         waits=waits(store),

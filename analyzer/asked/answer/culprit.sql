@@ -1,0 +1,6 @@
+-- The costliest pattern of inversions: the first of inversion_pattern, in a fraction of its time.
+SELECT kind, culprit, role, pattern
+FROM inversion
+GROUP BY kind, culprit, role, role_rule, pattern
+ORDER BY sum(dur) DESC, pattern
+LIMIT 1
