@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rcp.analyzer.db.store import StoreError
+from rcp.analyzer.reports.answer import answer
 from rcp.ui import places, studies, web
 from rcp.ui.info import population
 from rcp.ui.info.health import health
@@ -59,6 +60,7 @@ def open_ahead(path: Path) -> None:
         return
     recording.ask(health)
     recording.ask(population.kinds)
+    recording.ask(answer)
 
 
 def _files() -> tuple[Path, Path | None]:

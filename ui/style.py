@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rcp.ui.palette import LINK
+from rcp.ui.palette import GRID, LINK
 
 _STYLE = """
 [data-testid="stMainBlockContainer"] { padding: 3.25rem 2rem 3rem; }
@@ -13,10 +13,12 @@ _STYLE = """
 }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] strong { font-weight: 700; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.rcp-bar { height: 0.7rem; margin-top: 0.4rem; background: GRID; }
+.rcp-bar i { display: block; height: 100%; min-width: 1px; }
 """
 """With it a chain's text of 100 columns fits into 1280 pixels, and links on a screen wrap."""
 
 
 def style(is_dark: bool) -> str:
     """Return the CSS for a theme."""
-    return _STYLE.replace("LINK", LINK[is_dark])
+    return _STYLE.replace("LINK", LINK[is_dark]).replace("GRID", GRID[is_dark])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 
@@ -27,3 +28,12 @@ def label(text: str) -> str:
 def short(text: str, most: int = _SHORT) -> str:
     """Return at most so many characters of a text."""
     return truncated(text, most)
+
+
+def bar(share: float, text: str, colour: str) -> str:
+    """Return the HTML of a bar for a share of 0 to 1, with a text that says the same."""
+    width = f"{100 * min(max(share, 0.0), 1.0):.1f}"
+    return (
+        f'<div class="rcp-bar" aria-hidden="true"><i style="width:{width}%;background:{colour}">'
+        f"</i></div><small>{html.escape(shown(text))}</small>"
+    )

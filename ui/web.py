@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from rcp.ui import bound, places
+from rcp.ui import bound, places, texts
 from rcp.ui.rows import check_rows
 from rcp.ui.style import style
 from rcp.ui.texts import label, shown
@@ -120,6 +120,16 @@ def title(text: str) -> None:
 def heading(text: str, help: str | None = None) -> None:
     """Show the heading of a section."""
     st.markdown(f"##### {label(text)}", help=help)
+
+
+def lead(text: str) -> None:
+    """Show the sentence that a screen begins with; it may contain texts of a recording."""
+    st.markdown(f"**{label(text)}**")
+
+
+def bar(share: float, text: str, colour: str) -> None:
+    """Show a share of 0 to 1 as a bar, with a text of ours below it that says the same."""
+    st.html(texts.bar(share, text, colour))
 
 
 def say(text: str) -> None:

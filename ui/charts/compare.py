@@ -53,7 +53,7 @@ def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool)
         mark=tails.STEPS,
         encoding={
             "x": tails.latency(known),
-            "y": tails.LONGER,
+            "y": tails.longer(points),
             "color": by_recording(SERIES),
             "strokeDash": by_recording([[1, 0], [6, 3]]),
             "tooltip": [nominal("recording"), *tails.TIP],

@@ -57,7 +57,7 @@ def ccdf(
     ]
     ink = INK[is_dark]
     x = tails.latency([p.dur_ns for p in points] + [bound.bound_ns for bound in bounds])
-    at = {"x": x, "y": tails.LONGER}
+    at = {"x": x, "y": tails.longer([points])}
     dot = mark("point", size=45, fill=ACCENT, stroke=ink, opacity=1)
     places = {
         place: [row for row, one in zip(dots, marked, strict=True) if one.place == place]

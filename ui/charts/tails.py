@@ -20,12 +20,10 @@ STEPS = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
 _TAIL_ROOM = 1.7
 """Factor by which the latency axis extends beyond the slowest request, for its label."""
 
-_SHARES = [10.0**-power for power in range(10)]
-LONGER = quantity(
-    "share",
-    scale=LOG,
-    axis={"title": "share of requests that took longer", "format": "~%", "values": _SHARES},
-)
+_POWERS = [10.0**-power for power in range(10)]
+_FOOT_ROOM = 1.5
+"""Factor by which the axis of shares extends below the last step, which is then seen."""
+
 TIP = [nominal("latency"), quantity("slower", title="requests slower")]
 
 _LABEL_WIDTH, _LABEL_HEIGHT = 110, 15
@@ -40,6 +38,17 @@ def latency(known_ns: Iterable[int]) -> Spec:
     low, high = max(min(known, default=1), 1), max(known, default=1) * _TAIL_ROOM
     axis = {"title": "latency", "labelExpr": DURATION_LABEL, "values": log_values(low, high)}
     return quantity("dur", scale={**LOG, "domain": [low, high]}, axis=axis)
+
+
+def longer(curves: Iterable[Sequence[Point]]) -> Spec:
+    """Return a logarithmic axis for the field ``share`` that covers the curves."""
+    low = min((_lowest(points) for points in curves), default=1.0) / _FOOT_ROOM
+    axis = {
+        "title": "share of requests that took longer",
+        "format": "~%",
+        "values": [share for share in _POWERS if share >= low],
+    }
+    return quantity("share", scale={**LOG, "domain": [low, 1]}, axis=axis)
 
 
 def rows(points: Sequence[Point]) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.latencies.slo import Slo
+from rcp.analyzer.latencies.quantiles import rank
+from rcp.analyzer.latencies.slo import Measured, Slo
 from rcp.ui.info.population import BANDS
 from rcp.ui.queries import query
 
@@ -41,17 +42,26 @@ class Bound(NamedTuple):
     measured_ns: int
     n_slower: int
     is_met: bool
+    shortage: str
+    """Why there are too few requests to judge it, "" if there are enough."""
 
 
 class Totals(NamedTuple):
     """Totals over all requests shown."""
 
     n: int
-    dur_ns: int
     longest_ns: int
     n_held_up: int
     """Requests with an inversion."""
-    held_up_ns: int
+    inverted_ns: int
+    """Time in inversions."""
+    held_up_dur_ns: int
+    """Time of the requests with an inversion."""
+
+    @property
+    def share(self) -> float:
+        """The share of the delayed requests' own time, 0 to 1, as in the report's sentence."""
+        return self.inverted_ns / self.held_up_dur_ns if self.held_up_dur_ns else 0.0
 
 
 class BandWait(NamedTuple):
@@ -102,13 +112,23 @@ def bounds(store: Store, role: str, kind: str, slos: tuple[Slo, ...]) -> list[Bo
         if slo.kind and kind and slo.kind != kind:
             continue
         of = slo.kind or kind
-        ((measured, n_slower),) = store.query(
+        ((measured, n, n_slower),) = store.query(
             query("overview/bound"), [role, of, slo.quantile, slo.bound_ns]
         )
         if measured is not None:
-            is_met = measured <= slo.bound_ns
+            enough = n >= slo.n_needed
+            beyond = n - rank(slo.quantile, n)
+            judged = Measured(measured, n, beyond, enough, slo.n_needed)
             found.append(
-                Bound(slo.text, slo.bound_ns, 1 - slo.quantile, measured, n_slower, is_met)
+                Bound(
+                    text=slo.text,
+                    bound_ns=slo.bound_ns,
+                    share=1 - slo.quantile,
+                    measured_ns=measured,
+                    n_slower=n_slower,
+                    is_met=measured <= slo.bound_ns,
+                    shortage=judged.shortage(slo),
+                )
             )
     return found
 

@@ -1,4 +1,4 @@
-"""Overview: latencies, when requests were slow, concurrent activity, and what they waited for."""
+"""Overview: the answer, latencies, what requests waited for, and when they were slow."""
 
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
 from rcp.analyzer.text import duration, plural
@@ -7,8 +7,18 @@ from rcp.ui import web
 from rcp.ui.charts import overview as charts
 from rcp.ui.charts import timeline as time_charts
 from rcp.ui.frame import View, offer_roles, show
-from rcp.ui.info import overview, population, timeline
+from rcp.ui.info import answer, inversions, overview, population, timeline
+from rcp.ui.info.answer import Worst
 from rcp.ui.info.health import Health, health
+from rcp.ui.info.overview import Bound
+from rcp.ui.palette import colour
+
+_WORST = (
+    "The patterns of inversion that took most time from the slowest 1 % of requests. Choose one "
+    "to see its requests. What would be gained is a bound: the quantile of the same requests, with "
+    "the time in this pattern subtracted from each, if nothing else takes its place."
+)
+_OF_THEIR_TIME = "share of the delayed requests' own time that inversions took"
 
 
 def _slos() -> tuple[Slo, ...]:
@@ -26,20 +36,66 @@ def _ends(view: View) -> tuple[int, ...]:
     return view.recording.ask(population.limits, view.role, view.kind)
 
 
-def _latency(view: View) -> None:
-    of = (view.role, view.kind)
-    wide, narrow = web.columns(3, 1)
+def _verdict(bound: Bound) -> str:
+    measured = f"Measured {duration(bound.measured_ns)}"
+    if bound.shortage:
+        return f"{bound.shortage} {measured}."
+    met = "met" if bound.is_met else "missed"
+    return (
+        f"{bound.text}: {met}. {measured}; {plural(bound.n_slower, 'request')} took longer than "
+        f"{duration(bound.bound_ns)}."
+    )
+
+
+def _judge(view: View) -> tuple[tuple[Slo, ...], list[Bound]]:
+    """Show the SLO and whether the requests shown meet it."""
+    narrow, wide = web.columns(1, 3)
     with narrow:
         slos = _slos()
-        bounds = view.recording.ask(overview.bounds, *of, slos)
+    bounds = view.recording.ask(overview.bounds, view.role, view.kind, slos)
+    with wide:
+        if not web.params().get("slo"):
+            web.caption("An SLO, such as p99=10ms, is judged here: met or missed.")
         for bound in bounds:
-            verdict = "met" if bound.is_met else "not met"
-            web.say(
-                f"{bound.text}: {verdict}. Measured {duration(bound.measured_ns)}; "
-                f"{plural(bound.n_slower, 'request')} took longer than {duration(bound.bound_ns)}."
-            )
+            web.say(_verdict(bound))
         if slos and not bounds:
             web.say("The SLO is for a kind of request that is not shown.")
+    return slos, bounds
+
+
+def _gained(one: Worst, share: float | None) -> str:
+    if one.gain is None or share is None:
+        return "too few requests to say what would be gained"
+    name, now = f"p{share * 100:g}", duration(one.gain.now_ns)
+    if one.gain.without_ns == one.gain.now_ns:
+        return f"without it {name} would stay at {now}"
+    return f"without it {name} would fall from {now} to {duration(one.gain.without_ns)} at best"
+
+
+def _worst(view: View, slos: tuple[Slo, ...]) -> None:
+    """Show the patterns that cost the slowest requests most, each a link to its requests."""
+    of = (view.role, view.kind)
+    share = answer.judged_share(view.recording.ask_inversions(overview.totals, *of).n, slos)
+    found = view.recording.ask_inversions(answer.worst, *of, share)
+    if not found:
+        return
+    web.heading("Worst patterns", _WORST)
+    for one in found:
+        pattern = one.pattern
+        chain, bar, gained = web.columns(5, 2.5, 2.5)
+        with chain:
+            web.link("inversions", inversions.sentence(pattern.pattern), pattern=pattern.key)
+            web.caption(f"{pattern.kind} by {pattern.culprit}")
+        with bar:
+            part = f"{percent(pattern.slow_share)} of the slowest 1 %'s time"
+            web.bar(pattern.slow_share or 0, part, colour(pattern.kind))
+        with gained:
+            web.caption(_gained(one, share))
+
+
+def _latency(view: View, bounds: list[Bound]) -> None:
+    of = (view.role, view.kind)
+    wide, narrow = web.columns(4, 1)
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
         ends = _ends(view)
@@ -50,9 +106,8 @@ def _latency(view: View) -> None:
     with narrow:  # after the chart: this may block until the inversion tables are ready
         totals = view.recording.ask_inversions(overview.totals, *of)
         web.metric("requests", f"{totals.n:,}")
-        web.metric("delayed requests", f"{totals.n_held_up:,}", "requests with an inversion")
-        share = totals.held_up_ns / totals.dur_ns if totals.dur_ns else 0
-        web.metric("time in inversions", percent(share), "share of all requests' time")
+        web.metric("delayed", f"{totals.n_held_up:,}", "requests with an inversion")
+        web.metric("of their time", percent(totals.share, 0), _OF_THEIR_TIME)
 
 
 def _example(view: View, example: timeline.Example) -> None:
@@ -140,10 +195,13 @@ def screen(view: View) -> None:
     found = view.recording.ask(health)
     web.title(view.recording.name)
     _health(view, found)
+    web.lead(view.recording.ask(answer.answer).sentence)
     if not _ends(view):
         web.empty("No finished requests of this kind.", "Choose other requests on the left.")
     else:
-        _latency(view)
+        slos, bounds = _judge(view)
+        _worst(view, slos)
+        _latency(view, bounds)
         _bands(view)
         _over_time(view)
     _trust(found)

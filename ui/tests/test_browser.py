@@ -113,7 +113,7 @@ def test_an_slo_is_kept_from_screen_to_screen(server: browsers.Server, page: Any
     box = page.get_by_placeholder("p999=50ms")
     box.fill("p99=10ms")
     box.press("Enter")
-    see(page, "p99=10ms: not met. Measured 15.4 ms")
+    see(page, "p99=10ms: missed. Measured 15.4 ms")
     page.get_by_role("link", name="Inversions").click()
     see(page, "Ranked by p99 share")
     assert "slo=p99" in page.url

@@ -56,6 +56,13 @@ def test_an_slo_is_measured_on_the_requests_shown(load: Load) -> None:
         ("p50=100ns", 100, 2, True),
         ("p99=500ns", 800, 1, False),
     ]
+    assert bounds[1].shortage.startswith("p99=500ns cannot be judged from 4 requests: 1000 are")
+
+
+def test_an_slo_with_enough_requests_is_judged(load: Load) -> None:
+    store = load(durations(*[100] * 10, *[300] * 10))
+    (bound,) = overview.bounds(store, *OF, parse("p50=200ns"))
+    assert (bound.measured_ns, bound.is_met, bound.shortage) == (100, True, "")
 
 
 def test_time_by_reason_is_split_by_how_slow_requests_were(load: Load) -> None:
@@ -74,7 +81,7 @@ def test_time_by_reason_is_split_by_how_slow_requests_were(load: Load) -> None:
 def test_totals_count_requests_held_up(load: Load) -> None:
     synth = one_request()
     synth.request(10, 5000, 5100)
-    assert overview.totals(load(synth), *OF) == overview.Totals(2, 1100, 1000, 1, 800)
+    assert overview.totals(load(synth), *OF) == overview.Totals(2, 1000, 1, 800, 1000)
 
 
 def test_the_heatmap_has_a_cell_for_requests_alike(load: Load) -> None:

@@ -1,5 +1,14 @@
--- Finished requests with the columns that every screen uses.
+-- Finished requests with the columns that every screen uses. Outermost are those that the report's
+-- first line counts (analyzer/reports/answer.py): a request inside one of its own name is another
+-- client's, and one inside an unfinished request has no path to be counted in.
 CREATE TABLE digest.request AS
+WITH nested AS (
+    SELECT request.request_id
+    FROM request
+    JOIN request AS parent ON parent.request_id = request.parent_request_id
+    WHERE parent.dur IS NOT NULL
+      AND parent.name <> request.name
+)
 SELECT
     request.request_id,
     request.ts,
@@ -9,7 +18,7 @@ SELECT
     task.role,
     task.comm,
     task.cgroup_id,
-    request.parent_request_id IS NULL AS is_outer
+    request.request_id NOT IN (FROM nested) AS is_outer
 FROM request
 JOIN task USING (utid)
 WHERE request.dur IS NOT NULL
