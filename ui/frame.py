@@ -9,12 +9,12 @@ from pathlib import Path
 
 from rcp.analyzer.db.store import StoreError
 from rcp.analyzer.reports.answer import answer
-from rcp.ui import places, studies, web
+from rcp.ui import linked, places, studies, web
 from rcp.ui.info import population
 from rcp.ui.info.health import health
 from rcp.ui.source import Recording, Stamp, given, offered, stamp
 
-NO_OTHER = ""
+NO_OTHER = "none"
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,16 @@ class View:
     recording: Recording
     other: Recording | None
     """The recording to compare with, if any."""
+    why_no_other: str
+    """Why the recording that the address names for comparison is not shown, or ""."""
     role: str
     """Role of the threads whose requests are shown, "" for any."""
     kind: str
     """Kind of the requests shown, "" for all outermost ones."""
 
+
+_OFFERED_MAX = 12
+"""Links to recordings below an error."""
 
 Screen = Callable[[View], None]
 
@@ -58,31 +63,70 @@ def open_ahead(path: Path) -> None:
         recording = _cached(path)
     except StoreError:
         return
+    _ = recording.id
     recording.ask(health)
     recording.ask(population.kinds)
     recording.ask(answer)
 
 
-def _files() -> tuple[Path, Path | None]:
-    """Show the choice of recordings; return the chosen ones."""
+def _known() -> dict[str, Path]:
+    """Return the recordings that can be chosen, by path."""
     started_with = given()
-    known = {
+    return {
         name: path
         for name, path in offered(started_with).items()
         if path in started_with or not studies.is_study(path)
     }
-    chosen = Path(web.choose("Recording", list(known), "file", words=_short(known)))
+
+
+def _id_of(path: Path) -> str:
+    return open_cached(path).id
+
+
+def _resolve(name: str, id_name: str, usual: str, known: dict[str, Path]) -> None:
+    """Set the parameter ``name`` to the file that holds the recording an address means.
+
+    Raises NotHereError. The ``usual`` file is not in addresses; its id is.
+    """
+    here = web.params()
+    wanted = linked.Wanted(here.get(name, ""), here.get(id_name, ""))
+    if wanted.file != NO_OTHER:
+        first = [usual, *map(str, given())]
+        found = linked.find(wanted, known, first, _id_of)
+        web.set_param(name, "" if found == usual else found)
+
+
+def _chosen(known: dict[str, Path]) -> Recording:
+    """Show the choice of the recording, and open it; raise NotHereError or StoreError."""
+    _resolve("file", "id", next(iter(known)), known)
+    with web.sidebar():
+        file = Path(web.choose("Recording", list(known), "file", words=_short(known)))
+    recording = open_cached(file)
+    web.set_param("id", recording.id)
+    return recording
+
+
+def _other(known: dict[str, Path]) -> tuple[Recording | None, str]:
+    """Show the choice of the recording to compare with; return it, or why it is not here."""
+    started_with = given()
     second = str(started_with[1]) if len(started_with) > 1 else NO_OTHER
+    try:
+        _resolve("other", "other_id", second, known)
+    except linked.NotHereError as error:
+        return None, str(error)
     others = [second, *(name for name in (NO_OTHER, *known) if name != second)]
-    other = web.choose("Compare with", others, "other", words=_short(known))
-    return chosen, Path(other) if other else None
+    with web.sidebar():
+        other = web.choose("Compare with", others, "other", words=_short(known))
+    found = None if other == NO_OTHER else open_cached(Path(other))
+    web.set_param("other_id", found.id if found else "")
+    return found, ""
 
 
 def _short(known: dict[str, Path]) -> Callable[[str], str]:
     names = [path.name for path in known.values()]
 
     def words(name: str) -> str:
-        if not name:
+        if name == NO_OTHER:
             return "(nothing)"
         path = known[name]
         return path.name if names.count(path.name) == 1 else f"{path.parent.name}/{path.name}"
@@ -92,24 +136,25 @@ def _short(known: dict[str, Path]) -> Callable[[str], str]:
 
 def _population(recording: Recording) -> tuple[str, str]:
     """Show the choice of requests; return their role and kind."""
-    kinds = recording.ask(population.kinds)
-    roles = [role for role in population.ROLES if any(kind.role == role for kind in kinds)]
-    role = web.choose(
-        "Requests of",
-        [*roles, population.ALL],
-        "role",
-        words=lambda name: "(all threads)" if name == population.ALL else name,
-        help="role of the requests' threads",
-    )
-    of_role = sorted({kind.name for kind in kinds if role in (population.ALL, kind.role)})
-    kind = web.choose(
-        "Kind",
-        [population.ALL, *of_role],
-        "kind",
-        words=lambda name: "(all outermost)" if name == population.ALL else name,
-        help="outermost: not nested in another request, as an fsync in a transaction is",
-    )
-    return _wanted(role), _wanted(kind)
+    with web.sidebar():
+        kinds = recording.ask(population.kinds)
+        roles = [role for role in population.ROLES if any(kind.role == role for kind in kinds)]
+        role = web.choose(
+            "Requests of",
+            [*roles, population.ALL],
+            "role",
+            words=lambda name: "(all threads)" if name == population.ALL else name,
+            help="role of the requests' threads",
+        )
+        of_role = sorted({kind.name for kind in kinds if role in (population.ALL, kind.role)})
+        kind = web.choose(
+            "Kind",
+            [population.ALL, *of_role],
+            "kind",
+            words=lambda name: "(all outermost)" if name == population.ALL else name,
+            help="outermost: not nested in another request, as an fsync in a transaction is",
+        )
+        return _wanted(role), _wanted(kind)
 
 
 def _wanted(name: str) -> str:
@@ -134,26 +179,53 @@ def _links(current: str) -> None:
         web.link(path, f"**{text}**" if path == current else text, is_plain=True)
 
 
+def _follow_widgets() -> None:
+    """Update the URL from changed widgets. Another recording has other ids and requests."""
+    before = web.params()
+    web.follow_widgets()
+    now = web.params()
+    if now.get("file") != before.get("file"):
+        for name in ("id", *places.OF_RECORDING):
+            web.set_param(name, "")
+    if now.get("other") != before.get("other"):
+        web.set_param("other_id", "")
+
+
+def _offer(message: str, known: dict[str, Path]) -> None:
+    """Say that the recording an address names is not here, and offer those that are."""
+    web.title("Not this recording")
+    web.fail(message)
+    short = _short(known)
+    for name in list(known)[:_OFFERED_MAX]:
+        web.link("overview", f"Open {short(name)}", file=name, id=None)
+
+
 def show(name: str, screen: Screen) -> None:
     """Show a page: navigation and choices on the left, the screen beside them."""
-    web.follow_widgets()
+    _follow_widgets()
     web.resend_url()
+    known = _known()
     with web.sidebar():
-        _links(name)
-        file, other = _files()
+        navigation = web.place()
     try:
-        recording = open_cached(file)
-        compared = open_cached(other) if other else None
+        recording = _chosen(known)
+        view = View(recording, *_other(known), *_population(recording))
+    except linked.NotHereError as error:
+        _offer(str(error), known)
+        return
     except StoreError as error:
         web.fail(str(error))
         web.empty("Choose another recording on the left, or restart with one.")
         return
+    finally:
+        with navigation:  # last, because links carry on the recording's id
+            _links(name)
+    web.page_title(recording.name, places.SCREENS[name])
     with web.sidebar():
-        role, kind = _population(recording)
         if recording.is_running and web.button("Reload", key="again"):
             web.stop()
     try:
-        screen(View(recording, compared, role, kind))
+        screen(view)
     except StoreError as error:  # from tables that were built after it opened
         web.fail(str(error))
 

@@ -1,7 +1,6 @@
 """The explorer's URLs: every view can be linked to. Pure.
 
 A view is a screen (the URL's path) and parameters (its query). Defaults are left out of the URL.
-``SHARED`` parameters are kept by links to other screens.
 """
 
 from __future__ import annotations
@@ -18,7 +17,12 @@ SCREENS = {
 }
 """Path of each screen and the text of its link, in order; the first screen is also at /."""
 
-SHARED = ("file", "other", "role", "kind", "slo")
+SHARED = ("file", "id", "other", "other_id", "role", "kind", "slo")
+"""Parameters that links to other screens keep. ``file`` names a recording by its path and ``id`` by
+what it holds; ``other`` and ``other_id`` name the one that it is compared with."""
+
+OF_RECORDING = ("request", "pattern", "cell")
+"""Parameters that mean nothing in another recording."""
 
 
 def carried(params: Mapping[str, str], **changes: object) -> dict[str, str]:

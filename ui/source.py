@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+from rcp.analyzer.db.recording_id import recording_id
 from rcp.analyzer.db.store import Store, StoreError, open_store
 from rcp.analyzer.loading.opening import open_recording
 from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool, open_spool
@@ -136,6 +137,11 @@ class Recording:
     def _prepare_inversions(self) -> None:
         with self._store.beside() as store:
             prepare_inversions(store)
+
+    @property
+    def id(self) -> str:
+        """What names it in links; "" while it is being recorded, for it still changes."""
+        return "" if self.is_running else self.ask(recording_id)
 
     @property
     def name(self) -> str:

@@ -51,6 +51,11 @@ def run_screens(screens: Mapping[str, Path]) -> None:
     current.run()
 
 
+def page_title(*parts: str) -> None:
+    """Set the title of the browser's window."""
+    st.set_page_config(page_title=" · ".join([*map(shown, parts), "rcp"]))
+
+
 def params() -> dict[str, str]:
     """Return the parameters of the URL."""
     return {str(name): str(value) for name, value in st.query_params.to_dict().items()}
@@ -175,6 +180,11 @@ def metric(name: str, value: str, help: str | None = None) -> None:
 def columns(*widths: float) -> list[Any]:
     """Return columns side by side, each a context manager."""
     return list(st.columns(list(widths)))
+
+
+def place() -> Any:
+    """Return a place on the page that is filled later, a context manager."""
+    return st.container()
 
 
 def sidebar() -> Any:

@@ -73,6 +73,7 @@ ROOMS = {
     ),
     "rcp.ui": (
         *("texts", "palette", "places", "queries", "rows", "bound", "info", "style", "source"),
+        *("linked",),
         *("studies", "charts", "web", "frame", "screens", "app", "serve", "command"),
         *("browser", "screenshots", "bench"),
     ),

@@ -105,8 +105,8 @@ def _pattern(view: View, shift: Shift) -> None:
         f"({duration(change.a_ns)} → {duration(change.b_ns)}){chance}; delayed requests per 1000: "
         f"{change.a_per_1000:.1f} → {change.b_per_1000:.1f}; confidence {shift.confidence:.2f}"
     )
-    here, there = view.recording.path, view.other.path
-    for name, file, other, took_ns in (
+    here, there = view.recording, view.other
+    for name, one, other, took_ns in (
         ("A", here, there, change.a_ns),
         ("B", there, here, change.b_ns),
     ):
@@ -114,8 +114,10 @@ def _pattern(view: View, shift: Shift) -> None:
             web.link(
                 "inversions",
                 f"Requests in {name} delayed by {pattern.culprit}",
-                file=file,
-                other=other,
+                file=one.path,
+                id=one.id,
+                other=other.path,
+                other_id=other.id,
                 inversion=pattern.kind,
                 culprit=pattern.culprit,
             )
@@ -167,6 +169,10 @@ def _comparison(view: View, a: Side, b: Side) -> None:
 def screen(view: View) -> None:
     """Show the screen."""
     web.title("Compare")
+    if view.why_no_other:
+        web.fail(view.why_no_other)
+        web.link("compare", "Choose another one", other=None, other_id=None)
+        return
     if view.other is None:
         web.empty(
             "Nothing to compare with.",

@@ -166,6 +166,7 @@ def _health(view: View, found: Health) -> None:
     web.caption(
         f"{header.host} · kernel {header.kernel} · {header.clock} · "
         f"{duration(header.dur_ns)} recorded"
+        + (f" · id {view.recording.id}" if view.recording.id else "")
     )
     if view.recording.is_running:
         web.warn("This recording is still running: the page shows what was written so far.")
