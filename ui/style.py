@@ -15,6 +15,11 @@ _STYLE = """
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .rcp-bar { height: 0.7rem; margin-top: 0.4rem; background: GRID; }
 .rcp-bar i { display: block; height: 100%; min-width: 1px; }
+.rcp-cell { font-size: 0.875rem; }
+@media (min-width: 641px) {
+    .rcp-name { position: absolute; clip-path: inset(50%); width: 1px; overflow: hidden; }
+}
+@media (max-width: 640px) { .st-key-wide-only { display: none; } }
 """
 """With it a chain's text of 100 columns fits into 1280 pixels, and links on a screen wrap."""
 

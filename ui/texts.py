@@ -30,10 +30,16 @@ def short(text: str, most: int = _SHORT) -> str:
     return truncated(text, most)
 
 
-def bar(share: float, text: str, colour: str) -> str:
+def named(name: str, text: str) -> str:
+    """Return the HTML of a text with its name, which wide screens show above the column only."""
+    hidden = f'<span class="rcp-name">{html.escape(name)}: </span>' if name else ""
+    return f'<span class="rcp-cell">{hidden}{html.escape(shown(text))}</span>'
+
+
+def bar(share: float, text: str, colour: str, name: str = "") -> str:
     """Return the HTML of a bar for a share of 0 to 1, with a text that says the same."""
     width = f"{100 * min(max(share, 0.0), 1.0):.1f}"
     return (
         f'<div class="rcp-bar" aria-hidden="true"><i style="width:{width}%;background:{colour}">'
-        f"</i></div><small>{html.escape(shown(text))}</small>"
+        f"</i></div>{named(name, text)}"
     )

@@ -132,9 +132,14 @@ def lead(text: str) -> None:
     st.markdown(f"**{label(text)}**")
 
 
-def bar(share: float, text: str, colour: str) -> None:
-    """Show a share of 0 to 1 as a bar, with a text of ours below it that says the same."""
-    st.html(texts.bar(share, text, colour))
+def bar(share: float, text: str, colour: str, name: str = "") -> None:
+    """Show a share of 0 to 1 as a bar, with a text below it that says the same; see ``cell``."""
+    st.html(texts.bar(share, text, colour, name))
+
+
+def cell(name: str, text: str) -> None:
+    """Show a text below the column title ``name``, which narrow screens show beside the text."""
+    st.html(texts.named(name, text))
 
 
 def say(text: str) -> None:
@@ -142,9 +147,9 @@ def say(text: str) -> None:
     st.text(shown(text))
 
 
-def caption(text: str) -> None:
-    """Show a small note that may contain texts of a recording."""
-    st.caption(label(text))
+def caption(text: str, *, is_narrow: bool = False) -> None:
+    """Show a small note that may contain texts of a recording; in a ``row`` a narrow one."""
+    st.caption(label(text), width="content" if is_narrow else "stretch")
 
 
 def empty(text: str, remedy: str = "") -> None:
@@ -185,6 +190,16 @@ def columns(*widths: float) -> list[Any]:
 def place() -> Any:
     """Return a place on the page that is filled later, a context manager."""
     return st.container()
+
+
+def row() -> Any:
+    """Return a place whose contents are beside each other, as far as there is room."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small")
+
+
+def wide_only() -> Any:
+    """Return a place that only wide screens show."""
+    return st.container(key="wide-only")
 
 
 def sidebar() -> Any:

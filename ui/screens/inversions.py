@@ -1,6 +1,7 @@
 """Inversions: what delayed requests, ranked by the time that the slowest requests lost to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rcp.analyzer.reports.doubts import confidence_word
 from rcp.analyzer.text import duration
@@ -10,6 +11,7 @@ from rcp.ui.frame import View, offer_roles, show
 from rcp.ui.info import inversions
 from rcp.ui.info.health import health
 from rcp.ui.info.inversions import Choices, Filter, HeldUp, Pattern
+from rcp.ui.palette import colour
 from rcp.ui.texts import label
 
 ANY = "any"
@@ -18,6 +20,27 @@ _FILTERS = ("inversion", "culprit", "path", "cgroup", "from", "to")
 
 # Patterns on a page: a page draws some hundred rows of links and texts without delay.
 _SHOWN = 20
+
+_WIDTHS = (5.4, 1.8, 0.9, 0.9, 0.9)
+_TITLES = ("wait chain", "p99 share", "requests", "longest", "total")
+
+
+class Order(NamedTuple):
+    """An order of the patterns."""
+
+    title: str
+    value: Callable[[Pattern], float]
+    """What is largest in the first pattern."""
+
+
+ORDERS = {
+    "share": Order("p99 share", lambda pattern: pattern.slow_ns),
+    "requests": Order("requests", lambda pattern: pattern.n_requests),
+    "longest": Order("longest", lambda pattern: pattern.max_ns),
+    "total": Order("total", lambda pattern: pattern.total_ns),
+    "confidence": Order("confidence", lambda pattern: pattern.confidence),
+}
+"""By their name in addresses."""
 
 _REQUESTS = {
     "request": web.Column("request", format="%d"),
@@ -62,39 +85,54 @@ def _wanted(name: str) -> str:
     return "" if name == ANY else name
 
 
+def _sorting() -> Order:
+    return ORDERS.get(web.params().get("sort", ""), ORDERS["share"])
+
+
+def _sort_links(by: Order) -> None:
+    with web.row():
+        web.caption("Sort by", is_narrow=True)
+        for name, order in ORDERS.items():
+            text = label(order.title)
+            sort = "" if order is ORDERS["share"] else name
+            _link(f"**{text} ↓**" if order is by else text, sort=sort)
+
+
 def _ranked(found: Sequence[Pattern], current: str) -> None:
-    widths = (6.4, 1, 1, 1, 1)
-    names = ("wait chain", "p99 share", "requests", "longest", "total")
-    for place, name in zip(web.columns(*widths), names, strict=True):
-        with place:
-            web.caption(name)
-    n_shown = places.number(web.params(), "shown") or _SHOWN
-    for pattern in found[:n_shown]:
-        what, *others = web.columns(*widths)
-        text = label(inversions.sentence(pattern.pattern))
-        with what:
-            is_current = pattern.key == current
-            _link(f"**{text}**" if is_current else text, pattern="" if is_current else pattern.key)
-            web.caption(
-                f"{pattern.kind} by {pattern.culprit} ({pattern.role}), confidence "
-                f"{confidence_word(pattern.confidence)} ({pattern.confidence:.2f})"
-            )
-        texts = (
-            percent(pattern.slow_share),
-            f"{pattern.n_requests:,}",
-            duration(pattern.max_ns),
-            duration(pattern.total_ns),
-        )
-        for place, text in zip(others, texts, strict=True):
+    by = _sorting()
+    _sort_links(by)
+    with web.wide_only():
+        for place, name in zip(web.columns(*_WIDTHS), _TITLES, strict=True):
             with place:
-                web.caption(text)
+                web.caption(name)
+    n_shown = places.number(web.params(), "shown") or _SHOWN
+    for pattern in sorted(found, key=by.value, reverse=True)[:n_shown]:
+        _row(pattern, is_current=pattern.key == current)
     if len(found) > n_shown:
         _link(f"{len(found) - n_shown} more", shown=len(found))
 
 
+def _row(pattern: Pattern, *, is_current: bool) -> None:
+    what, bar, *others = web.columns(*_WIDTHS)
+    text = label(inversions.sentence(pattern.pattern))
+    with what:
+        _link(f"**{text}**" if is_current else text, pattern="" if is_current else pattern.key)
+        web.caption(
+            f"{pattern.kind} by {pattern.culprit} ({pattern.role}), confidence "
+            f"{confidence_word(pattern.confidence)} ({pattern.confidence:.2f})"
+        )
+    with bar:
+        share = percent(pattern.slow_share)
+        web.bar(pattern.slow_share or 0, share, colour(pattern.kind), name="p99 share")
+    texts = (f"{pattern.n_requests:,}", duration(pattern.max_ns), duration(pattern.total_ns))
+    for place, name, text in zip(others, _TITLES[2:], texts, strict=True):
+        with place:
+            web.cell(name, text)
+
+
 def _link(text: str, **changes: object) -> None:
     """Show a link to this screen with the same filters."""
-    here = {name: web.params().get(name) for name in (*_FILTERS, "pattern", "shown")}
+    here = {name: web.params().get(name) for name in (*_FILTERS, "pattern", "shown", "sort")}
     web.link("inversions", text, is_plain=True, **{**here, **changes})
 
 
@@ -153,9 +191,10 @@ def screen(view: View) -> None:
     if chosen is not None:
         _of_pattern(view, asked, chosen)
         web.heading("All patterns")
+    by = "" if _sorting() is ORDERS["share"] else f", here sorted by {_sorting().title}"
     web.caption(
         "Ranked by p99 share: the share of the slowest 1 % of requests' time spent in the "
-        "inversion. Choose one to see its requests."
+        f"inversion{by}. Choose one to see its requests."
     )
     _ranked(found, current)
 
