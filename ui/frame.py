@@ -240,6 +240,7 @@ def show_study(screen: Callable[[Path], None]) -> None:
         short = _short({name: Path(name) for name in known})
         chosen = web.choose("Study", known, "study", words=short) if known else ""
     if chosen:
+        web.page_title(Path(chosen).name, places.SCREENS["tuning"])
         screen(Path(chosen))
         return
     web.title("Tuning")

@@ -59,6 +59,9 @@ GRID = {False: "#e3e5ea", True: "#3a3d46"}
 HEAT = {False: ["#9ecae1", "#08306b"], True: ["#31557a", "#e3f1ff"]}
 """Few and many: a single request must be visible, because the tail consists of single requests."""
 
+NOTE = {False: "#5c5e68", True: "#b6b8c0"}
+"""Captions: less than the text, but with a contrast of more than 4.5 to the paper."""
+
 LINK = {False: "#00609a", True: "#7cc0ee"}
 PAPER = {False: "#ffffff", True: "#0e1117"}
 

@@ -13,9 +13,12 @@ SCREENS = {
     "request": "Request",
     "compare": "Compare",
     "tuning": "Tuning",
-    "explore": "SQL",
+    "sql": "SQL",
 }
 """Path of each screen and the text of its link, in order; the first screen is also at /."""
+
+ALIASES = {"explore": "sql"}
+"""Former paths of screens, which links may still have."""
 
 SHARED = ("file", "id", "other", "other_id", "role", "kind", "slo")
 """Parameters that links to other screens keep. ``file`` names a recording by its path and ``id`` by

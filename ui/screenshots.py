@@ -23,7 +23,7 @@ VIEWS = {
     "request": ("/request?request=1206", "Critical path"),
     "compare": (f"/compare?file={_ALONE}&other={_COMPARED}", "By reason"),
     "tuning": ("/tuning", "Contribution of each knob"),
-    "sql": (f"/explore?sql={quote(_SQL)}", "files have at most"),
+    "sql": (f"/sql?sql={quote(_SQL)}", "files have at most"),
 }
 _LONGEST = 4000
 """Largest height of a screenshot in pixels: the rest of the page is cut off."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rcp.ui.palette import GRID, LINK
+from rcp.ui.palette import GRID, LINK, NOTE
 
 _STYLE = """
 [data-testid="stMainBlockContainer"] { padding: 3.25rem 2rem 3rem; }
@@ -13,6 +13,9 @@ _STYLE = """
 }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] strong { font-weight: 700; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+[data-testid="stMain"] h1 { font-size: 1.75rem; padding: 0.5rem 0; margin: 0; }
+[data-testid="stMain"] h2 { font-size: 1.2rem; padding: 0.6rem 0 0.2rem; margin: 0; }
+[data-testid="stCaptionContainer"] { color: NOTE; opacity: 1; }
 .rcp-bar { height: 0.7rem; margin-top: 0.4rem; background: GRID; }
 .rcp-bar i { display: block; height: 100%; min-width: 1px; }
 .rcp-cell { font-size: 0.875rem; }
@@ -26,4 +29,8 @@ _STYLE = """
 
 def style(is_dark: bool) -> str:
     """Return the CSS for a theme."""
-    return _STYLE.replace("LINK", LINK[is_dark]).replace("GRID", GRID[is_dark])
+    colours = {"LINK": LINK, "GRID": GRID, "NOTE": NOTE}
+    found = _STYLE
+    for name, by_theme in colours.items():
+        found = found.replace(name, by_theme[is_dark])
+    return found

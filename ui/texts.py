@@ -25,6 +25,15 @@ def label(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", shown(text))
 
 
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def prose(text: str) -> str:
+    """Return a text with all Markdown escaped, except that commands in backticks become code."""
+    parts = _CODE.split(text)
+    return "".join(f"`{shown(part)}`" if at % 2 else label(part) for at, part in enumerate(parts))
+
+
 def short(text: str, most: int = _SHORT) -> str:
     """Return at most so many characters of a text."""
     return truncated(text, most)

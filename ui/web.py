@@ -17,7 +17,7 @@ import streamlit as st
 from rcp.ui import bound, places, texts
 from rcp.ui.rows import check_rows
 from rcp.ui.style import style
-from rcp.ui.texts import label, shown
+from rcp.ui.texts import label, prose, shown
 
 CACHED_MAX = 4  # recordings open at once: two to compare, and the two before them
 
@@ -47,7 +47,11 @@ def run_screens(screens: Mapping[str, Path]) -> None:
         for at, (name, script) in enumerate(screens.items())
     }
     st.session_state["_pages"] = pages
-    current = st.navigation(list(pages.values()), position="hidden")
+    former = [
+        st.Page(screens[name], title=places.SCREENS[name], url_path=path)
+        for path, name in places.ALIASES.items()
+    ]
+    current = st.navigation([*pages.values(), *former], position="hidden")
     current.run()
 
 
@@ -119,12 +123,12 @@ def go(screen: str, **changes: object) -> None:
 
 def title(text: str) -> None:
     """Show the heading of a screen."""
-    st.subheader(label(text), anchor=False)
+    st.title(label(text), anchor=False)
 
 
 def heading(text: str, help: str | None = None) -> None:
     """Show the heading of a section."""
-    st.markdown(f"##### {label(text)}", help=help)
+    st.header(label(text), anchor=False, help=help)
 
 
 def lead(text: str) -> None:
@@ -154,17 +158,17 @@ def caption(text: str, *, is_narrow: bool = False) -> None:
 
 def empty(text: str, remedy: str = "") -> None:
     """Show that there is nothing to show, and the remedy."""
-    st.info(label(text) + (f"\n\n{label(remedy)}" if remedy else ""))
+    st.info(prose(text) + (f"\n\n{prose(remedy)}" if remedy else ""))
 
 
 def warn(text: str) -> None:
     """Show a warning."""
-    st.warning(label(text))
+    st.warning(prose(text))
 
 
 def fail(text: str) -> None:
     """Show an error in one line."""
-    st.error(label(text))
+    st.error(prose(text))
 
 
 def stop() -> None:
@@ -174,7 +178,7 @@ def stop() -> None:
 
 def code(text: str, language: str | None = None) -> None:
     """Show text to copy."""
-    st.code(text, language=language, wrap_lines=False)
+    st.code(text, language=language, wrap_lines=True)
 
 
 def metric(name: str, value: str, help: str | None = None) -> None:

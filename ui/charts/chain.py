@@ -6,7 +6,7 @@ from typing import Any
 
 from rcp.analyzer.text import duration
 from rcp.ui.charts.theme import base
-from rcp.ui.charts.vega import DURATION_LABEL, Spec, layer, mark, nominal, quantity
+from rcp.ui.charts.vega import DURATION_LABEL, Spec, layer, mark, nominal, quantity, wrapped_legend
 from rcp.ui.info.chain import Chain
 from rcp.ui.palette import GRID, INK, scale
 from rcp.ui.texts import short, shown
@@ -95,7 +95,7 @@ def _pieces(chain: Chain, rows: list[dict[str, Any]], y: Spec) -> Spec:
     colour = nominal(
         "reason",
         scale=scale(piece.reason for piece in chain.pieces),
-        legend={"title": None, "orient": "top", "columns": 5},
+        legend=wrapped_legend("top"),
     )
     drawn = layer(
         "pieces",

@@ -8,7 +8,17 @@ from rcp.analyzer.text import duration
 from rcp.probes.contract.percent import percent
 from rcp.ui.charts import tails
 from rcp.ui.charts.theme import base
-from rcp.ui.charts.vega import DASHED, Spec, in_order, layer, mark, nominal, picking, quantity
+from rcp.ui.charts.vega import (
+    DASHED,
+    Spec,
+    in_order,
+    layer,
+    mark,
+    nominal,
+    picking,
+    quantity,
+    wrapped_legend,
+)
 from rcp.ui.info.overview import BandWait, Bound, Mark, Point
 from rcp.ui.info.population import BAND_NAMES
 from rcp.ui.palette import ACCENT, INK, SLO_COLOUR, scale
@@ -99,7 +109,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
         for wait in waits
     ]
     part = {"title": "share of the band's time", "format": "%", "tickCount": 5}
-    legend = {"title": None, "orient": "bottom", "columns": 7}
+    legend = wrapped_legend()
     return base(
         is_dark,
         200,

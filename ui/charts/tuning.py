@@ -20,6 +20,7 @@ from rcp.ui.charts.vega import (
     mark,
     nominal,
     quantity,
+    wrapped_legend,
 )
 from rcp.ui.info.tuning import BASELINE, Effect, StudySlo, StudyView, Trial
 from rcp.ui.palette import ACCENT, GRID, INK, OTHER_COLOUR, SLO_COLOUR
@@ -61,7 +62,7 @@ def _colour(legend: Spec | None) -> Spec:
     return nominal("verdict", scale=_MET_SCALE, legend=legend)
 
 
-_LEGEND = {"title": None, "orient": "bottom", "direction": "horizontal"}
+_LEGEND = wrapped_legend()
 _TIP = [
     quantity("trial"),
     nominal("phase"),
@@ -203,7 +204,12 @@ def _effect_rows(found: Sequence[Effect]) -> list[dict[str, Any]]:
 def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
     """Draw the ablation: by what factor the latency grows with one knob of the winner reset."""
     rows = _effect_rows(found)
-    axis = {"title": "latency without the knob, relative to the winner", "format": "~g"}
+    known = [1.0, *(row["latency"] for row in rows)]
+    axis = {
+        "title": "latency without the knob, relative to the winner",
+        "format": "~g",
+        "values": log_values(min(known), max(known)),
+    }
     scale = {**LOG, "padding": 30}
     y = in_order("knob", labelLimit=220)
     hue = {
@@ -217,7 +223,7 @@ def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
         layer=[
             layer(
                 "effects",
-                mark("rule", color=GRID[is_dark]),
+                mark("rule", color=GRID[is_dark], aria=False),
                 x={"datum": 1, "type": "quantitative"},
             ),
             layer(

@@ -58,6 +58,16 @@ def nominal(field: str, **more: Any) -> Spec:
     return {"field": field, "type": "nominal", **more}
 
 
+_LEGEND_ENTRY = 130
+"""Width of an entry of a legend in pixels."""
+
+
+def wrapped_legend(orient: str = "bottom") -> Spec:
+    """Return a legend without a title that has as many columns as fit on the screen."""
+    columns = {"expr": f"max(1, floor(width / {_LEGEND_ENTRY}))"}
+    return {"title": None, "orient": orient, "columns": columns}
+
+
 def in_order(field: str, *, sort: str = "ascending", **axis: Any) -> Spec:
     """Return a channel for texts in the order of the field ``order``; they need no title."""
     by: Spec = {"field": "order", "op": "min"}

@@ -152,7 +152,7 @@ def test_names_of_a_recording_are_only_shown(
 def test_a_query_is_answered_saved_refused_and_linked_to(
     server: browsers.Server, page: Any, tmp_path: Path
 ) -> None:
-    page.goto(f"{server.url}/explore?sql=SELECT+count(*)+AS+n,'<b>'+AS+x+FROM+request")
+    page.goto(f"{server.url}/sql?sql=SELECT+count(*)+AS+n,'<b>'+AS+x+FROM+request")
     with page.expect_download() as started:
         page.get_by_role("button", name="CSV", exact=True).click()
     target = tmp_path / "answer.csv"
@@ -167,6 +167,8 @@ def test_a_query_is_answered_saved_refused_and_linked_to(
     assert "sql=DROP" in page.url
     page.reload()
     see(page, "a recording is only read, DROP would change it")
+    page.goto(f"{server.url}/explore?sql=SELECT+7+AS+seven")  # where the page was before
+    page.get_by_text("1 row", exact=True).wait_for()
 
 
 def test_two_recordings_are_compared_by_address(

@@ -57,7 +57,7 @@ def test_files_hold_what_the_page_does_not_show(load: Any) -> None:
 
 def test_a_link_with_a_query_shows_its_rows(page: Page, saved: Any) -> None:
     sql = "SELECT '**bold**' AS \"<i>\", count(*) AS n FROM request"
-    shown = page("explore", saved(one_request(), "one.duckdb"), sql=sql, table="sleep")
+    shown = page("sql", saved(one_request(), "one.duckdb"), sql=sql, table="sleep")
     assert not shown.exception
     assert not shown.error
     rows, schema = (frame.value for frame in shown.dataframe)
@@ -70,7 +70,7 @@ def test_a_query_that_runs_for_ever_is_one_line(
 ) -> None:
     monkeypatch.setattr(explore, "SHOWN", Limits(seconds=0.2, rows=10))
     sql = "SELECT count(*) FROM range(1000000000) a, range(1000) b"
-    shown = page("explore", saved(one_request(), "one.duckdb"), sql=sql)
+    shown = page("sql", saved(one_request(), "one.duckdb"), sql=sql)
     assert not shown.exception
     (error,) = shown.error
     assert "the query was stopped after 0.2 s" in error.value.replace("\\", "")

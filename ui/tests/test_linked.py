@@ -95,7 +95,7 @@ def test_a_link_finds_its_recording_under_another_path(
     assert param(app, "file") == str(both[1])
 
 
-@pytest.mark.parametrize("screen", ["overview", "inversions", "request", "compare", "explore"])
+@pytest.mark.parametrize("screen", ["overview", "inversions", "request", "compare", "sql"])
 def test_no_screen_shows_another_recording(page: Page, both: list[Path], screen: str) -> None:
     app = page(screen, both[0], file="/home/bob/b.duckdb", request=1)
     (error,) = app.error

@@ -8,7 +8,7 @@ import pytest
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.ui import bound, places
 from rcp.ui.palette import PAPER, REASON_COLOURS, colour, scale
-from rcp.ui.texts import label, short, shown
+from rcp.ui.texts import label, prose, short, shown
 
 # What is left of (linear) red, green and blue for eyes without one sort of cones: Machado,
 # Oliveira and Fernandes 2009, severity 1.
@@ -96,6 +96,21 @@ def test_a_time_in_an_address_is_a_time(text: str, value: float | None) -> None:
 
 def test_names_mean_nothing_in_markdown() -> None:
     assert label("<b>[a](b)$x$:red[y]`") == ("\\<b\\>\\[a\\]\\(b\\)\\$x\\$\\:red\\[y\\]\\`")
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("run `rcp-trace sql F` now.", "run `rcp-trace sql F` now\\."),
+        ("a `b", "a \\`b"),
+        ("`<b>[a](b)` <b>", "`<b>[a](b)` \\<b\\>"),
+        ("`a\x1b`", "`a\\u001b`"),
+    ],
+)
+def test_commands_in_backticks_are_code_and_nothing_else_is_markdown(
+    text: str, markdown: str
+) -> None:
+    assert prose(text) == markdown
 
 
 def test_what_cannot_be_seen_is_spelled_out() -> None:

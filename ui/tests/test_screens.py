@@ -13,7 +13,7 @@ from rcp.ui import places
 
 Page = Callable[..., Any]
 OTHERS = list(places.SCREENS)[1:]
-_WORDS = ("text", "markdown", "caption", "info", "warning", "error", "subheader", "code")
+_WORDS = ("text", "markdown", "caption", "info", "warning", "error", "title", "header", "code")
 
 
 def said(page: Any) -> str:

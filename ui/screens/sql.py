@@ -25,13 +25,13 @@ def _schema(view: View) -> None:
     columns = view.recording.ask(explore.fields, name)
     high = min(len(columns), 9) * _ROW_HIGH + _ROW_HIGH + 3
     web.table([field._asdict() for field in columns], _FIELDS, f"schema-{name}", height=high)
-    web.link("explore", f"Show the rows of {name}", table=name, sql=f"FROM {name}")
+    web.link("sql", f"Show the rows of {name}", table=name, sql=f"FROM {name}")
 
 
 def _examples() -> None:
     web.empty("No query yet.", "Write one above, or start with an example:")
     for text, sql in explore.EXAMPLES:
-        web.link("explore", text, sql=sql)
+        web.link("sql", text, sql=sql)
 
 
 def _table(found: Answer) -> None:
@@ -67,7 +67,8 @@ def _answer(view: View, sql: str) -> None:
         web.empty("No rows.", f"Columns: {', '.join(found.columns)}")
         return
     more = "the first " if found.is_cut else ""
-    web.caption(f"{more}{len(found.rows):,} rows")
+    noun = "row" if len(found.rows) == 1 else "rows"
+    web.caption(f"{more}{len(found.rows):,} {noun}")
     _table(found)
     _files(view, sql)
 
@@ -86,4 +87,4 @@ def screen(view: View) -> None:
 
 
 if __name__ == "__main__":
-    show("explore", screen)
+    show("sql", screen)
