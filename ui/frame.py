@@ -10,7 +10,7 @@ from pathlib import Path
 from rcp.analyzer.db.store import StoreError
 from rcp.analyzer.reports.answer import answer
 from rcp.ui import linked, places, studies, web
-from rcp.ui.info import population
+from rcp.ui.info import overview, population
 from rcp.ui.info.health import health
 from rcp.ui.source import Recording, Stamp, given, offered, stamp
 
@@ -63,9 +63,10 @@ def open_ahead(path: Path) -> None:
         recording = _cached(path)
     except StoreError:
         return
-    _ = recording.id
     recording.ask(health)
-    recording.ask(population.kinds)
+    _ = recording.id
+    roles = population.roles(recording.ask(population.kinds))
+    overview.ask_curve(recording.ask, roles[0] if roles else "", "", ())
     recording.ask(answer)
 
 
@@ -138,10 +139,9 @@ def _population(recording: Recording) -> tuple[str, str]:
     """Show the choice of requests; return their role and kind."""
     with web.sidebar():
         kinds = recording.ask(population.kinds)
-        roles = [role for role in population.ROLES if any(kind.role == role for kind in kinds)]
         role = web.choose(
             "Requests of",
-            [*roles, population.ALL],
+            [*population.roles(kinds), population.ALL],
             "role",
             words=lambda name: "(all threads)" if name == population.ALL else name,
             help="role of the requests' threads",

@@ -6,7 +6,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -124,7 +124,7 @@ class Recording:
         self.path = path
         self.is_running = path.is_dir() and not (path / "end.json").exists()
         self._store = open_recording(path)
-        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._lock = Lock()
         try:
             prepare_requests(self._store)
@@ -154,19 +154,30 @@ class Recording:
         *arguments: Asked.args,
         **named: Asked.kwargs,
     ) -> Found:
-        """Return ``question(store, …)``, from the cache if it was asked before."""
+        """Return ``question(store, …)``, from the cache if it was asked before.
+
+        Of threads that ask the same at once, one computes the answer and the others wait for it.
+        """
         key = (question.__module__, question.__qualname__, arguments, tuple(sorted(named.items())))
         with self._lock:
-            if key in self._answers:
+            answer = self._answers.get(key)
+            if answer is not None:
                 self._answers.move_to_end(key)
-                return cast(Found, self._answers[key])
-        with self._store.beside() as store:
-            answer = question(store, *arguments, **named)
-        with self._lock:
-            self._answers[key] = answer
-            while len(self._answers) > ANSWERS_MAX:
-                self._answers.popitem(last=False)
-        return answer
+            else:
+                self._answers[key] = mine = Future[Any]()
+                while len(self._answers) > ANSWERS_MAX:
+                    self._answers.popitem(last=False)
+        if answer is not None:
+            return cast(Found, answer.result())
+        try:
+            with self._store.beside() as store:
+                mine.set_result(question(store, *arguments, **named))
+        except BaseException as error:
+            with self._lock:
+                self._answers.pop(key, None)  # to be asked again
+            mine.set_exception(error)
+            raise
+        return cast(Found, mine.result())
 
     def ask_inversions(
         self,

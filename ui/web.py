@@ -191,9 +191,12 @@ def columns(*widths: float) -> list[Any]:
     return list(st.columns(list(widths)))
 
 
-def place() -> Any:
-    """Return a place on the page that is filled later, a context manager."""
-    return st.container()
+def place(name: str = "") -> Any:
+    """Return a place on the page that is filled later, a context manager.
+
+    The style sheet keeps room for the contents of one with a ``name``.
+    """
+    return st.container(key=f"place-{name}" if name else None)
 
 
 def row() -> Any:

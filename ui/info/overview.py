@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.quantiles import rank
 from rcp.analyzer.latencies.slo import Measured, Slo
-from rcp.ui.info.population import BANDS
+from rcp.ui.info.population import BANDS, limits
 from rcp.ui.queries import query
 
 STEPS_PER_DOUBLING = 24
@@ -86,6 +87,22 @@ def ccdf(store: Store, role: str, kind: str, exact_ns: tuple[int, ...] = ()) -> 
     # of its own step.
     ((n,),) = store.query("SELECT count(*) FROM digest.chosen($1, $2)", [role, kind])
     return [Point(dur, n_slower, n_slower / n) for dur, n_slower in rows]
+
+
+class Curve(NamedTuple):
+    """What the first chart of the overview shows."""
+
+    points: list[Point]
+    marks: list[Mark]
+    bounds: list[Bound]
+
+
+def ask_curve(ask: Callable[..., Any], role: str, kind: str, slos: tuple[Slo, ...]) -> Curve:
+    """Return the CCDF with its quantiles and SLOs; *ask* asks a recording one question."""
+    ends = ask(limits, role, kind)
+    found = ask(bounds, role, kind, slos)
+    exact_ns = tuple(sorted({*ends, *(bound.measured_ns for bound in found)}))
+    return Curve(ask(ccdf, role, kind, exact_ns), ask(marks, role, kind, ends), found)
 
 
 def totals(store: Store, role: str, kind: str) -> Totals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rcp.analyzer.arrays.roles import BACKGROUND, FOREGROUND, KERNEL, UNKNOWN
@@ -45,6 +46,11 @@ class Band(NamedTuple):
 def kinds(store: Store) -> list[Kind]:
     """Return the kinds of finished requests, the most frequent first."""
     return store.rows(Kind, query("population/kinds"))
+
+
+def roles(found: Sequence[Kind]) -> list[str]:
+    """Return the roles of threads that have requests; the first one is shown unless chosen."""
+    return [role for role in ROLES if any(kind.role == role for kind in found)]
 
 
 def limits(store: Store, role: str, kind: str) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """Overview: the answer, latencies, what requests waited for, and when they were slow."""
 
+from typing import Any
+
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
 from rcp.analyzer.text import duration, plural
 from rcp.probes.contract.percent import percent
@@ -10,7 +12,7 @@ from rcp.ui.frame import View, offer_roles, show
 from rcp.ui.info import answer, inversions, overview, population, timeline
 from rcp.ui.info.answer import Worst
 from rcp.ui.info.health import Health, health
-from rcp.ui.info.overview import Bound
+from rcp.ui.info.overview import Bound, Curve
 from rcp.ui.palette import colour
 
 _WORST = (
@@ -47,20 +49,20 @@ def _verdict(bound: Bound) -> str:
     )
 
 
-def _judge(view: View) -> tuple[tuple[Slo, ...], list[Bound]]:
+def _judge(view: View) -> tuple[tuple[Slo, ...], Curve]:
     """Show the SLO and whether the requests shown meet it."""
     narrow, wide = web.columns(1, 3)
     with narrow:
         slos = _slos()
-    bounds = view.recording.ask(overview.bounds, view.role, view.kind, slos)
+    curve = overview.ask_curve(view.recording.ask, view.role, view.kind, slos)
     with wide:
         if not web.params().get("slo"):
             web.caption("An SLO, such as p99=10ms, is judged here: met or missed.")
-        for bound in bounds:
+        for bound in curve.bounds:
             web.say(_verdict(bound))
-        if slos and not bounds:
+        if slos and not curve.bounds:
             web.say("The SLO is for a kind of request that is not shown.")
-    return slos, bounds
+    return slos, curve
 
 
 def _gained(one: Worst, share: float | None) -> str:
@@ -77,9 +79,9 @@ def _worst(view: View, slos: tuple[Slo, ...]) -> None:
     of = (view.role, view.kind)
     share = answer.judged_share(view.recording.ask_inversions(overview.totals, *of).n, slos)
     found = view.recording.ask_inversions(answer.worst, *of, share)
-    if not found:
-        return
     web.heading("Worst patterns", _WORST)
+    if not found:
+        web.say("No inversion delayed these requests.")
     for one in found:
         pattern = one.pattern
         chain, bar, gained = web.columns(5, 2.5, 2.5)
@@ -93,21 +95,34 @@ def _worst(view: View, slos: tuple[Slo, ...]) -> None:
             web.caption(_gained(one, share))
 
 
-def _latency(view: View, bounds: list[Bound]) -> None:
-    of = (view.role, view.kind)
+def _latency(curve: Curve) -> Any:
+    """Show the curve; return the place beside it."""
     wide, narrow = web.columns(4, 1)
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
-        ends = _ends(view)
-        exact = tuple(sorted({*ends, *(bound.measured_ns for bound in bounds)}))
-        points = view.recording.ask(overview.ccdf, *of, exact)
-        marks = view.recording.ask(overview.marks, *of, ends)
-        web.chart(charts.ccdf(points, marks, bounds, web.is_dark()), "ccdf")
-    with narrow:  # after the chart: this may block until the inversion tables are ready
-        totals = view.recording.ask_inversions(overview.totals, *of)
-        web.metric("requests", f"{totals.n:,}")
-        web.metric("delayed", f"{totals.n_held_up:,}", "requests with an inversion")
-        web.metric("of their time", percent(totals.share, 0), _OF_THEIR_TIME)
+        web.chart(charts.ccdf(curve.points, curve.marks, curve.bounds, web.is_dark()), "ccdf")
+    return narrow
+
+
+def _totals(view: View) -> None:
+    totals = view.recording.ask_inversions(overview.totals, view.role, view.kind)
+    web.metric("requests", f"{totals.n:,}")
+    web.metric("delayed", f"{totals.n_held_up:,}", "requests with an inversion")
+    web.metric("of their time", percent(totals.share, 0), _OF_THEIR_TIME)
+
+
+def _answer(view: View) -> None:
+    """Show the answer, then the curve. The curve is computed first: it takes least time."""
+    sentence = web.place("answer")
+    slos, curve = _judge(view)
+    patterns = web.place("patterns")
+    beside = _latency(curve)
+    with sentence:
+        web.lead(view.recording.ask(answer.answer).sentence)
+    with patterns:
+        _worst(view, slos)
+    with beside:
+        _totals(view)
 
 
 def _example(view: View, example: timeline.Example) -> None:
@@ -196,13 +211,11 @@ def screen(view: View) -> None:
     found = view.recording.ask(health)
     web.title(view.recording.name)
     _health(view, found)
-    web.lead(view.recording.ask(answer.answer).sentence)
     if not _ends(view):
+        web.lead(view.recording.ask(answer.answer).sentence)
         web.empty("No finished requests of this kind.", "Choose other requests on the left.")
     else:
-        slos, bounds = _judge(view)
-        _worst(view, slos)
-        _latency(view, bounds)
+        _answer(view)
         _bands(view)
         _over_time(view)
     _trust(found)

@@ -51,6 +51,7 @@ def chromium() -> Iterator[Any]:
 def test_axe_finds_no_fault(
     server: browsers.Server, chromium: Any, is_dark: bool, width: int
 ) -> None:
+    pytest.importorskip("axe_playwright_python")
     script = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     faults = []
     with browsers.page(chromium, is_dark=is_dark) as (opened, _):
