@@ -5,7 +5,10 @@ A view is a screen (the URL's path) and parameters (its query). Defaults are lef
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+_PAIR = re.compile(r"(-?[0-9]{1,9})\.(-?[0-9]{1,9})")
 
 SCREENS = {
     "overview": "Overview",
@@ -42,6 +45,12 @@ def number(params: Mapping[str, str], name: str) -> int | None:
     """Return a parameter as a whole number, or None if it is absent or not a number."""
     text = params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def pair(params: Mapping[str, str], name: str) -> tuple[int, int] | None:
+    """Return a parameter as two whole numbers, ``12.-3``, or None."""
+    match = _PAIR.fullmatch(params.get(name, ""))
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def seconds(params: Mapping[str, str], name: str) -> float | None:

@@ -274,18 +274,30 @@ def download(text: str, name: str, data: bytes | Callable[[], bytes], mime: str)
     st.download_button(text, data, file_name=name, mime=mime, on_click="ignore")
 
 
-def chart(spec: Mapping[str, Any], key: str, *, selecting: bool = False) -> Selected:
-    """Draw a Vega-Lite specification; return the selection of its parameter ``pick``."""
+def chart(
+    spec: Mapping[str, Any], key: str, *, on_pick: Callable[[Selected], None] | None = None
+) -> None:
+    """Draw a Vega-Lite specification; call ``on_pick`` when its parameter ``pick`` changes."""
     for name, rows in spec.get("datasets", {}).items():
         check_rows(name, rows)
-    if not selecting:
-        st.vega_lite_chart(spec=dict(spec), key=key, theme=None, width="stretch")
-        return []
-    state: Any = st.vega_lite_chart(
-        spec=dict(spec), key=key, theme=None, width="stretch", on_select="rerun"
-    )
-    picked = state.selection.get("pick", [])
-    return [dict(item) for item in picked] if isinstance(picked, list) else []
+
+    def picked() -> None:
+        found = st.session_state[key].selection.get("pick", [])
+        if on_pick:
+            on_pick([dict(item) for item in found] if isinstance(found, list) else [])
+
+    options: dict[str, Any] = {"on_select": picked} if on_pick else {}
+    st.vega_lite_chart(spec=dict(spec), key=key, theme=None, width="stretch", **options)
+
+
+def at_first(key: str, value: str) -> str:
+    """Return the ``value`` that was chosen when the chart ``key`` was first drawn, "" without any.
+
+    A chart that is drawn with the choice of the address must not be drawn anew after each click.
+    """
+    if key not in st.session_state:  # a first visit, or one after another screen
+        st.session_state[f"_first-{key}"] = value
+    return str(st.session_state.get(f"_first-{key}", "")) if value else ""
 
 
 def table(

@@ -50,8 +50,13 @@ def _at(axis: Axis, step: int) -> dict[str, float]:
     return {"from": step * axis.step_ns / 1e9, "to": (step + 1) * axis.step_ns / 1e9}
 
 
-def heat(cells: Sequence[Cell], axis: Axis, is_dark: bool) -> Spec:
-    """Draw the number of requests by start time and latency; a cell can be picked."""
+def heat(
+    cells: Sequence[Cell], axis: Axis, is_dark: bool, picked: tuple[int, int] | None = None
+) -> Spec:
+    """Draw the number of requests by start time and latency; a cell can be picked.
+
+    *picked* is picked at first: its step of time and of latency.
+    """
     per = LATENCY_STEPS_PER_DOUBLING
     rows = [
         {
@@ -74,7 +79,7 @@ def heat(cells: Sequence[Cell], axis: Axis, is_dark: bool) -> Spec:
         200,
         datasets={"cells": rows},
         data={"name": "cells"},
-        params=picking("time_step", "latency_step"),
+        params=picking("time_step", "latency_step", first=picked),
         mark=mark("rect", cursor="pointer"),
         encoding={
             "x": _x(axis, is_labelled=False),

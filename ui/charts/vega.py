@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
 
@@ -86,9 +87,15 @@ def layer(data: str, drawn: Spec, **encoding: Any) -> Spec:
     return {"data": {"name": data}, "mark": drawn, "encoding": encoding}
 
 
-def picking(*fields: str) -> list[Spec]:
-    """Return the parameter by which one of what is drawn can be picked, told by these fields."""
-    return [{"name": "pick", "select": {"type": "point", "fields": list(fields)}}]
+def picking(*fields: str, first: Sequence[Any] | None = None) -> list[Spec]:
+    """Return the parameter by which one of what is drawn can be picked, told by these fields.
+
+    *first* are their values in what is picked at first, if anything is.
+    """
+    parameter: Spec = {"name": "pick", "select": {"type": "point", "fields": list(fields)}}
+    if first is not None:
+        parameter["value"] = [dict(zip(fields, first, strict=True))]
+    return [parameter]
 
 
 def bars_height(n: int, row: int) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
 from rcp.analyzer.text import duration, plural
 from rcp.probes.contract.percent import percent
-from rcp.ui import web
+from rcp.ui import places, web
 from rcp.ui.charts import overview as charts
 from rcp.ui.charts import timeline as time_charts
 from rcp.ui.frame import View, offer_roles, show
@@ -134,14 +134,21 @@ def _example(view: View, example: timeline.Example) -> None:
     )
 
 
+def _pick_cell(picked: web.Selected) -> None:
+    """Put the chosen cell of the heatmap into the address."""
+    cell = picked[0] if picked else None
+    web.set_param("cell", f"{cell['time_step']}.{cell['latency_step']}" if cell else "")
+
+
 def _over_time(view: View) -> None:
     web.heading("Over time", "each cell counts requests: click one to see its slowest requests")
     axis = view.recording.ask(timeline.axis)
     cells = view.recording.ask(timeline.heat, view.role, view.kind)
-    picked = web.chart(time_charts.heat(cells, axis, web.is_dark()), "heat", selecting=True)
-    for cell in picked[:1]:
-        steps = int(cell["time_step"]), int(cell["latency_step"])
-        for example in view.recording.ask(timeline.examples, view.role, view.kind, *steps):
+    first = places.pair({"cell": web.at_first("heat", web.params().get("cell", ""))}, "cell")
+    web.chart(time_charts.heat(cells, axis, web.is_dark(), first), "heat", on_pick=_pick_cell)
+    picked = places.pair(web.params(), "cell")
+    if picked:
+        for example in view.recording.ask(timeline.examples, view.role, view.kind, *picked):
             _example(view, example)
     found = view.recording.ask(timeline.activity)
     for name, spec in time_charts.activity(found, axis, web.is_dark()).items():

@@ -88,6 +88,10 @@ def test_a_cell_of_the_heatmap_is_two_clicks_from_a_chain(
     clicks = Clicks(page)
     # The slowest request of the recording took 32.6 ms.
     clicks.on(page.locator(f'{MARK}[aria-label*="slowest: 32.6 ms"]'))
+    page.wait_for_url("**cell=*")
+    see(page, "32.6 ms · fsync by wal-writer")
+    page.reload()  # the address has the choice
+    page.locator(f'{MARK}[aria-label*="slowest: 32.6 ms"][stroke]').wait_for()
     clicks.on(page.get_by_role("link", name="32.6 ms · fsync by wal-writer"))
     see(page, "Request 812: fsync by wal-writer")
     page.locator(f'{MARK}[aria-label*="journal_handle"]').first.wait_for()

@@ -88,6 +88,14 @@ def test_a_number_in_an_address_is_a_number(text: str, value: int | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [("12.-3", (12, -3)), ("1", None), ("1.x", None), ("", None), ("1.2.3", None)],
+)
+def test_a_cell_in_an_address_is_two_numbers(text: str, value: tuple[int, int] | None) -> None:
+    assert places.pair({"cell": text}, "cell") == value
+
+
+@pytest.mark.parametrize(
     ("text", "value"), [("1.5", 1.5), ("-1", None), ("nan", None), ("1e99", None), ("x", None)]
 )
 def test_a_time_in_an_address_is_a_time(text: str, value: float | None) -> None:
