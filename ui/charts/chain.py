@@ -17,6 +17,7 @@ _NAMES = 190
 """Width of the lanes' names in pixels: 28 characters."""
 _LETTERS = 28
 _WAIT_OPACITY = 0.3
+_ALWAYS = ("lane", "what", "since")
 _DETAILS = (
     "role",
     "ended by",
@@ -76,13 +77,22 @@ def _arrow_rows(chain: Chain) -> list[dict[str, Any]]:
     ]
 
 
-def _tooltip(rows: list[dict[str, Any]]) -> list[Spec]:
-    """Return the tooltip: the details that at least one piece has."""
-    known = [name for name in _DETAILS if any(row[name] for row in rows)]
-    return [nominal(name) for name in ("lane", "what", "since", *known)]
+def _read(row: dict[str, Any]) -> str:
+    """Return the tooltip of a row as a text for screen readers."""
+    return "; ".join(f"{name}: {row[name]}" for name in (*_ALWAYS, *_DETAILS) if row[name])
 
 
-def _pieces(chain: Chain, rows: list[dict[str, Any]], y: Spec) -> Spec:
+def _tip() -> Spec:
+    """Return the transform that makes a tooltip of the details that a piece has.
+
+    A list of fields would show those that any piece has, mostly without a value.
+    """
+    shown_always = ", ".join(f"'{name}': datum['{name}']" for name in _ALWAYS)
+    others = (f"datum['{name}'] ? {{'{name}': datum['{name}']}} : {{}}" for name in _DETAILS)
+    return {"calculate": f"merge({{{shown_always}}}, {', '.join(others)})", "as": "tip"}
+
+
+def _pieces(chain: Chain, y: Spec) -> Spec:
     x = quantity(
         "begin",
         scale={"domain": [0, chain.dur_ns], "nice": False},
@@ -106,9 +116,14 @@ def _pieces(chain: Chain, rows: list[dict[str, Any]], y: Spec) -> Spec:
         y2={"field": "bottom"},
         color=colour,
         opacity=quantity("opacity", scale=None),
-        tooltip=_tooltip(rows),
+        tooltip=nominal("tip"),
+        description=nominal("read"),
     )
-    return {**drawn, "params": [{"name": "zoom", "bind": "scales", "select": _ZOOM}]}
+    return {
+        **drawn,
+        "transform": [_tip()],
+        "params": [{"name": "zoom", "bind": "scales", "select": _ZOOM}],
+    }
 
 
 def _arrows(y: Spec, ink: str) -> list[Spec]:
@@ -133,7 +148,7 @@ def lanes(chain: Chain, is_dark: bool) -> Spec:
         is_dark,
         n * _LANE,
         datasets={
-            "pieces": rows,
+            "pieces": [{**row, "read": _read(row)} for row in rows],
             "names": _name_rows(chain),
             "arrows": _arrow_rows(chain),
             "lines": [{"at": at} for at in range(n + 1)],
@@ -141,7 +156,7 @@ def lanes(chain: Chain, is_dark: bool) -> Spec:
         layer=[
             layer("lines", mark("rule", color=GRID[is_dark]), y=y_at),
             layer("names", name, x={"value": -_NAMES}, y=y_at, text={"field": "text"}),
-            _pieces(chain, rows, y),
+            _pieces(chain, y),
             *_arrows(y, ink),
         ],
         padding={"left": 4, "top": 4, "right": 8, "bottom": 4},

@@ -145,6 +145,9 @@ def test_names_of_a_recording_are_only_shown(
     page.locator(f'{MARK}[aria-label*="what: device for"]').first.hover()
     page.locator("#vg-tooltip-element.visible").wait_for()
     assert HOSTILE in page.locator("#vg-tooltip-element").inner_text()
+    told = page.locator("#vg-tooltip-element td.value").all_inner_texts()
+    assert len(told) > 3
+    assert not [text for text in told if text in ("", "null", "undefined")]
     assert page.locator("main img, #vg-tooltip-element img").count() == 0
     page.goto(f"{server.url}/inversions?file={bad}")
     see(page, "Ranked by p99 share")
