@@ -15,6 +15,7 @@ _STYLE = """
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 [data-testid="stMain"] h1 { font-size: 1.75rem; padding: 0.5rem 0; margin: 0; }
 [data-testid="stMain"] h2 { font-size: 1.2rem; padding: 0.6rem 0 0.2rem; margin: 0; }
+[data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 [data-testid="stCaptionContainer"] { color: NOTE; opacity: 1; }
 .st-key-place-answer { min-height: 1.7rem; }
 .st-key-place-patterns { min-height: 6rem; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log10
 from typing import Any
 
 from rcp.analyzer.text import brief_duration
@@ -41,6 +42,10 @@ _MET_SCALE = {"domain": [MET, MISSED, FAILED], "range": [ACCENT, SLO_COLOUR, OTH
 
 _TRIAL_ROOM = 1.3
 """Factor by which the axis of trials extends beyond the last one, for the SLO's label."""
+
+_PLOT_WIDTH, _PLOT_HEIGHT = 250, 200
+_NUMBER_WIDTH, _NUMBER_HEIGHT = 20, 14
+"""Pixels, on a narrow screen: numbers of trials must not cover each other there."""
 
 _KNOB_ROW = 26
 """Height of a knob's bar in pixels."""
@@ -152,6 +157,25 @@ def _objective(study: StudyView) -> Spec:
     return quantity("objective", scale=scale, axis=axis)
 
 
+def apart(rows: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows whose numbers would not cover each other; tooltips have the others."""
+    objectives = [row["objective"] for row in known]
+    latencies = [log10(row["dur"]) for row in known]
+    if not known:
+        return []
+    wide = (max(objectives) - min(objectives) or 1.0) / _PLOT_WIDTH
+    tall = (max(latencies) - min(latencies) or 1.0) / _PLOT_HEIGHT
+    kept: list[dict[str, Any]] = []
+    for row in rows:
+        if all(
+            abs(row["objective"] - other["objective"]) / wide > _NUMBER_WIDTH
+            or abs(log10(row["dur"] / other["dur"])) / tall > _NUMBER_HEIGHT
+            for other in kept
+        ):
+            kept.append(row)
+    return kept
+
+
 def pareto(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     """Draw latency over the objective, with a line along the Pareto front."""
     rows = [_row(trial, study, bound.text) for trial in study.trials]
@@ -161,7 +185,7 @@ def pareto(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     ink = INK[is_dark]
     colour, shape = _colour(_LEGEND), _shape(study.trials, None)
     # Neighbours on the front are often close: their numbers alternate below and above.
-    turns = {"below": (14, front[::2]), "above": (-13, front[1::2])}
+    turns = {"below": (14, apart(front[::2], known)), "above": (-13, apart(front[1::2], known))}
     numbers = [
         layer(name, mark("text", color=ink, fontSize=11, dy=dy), **at, text={"field": "trial"})
         for name, (dy, _) in turns.items()

@@ -1,5 +1,6 @@
 """What a page tells of a study of rcp-tune."""
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rcp.analyzer.db.store import StoreError
 from rcp.fixtures.synth import Synth
@@ -153,6 +156,7 @@ def test_pictures_have_a_mark_for_every_trial(found: StudyView) -> None:
     assert [row["trial"] for row in over_time["failed"]] == [4]
     pareto = charts.pareto(found, found.bounds[0], True)["datasets"]
     assert [row["trial"] for row in pareto["front"]] == [2, 3, 1]  # by the objective
+    assert [row["trial"] for row in pareto["below"]] == [2, 1]
     (row,) = charts.effects(found.effects, False)["datasets"]["effects"]
     assert row["text"] == "×5.00"
 
@@ -204,3 +208,21 @@ def test_a_study_that_is_gone_is_one_line(
     (error,) = shown.error
     assert "gone.duckdb does not exist" in error.value.replace("\\", "")
     assert "\n" not in error.value
+
+
+@given(
+    trials=st.lists(
+        st.tuples(st.floats(1e6, 1e9), st.integers(10**6, 10**9)), min_size=1, max_size=30
+    )
+)
+def test_numbers_of_trials_do_not_cover_each_other(trials: list[tuple[float, int]]) -> None:
+    rows = [{"objective": objective, "dur": dur} for objective, dur in sorted(trials)]
+    kept = charts.apart(rows, rows)
+    assert kept[0] == rows[0]
+    objectives, latencies = zip(*trials, strict=True)
+    wide = max(objectives) - min(objectives) or 1
+    tall = math.log10(max(latencies) / min(latencies)) or 1
+    for one, other in itertools.combinations(kept, 2):
+        right = abs(one["objective"] - other["objective"]) / wide * 250
+        down = abs(math.log10(one["dur"] / other["dur"])) / tall * 200
+        assert right > 19.9 or down > 13.9
