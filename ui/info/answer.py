@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.latencies.gain import Gain, PatternOf, gain
 from rcp.analyzer.latencies.quantiles import n_needed
 from rcp.analyzer.latencies.slo import Slo
 from rcp.analyzer.reports.answer import answer as answer
-from rcp.analyzer.reports.gain import Gain, PatternOf, gain
 from rcp.ui.info import inversions
 from rcp.ui.info.inversions import Filter, Pattern
 

@@ -1,6 +1,7 @@
--- A quantile of requests' latencies, as it is and without the time in one pattern of inversions.
--- $1: role of the requests' threads ('' for any), $2: their name ('' for outermost ones, see
--- answer/counts), $3: quantile, 0 to 1, $4 to $7: the pattern.
+-- What is left of the $4-th slowest request when the time in one pattern of inversions is subtracted
+-- from each. $1, $2: see ends; $3: only requests that took longer are looked at; $5 to $8: the
+-- pattern. No row when fewer than $4 of them still take longer than $3: those looked at do not
+-- tell then.
 WITH nested AS (
     SELECT request.request_id
     FROM request
@@ -11,20 +12,22 @@ WITH nested AS (
     SELECT request.request_id, request.dur
     FROM request
     JOIN task USING (utid)
-    WHERE request.dur IS NOT NULL
+    WHERE request.dur > $3
       AND ($1 = '' OR task.role = $1)
       AND if($2 = '', request.request_id NOT IN (FROM nested), request.name = $2)
 ), blamed AS (
     SELECT request_id, sum(dur)::BIGINT AS dur
     FROM inversion
-    WHERE kind = $4
-      AND culprit = $5
-      AND role_rule = $6
-      AND pattern = $7
+    WHERE kind = $5
+      AND culprit = $6
+      AND role_rule = $7
+      AND pattern = $8
+      AND request_id IN (SELECT request_id FROM chosen)
     GROUP BY request_id
 )
-SELECT
-    quantile_disc(chosen.dur, $3::DOUBLE),
-    quantile_disc(chosen.dur - coalesce(blamed.dur, 0), $3::DOUBLE)
+SELECT chosen.dur - coalesce(blamed.dur, 0) AS left_ns
 FROM chosen
 LEFT JOIN blamed USING (request_id)
+WHERE left_ns > $3
+ORDER BY left_ns DESC
+LIMIT 1 OFFSET $4 - 1

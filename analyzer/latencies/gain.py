@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.latencies.quantiles import rank
 
 
 class PatternOf(NamedTuple):
@@ -33,10 +34,24 @@ class Gain(NamedTuple):
     without_ns: int
 
 
+_WIDER = (4, 32)
+"""How many times as many requests as lie beyond a quantile are looked at first, and then."""
+
+
 def gain(store: Store, role: str, kind: str, share: float, of: PatternOf) -> Gain | None:
     """Return the gain at the quantile *share* (0 to 1); None without such requests.
 
     *role* ("" for any) and *kind* ("" for outermost ones) select finished requests.
     """
-    (found,) = store.query(query("gain/without"), [role, kind, share, *of])
-    return None if found[0] is None else Gain(*found)
+    # A request can only become faster. So the slowest ones tell, unless the pattern made them all.
+    shares = [share, *(max(1 - (1 - share) * times, 0.0) for times in _WIDER)]
+    ((n, ends),) = store.query(query("gain/ends"), [role, kind, shares])
+    if not n:
+        return None
+    now_ns, *floors = (int(end) for end in ends)
+    place = n - rank(share, n) + 1
+    for floor_ns in (*floors, -1):
+        found = store.query(query("gain/without"), [role, kind, floor_ns, place, *of])
+        if found:
+            return Gain(now_ns, *found[0])
+    raise AssertionError("every request takes longer than -1 ns")

@@ -1,6 +1,8 @@
 """What a pattern of inversions costs at most: the quantile without its time, by hand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.latencies.gain import Gain, PatternOf, gain
 from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.analyzer.loading.load import load_in_memory
-from rcp.analyzer.reports.gain import Gain, PatternOf, gain
 from rcp.fixtures.synth import Synth
 
 Load = Callable[[Synth], Store]
@@ -29,6 +31,13 @@ def waits(*taken_ns: int, own: Sequence[int] = ()) -> Synth:
         if taken:
             synth.sleep(writer, ts + 500, ts + 500 + taken, waker=holder, stack=["down_read"])
     return synth
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Iterator[Load]:
+    """Load a synthetic recording into a store."""
+    with ExitStack() as opened:
+        yield lambda synth: opened.enter_context(load_in_memory(synth.write(tmp_path / "a.spool")))
 
 
 def pattern(store: Store) -> PatternOf:
@@ -61,7 +70,7 @@ def test_no_requests_have_no_gain(load: Load, role: str, kind: str) -> None:
     assert gain(store, role, kind, 0.99, pattern(store)) is None
 
 
-@settings(max_examples=20)
+@settings(max_examples=30)
 @given(
     made=st.lists(
         st.tuples(st.integers(0, 20_000), st.integers(0, 20_000)), min_size=1, max_size=40
