@@ -15,7 +15,7 @@ _SURE = "confidence of the analysis that this delayed the requests, 0 to 1"
 _HALF = "half of the 95 % confidence interval of the change"
 
 _LATENCIES = {
-    "what": web.Column("figure", width=140),
+    "what": web.Column("figure", width=170),
     "a": web.Column("A", width=80),
     "b": web.Column("B", width=80),
     "ratio": web.Column("B/A", "p99 needs 1,000 requests, p99.9 needs 10,000", width=80),
