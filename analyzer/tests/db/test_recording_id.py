@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.recording_id import recording_id
 from rcp.analyzer.db.store import open_store
 from rcp.analyzer.loading.load import load_spool
 from rcp.analyzer.loading.opening import open_recording
-from rcp.analyzer.loading.reclassify import reclassify, role_entries
+from rcp.analyzer.loading.reclassify import reclassify
+from rcp.analyzer.loading.role_change import RoleChange
 from rcp.fixtures.explored import durations, journal
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import REQUEST, SLEEP
@@ -51,8 +51,8 @@ def test_a_cut_copy_has_another_id(spool: Path, name: str) -> None:
 def test_other_roles_have_another_id(spool: Path, tmp_path: Path) -> None:
     load_spool(spool, tmp_path / "a.duckdb")
     with open_store(tmp_path / "a.duckdb") as store:
-        entries = role_entries(["background=comm:jbd2*"], [], facts(store))
-        reclassify(tmp_path / "a.duckdb", store, entries, tmp_path / "b.duckdb")
+        change = RoleChange(added=["background=comm:jbd2*"])
+        reclassify(tmp_path / "a.duckdb", store, change, tmp_path / "b.duckdb")
     assert id_of(tmp_path / "a.duckdb") != id_of(tmp_path / "b.duckdb")
 
 
