@@ -11,6 +11,7 @@ elsewhere; and that requests do not come faster when they are answered faster.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rcp.analyzer.db.queries import query
@@ -38,8 +39,10 @@ _WIDER = (4, 32)
 """How many times as many requests as lie beyond a quantile are looked at first, and then."""
 
 
-def gain(store: Store, role: str, kind: str, share: float, of: PatternOf) -> Gain | None:
-    """Return the gain at the quantile *share* (0 to 1); None without such requests.
+def gains(
+    store: Store, role: str, kind: str, share: float, patterns: Sequence[PatternOf]
+) -> list[Gain]:
+    """Return the gain of each pattern at the quantile *share* (0 to 1); none without requests.
 
     *role* ("" for any) and *kind* ("" for outermost ones) select finished requests.
     """
@@ -47,11 +50,16 @@ def gain(store: Store, role: str, kind: str, share: float, of: PatternOf) -> Gai
     shares = [share, *(max(1 - (1 - share) * times, 0.0) for times in _WIDER)]
     ((n, ends),) = store.query(query("gain/ends"), [role, kind, shares])
     if not n:
-        return None
+        return []
     now_ns, *floors = (int(end) for end in ends)
     place = n - rank(share, n) + 1
-    for floor_ns in (*floors, -1):
-        found = store.query(query("gain/without"), [role, kind, floor_ns, place, *of])
-        if found:
-            return Gain(now_ns, *found[0])
-    raise AssertionError("every request takes longer than -1 ns")
+
+    def without_ns(of: PatternOf) -> int:
+        for floor_ns in floors:
+            found = store.query(query("gain/without"), [role, kind, floor_ns, place, *of])
+            if found:
+                return int(found[0][0])
+        ((left_ns,),) = store.query(query("gain/without"), [role, kind, -1, place, *of])
+        return int(left_ns)
+
+    return [Gain(now_ns, without_ns(of)) for of in patterns]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.latencies.gain import Gain, PatternOf, gain
+from rcp.analyzer.latencies.gain import Gain, PatternOf, gains
 from rcp.analyzer.latencies.quantiles import n_needed
 from rcp.analyzer.latencies.slo import Slo
 from rcp.analyzer.reports.answer import answer as answer
@@ -40,10 +40,9 @@ def judged_share(n: int, slos: Sequence[Slo]) -> float | None:
 def worst(store: Store, role: str, kind: str, share: float | None) -> list[Worst]:
     """Return the worst patterns, ranked as all screens rank them, with gains at a quantile."""
     found = inversions.patterns(store, role, kind, Filter())[:WORST_SHOWN]
-    return [
-        Worst(one, None if share is None else gain(store, role, kind, share, _of(one)))
-        for one in found
-    ]
+    of = [_of(one) for one in found]
+    each = [None] * len(of) if share is None else gains(store, role, kind, share, of)
+    return [Worst(*pair) for pair in zip(found, each, strict=True)]
 
 
 def _of(one: Pattern) -> PatternOf:

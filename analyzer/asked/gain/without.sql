@@ -6,7 +6,8 @@ WITH nested AS (
     SELECT request.request_id
     FROM request
     JOIN request AS parent ON parent.request_id = request.parent_request_id
-    WHERE parent.dur IS NOT NULL
+    WHERE request.dur > $3
+      AND parent.dur IS NOT NULL
       AND parent.name <> request.name
 ), chosen AS (
     SELECT request.request_id, request.dur

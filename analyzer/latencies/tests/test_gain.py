@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.latencies.gain import Gain, PatternOf, gain
+from rcp.analyzer.latencies.gain import Gain, PatternOf, gains
 from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.analyzer.loading.load import load_in_memory
 from rcp.fixtures.synth import Synth
@@ -47,27 +47,27 @@ def pattern(store: Store) -> PatternOf:
 
 def test_the_time_of_the_pattern_is_subtracted_from_each_request(load: Load) -> None:
     store = load(waits(0, 0, 0, 7000))
-    assert gain(store, "foreground", "", 0.99, pattern(store)) == Gain(8000, 1000)
-    assert gain(store, "foreground", "", 0.5, pattern(store)) == Gain(1000, 1000)
+    assert gains(store, "foreground", "", 0.99, [pattern(store)]) == [Gain(8000, 1000)]
+    assert gains(store, "foreground", "", 0.5, [pattern(store)]) == [Gain(1000, 1000)]
 
 
 def test_another_request_may_be_the_slowest_then(load: Load) -> None:
     synth = waits(0, 0, 7000)
     synth.request(10, 900_000, 903_000)
     store = load(synth)
-    assert gain(store, "foreground", "", 0.99, pattern(store)) == Gain(8000, 3000)
+    assert gains(store, "foreground", "", 0.99, [pattern(store)]) == [Gain(8000, 3000)]
 
 
 def test_what_no_request_met_gains_nothing(load: Load) -> None:
     store = load(waits(0, 7000))
     other = pattern(store)._replace(culprit="nobody")
-    assert gain(store, "foreground", "", 0.99, other) == Gain(8000, 8000)
+    assert gains(store, "foreground", "", 0.99, [other]) == [Gain(8000, 8000)]
 
 
 @pytest.mark.parametrize(("role", "kind"), [("background", ""), ("foreground", "read")])
 def test_no_requests_have_no_gain(load: Load, role: str, kind: str) -> None:
     store = load(waits(0, 7000))
-    assert gain(store, role, kind, 0.99, pattern(store)) is None
+    assert gains(store, role, kind, 0.99, [pattern(store)]) == []
 
 
 @settings(max_examples=30)
@@ -82,7 +82,7 @@ def test_both_quantiles_are_those_of_the_latencies(
 ) -> None:
     synth = waits(*(taken for taken, _ in made), own=[own for _, own in made])
     with load_in_memory(synth.write(tmp_path_factory.mktemp("gain") / "a.spool")) as store:
-        found = gain(store, "foreground", "", share, pattern(store))
+        found = gains(store, "foreground", "", share, [pattern(store)])
     now = np.array([1000 + own + taken for taken, own in made])
     without = np.array([1000 + own for _, own in made])
-    assert found == Gain(quantile_ns(now, share), quantile_ns(without, share))
+    assert found == [Gain(quantile_ns(now, share), quantile_ns(without, share))]
