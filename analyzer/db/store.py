@@ -76,12 +76,17 @@ class Store:
 
     @classmethod
     def create(
-        cls, path: Path | None, name: str = "", schema: Sequence[str] | None = None
+        cls,
+        path: Path | None,
+        name: str = "",
+        schema: Sequence[str] | None = None,
+        remedy: str = LOAD_AGAIN,
     ) -> Store:
         """Make a store with its schema at ``path``, in memory without one.
 
         Error messages use ``name`` if the user did not choose the path. *schema* holds the
-        statements for a store that is not a recording.
+        statements for a store that is not a recording, *remedy* is what to do when what it reads
+        is damaged.
         """
         name = name or str(path or "the store in memory")
         try:
@@ -92,7 +97,7 @@ class Store:
             raise StoreError(f"{name} cannot be written: {_one_line(error)}.") from error
         # With a lower threshold the log is checkpointed while loading, which stalls inserts.
         connection.execute("SET checkpoint_threshold = '1GB'")
-        store = cls(connection, name)
+        store = cls(connection, name, remedy)
         for text in schema or [module.text for module in read_modules()]:
             connection.execute(text)
         return store

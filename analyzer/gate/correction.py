@@ -11,13 +11,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from rcp.analyzer.latencies.latency import Histogram, Latencies, Times, fail, histogram_of
+from rcp.analyzer.latencies.latency import (
+    MAX_NS,
+    Histogram,
+    Latencies,
+    Times,
+    fail,
+    histogram_of,
+)
 
 ADDED_MAX = 50_000_000
 """If the correction would add more requests than this, the interval is wrong."""
 
 
 def _with_omitted(values: Times, counts: Times, interval_ns: int, source: str) -> Histogram:
+    if values.size and values.max() >= MAX_NS:
+        fail(source, "has a bucket without an upper bound", "the correction needs every latency")
     missing = np.maximum(values - 1, 0) // interval_ns  # requests that each latency left out
     n_added = int((missing * counts).sum())
     if n_added > ADDED_MAX:

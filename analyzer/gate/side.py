@@ -14,8 +14,10 @@ from rcp.analyzer.gate.correction import corrected
 from rcp.analyzer.gate.saved import SavedRun, is_saved, load
 from rcp.analyzer.latencies import recording
 from rcp.analyzer.latencies.files import AUTO, open_latencies
-from rcp.analyzer.latencies.latency import Latencies, LatencyError
+from rcp.analyzer.latencies.formats import BY_NAME
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError
 from rcp.analyzer.loading.opening import open_recording
+from rcp.probes.contract.durations import UNITS_NS
 
 _HEAD_BYTES = 4096
 
@@ -77,9 +79,26 @@ def read_run(path: str, how: Reading) -> Run:
                 return _of_store(store, Path(path))
         except StoreError as error:
             raise LatencyError(str(error)) from error
-    latencies = open_latencies(path, how.format, how.unit)
+    latencies = _open(path, how)
     where = host.of_lab(Path(path).parent) or (host.here() if how.here else {})
     return Run(path, latencies, where)
+
+
+def _open(path: str, how: Reading) -> Latencies:
+    """Return the latencies of a file; errors name the gate's options."""
+    try:
+        return open_latencies(path, how.format, how.unit)
+    except UnitMissingError as error:
+        raise LatencyError(error.asking("--unit ms (or ns, us, s)")) from error
+    except LatencyError as error:
+        head, colon, rest = path.partition(":")
+        if head not in BY_NAME or not colon or Path(path).exists():
+            raise
+        unit, colon, file = rest.partition(":")
+        words = f"{file} --input-format {head} --unit {unit}"
+        if not colon or unit not in UNITS_NS:
+            words = f"{rest} --input-format {head}"
+        raise LatencyError(f"{path} is how rcp-tune names a format: here write {words}.") from error
 
 
 def _is_recording(path: Path) -> bool:

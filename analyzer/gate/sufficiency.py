@@ -9,7 +9,8 @@ from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics import p_least
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN, n_needed
 from rcp.analyzer.latencies.slo import Measured
-from rcp.analyzer.text import plural
+from rcp.analyzer.text import duration, plural
+from rcp.probes.contract.percent import percent
 
 TAIL_MIN = 100
 """Fewest requests beyond a quantile in all runs of a side. They come in clusters: with fewer, one
@@ -45,6 +46,10 @@ def shortage(
     if limit.share == 1 and not exact:
         return "the maximum of one run does not predict that of the next: limit p999 instead"
     for name, runs in sides:
+        coarse = too_coarse(limit.name, name, runs, limit.growth)
+        if coarse:
+            return coarse
+    for name, runs in sides:
         too_few = _too_few(limit, name, runs, exact)
         if too_few:
             return too_few
@@ -54,6 +59,38 @@ def shortage(
             f"the baseline has {plural(len(base), 'run')} and the candidate {len(candidate)}: "
             f"{least} a side are needed to estimate run-to-run noise"
         )
+    return ""
+
+
+def too_coarse(quantile: str, side: str, runs: Sequence[Measured], growth: float) -> str:
+    """Say that a quantile is known less exactly than a limit needs, "" if it is exact enough.
+
+    A histogram knows a quantile to the width of a bucket only.
+    """
+    widest = max(runs, key=lambda one: one.width)
+    if widest.low_ns is None or widest.width <= growth:
+        return ""
+    bucket = f"above {duration(widest.low_ns)}, the last bucket"
+    if not widest.is_open:
+        bucket = f"between {duration(widest.low_ns)} and {duration(widest.value_ns)}"
+    return (
+        f"the {quantile} of the {side} is somewhere {bucket}: that is coarser than the limit of "
+        f"{percent(growth, None)}; measure single latencies, or count in narrower buckets"
+    )
+
+
+def within_bucket(found: Sequence[Measured], bound_ns: int) -> str:
+    """Say that a bound lies inside the bucket of a quantile, so that it cannot be judged."""
+    for one in found:
+        if one.low_ns is None:
+            continue
+        if one.is_open and one.low_ns < bound_ns:
+            return f"somewhere above {duration(one.low_ns)}, in a bucket without an upper bound"
+        if one.low_ns < bound_ns < one.value_ns:
+            return (
+                f"somewhere between {duration(one.low_ns)} and {duration(one.value_ns)}: "
+                "count in narrower buckets around the bound"
+            )
     return ""
 
 

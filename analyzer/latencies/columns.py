@@ -1,33 +1,45 @@
-"""A column of a CSV or Parquet file: ``FILE:column``, its unit in the name (``latency_us``).
+"""A column of a table: ``FILE:column`` of CSV, Parquet or JSON lines (``FILE:data.took_us``).
 
-A column ``kind``, ``request`` or ``operation`` beside it says the kind of each request.
+The unit is in the column's name (``latency_us``). A column ``kind``, ``request`` or ``operation``
+beside it says the kind of each request.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rcp.analyzer.latencies.latency import (
-    Latencies,
-    LatencyError,
-    Times,
-    needed_to_read,
-    to_ns,
-    unit_ns,
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError, unit_ns
+from rcp.analyzer.latencies.sheet import (
+    KINDS_MAX,
+    check_whole,
+    columns_of,
+    literal,
+    name_of,
+    samples_by_kind,
+    sheet,
 )
-from rcp.analyzer.latencies.lines import NO_KIND
-from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
+from rcp.probes.contract.durations import UNITS_NS
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
 
 _PARQUET_MAGIC = b"PAR1"
 _KIND_COLUMNS = ("kind", "request", "operation")
-_TEXT = "VARCHAR"
+_SUFFIXES = (".csv", ".tsv")
+_HEAD_BYTES = 4096
+_NUMBERS = (
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "DOUBLE", "FLOAT", "DECIMAL"),
+)
+"""How the names of DuckDB's types of numbers begin."""
 
-KINDS_MAX = 64
-"""With more values the column does not name kinds but numbers requests."""
+_READERS = {
+    "parquet": "read_parquet({})",
+    "csv": "read_csv({})",
+    "jsonl": "read_json({}, format = 'newline_delimited')",
+}
 
 
 def is_parquet(head: bytes) -> bool:
@@ -35,14 +47,45 @@ def is_parquet(head: bytes) -> bool:
     return head.startswith(_PARQUET_MAGIC)
 
 
-def is_csv(head: bytes) -> bool:
-    """Whether a file with this head is a table with a heading that has a unit."""
-    line = head.decode(errors="replace").partition("\n")[0].strip()
+def is_csv(path: Path, head: bytes) -> bool:
+    """Whether a file is a table with a heading: one that has a unit, or any in ``*.csv``."""
     for separator in ",;\t":
-        names = [name.strip().strip('"') for name in line.split(separator)]
+        names = _heading(head, separator)
         if all(names) and any(map(_unit_of, names)):
             return True
+        if path.suffix in _SUFFIXES and len(names) > 1 and not any(map(_is_number, names)):
+            return True
     return False
+
+
+def has_column(head: bytes, column: str) -> bool:
+    """Whether the first line of a file is the heading of a table with such a column."""
+    return any(column in _heading(head, separator) for separator in ",;\t|")
+
+
+def _heading(head: bytes, separator: str) -> list[str]:
+    line = head.decode(errors="replace").partition("\n")[0].strip()
+    return [name.strip().strip('"') for name in line.split(separator)]
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def is_json_lines(head: bytes) -> bool:
+    """Whether the first line of a file is a JSON object; a cut one must begin like one."""
+    line, newline, _ = head.lstrip().partition(b"\n")
+    if not line.startswith(b"{"):
+        return False
+    try:
+        json.loads(line)
+    except ValueError:
+        return not newline and line.startswith(b'{"')
+    return True
 
 
 def _unit_of(column: str) -> str | None:
@@ -53,91 +96,69 @@ def _unit_of(column: str) -> str | None:
 
 def read(path: Path, column: str, unit: str | None) -> Latencies:
     """Return the latencies of a column, in the file's order; raise LatencyError."""
-    with needed_to_read(path):
-        from rcp.analyzer.db.store import Store, StoreError
-
-    try:
-        with Store.create(None, str(path)) as store:
-            return _read(store, path, column, unit)
-    except StoreError as error:
-        raise LatencyError(str(error)) from error
-
-
-def _read(store: Store, path: Path, column: str, unit: str | None) -> Latencies:
     with path.open("rb") as file:
-        reader = "read_parquet" if is_parquet(file.read(len(_PARQUET_MAGIC))) else "read_csv"
-    table = f"{reader}('{str(path).replace(chr(39), chr(39) * 2)}')"
-    described = store.arrays(
-        f"SELECT column_name AS name, column_type AS type FROM (DESCRIBE FROM {table})"
-    )
-    types = dict(zip(described["name"].tolist(), described["type"].tolist(), strict=True))
-    column = _chosen(path, column, types)
-    scale = _scale_ns(path, column, unit)
-    if types[column] == _TEXT:
-        if not store.arrays(f"SELECT count(*) AS n FROM {table}")["n"][0]:
-            return Latencies(str(path))
-        raise LatencyError(
-            f"{path} has text in column {column!r}, not only numbers: "
-            "leave out what was not measured."
+        head = file.read(_HEAD_BYTES)
+    format = "parquet" if is_parquet(head) else "jsonl" if head.lstrip()[:1] == b"{" else "csv"
+    if format == "csv":
+        check_whole(path)
+    table = _READERS[format].format(literal(path))
+    with sheet(path) as store:
+        types = columns_of(store, table)
+        chosen = _chosen(path, column, list(types))
+        value = _quoted(chosen) if chosen in types else name_of(chosen)
+        scale = _scale_ns(path, chosen, unit, format)
+        ((n, kind_of_value),) = store.query(
+            f"SELECT count(*), any_value(typeof({value})) FROM {table}"
         )
-    kinds = _kinds(store, table, [name for name in _KIND_COLUMNS if name in types])
-    # NaN, because a missing value must not count as a latency.
-    latency = f"coalesce({_quoted(column)}::DOUBLE, 'NaN'::DOUBLE) AS latency"
-    if not kinds:
-        found = store.arrays(f"SELECT {latency} FROM {table}")["latency"]
-        return Latencies(str(path), {NO_KIND: to_ns(found, scale, path)} if len(found) else {})
-    name, names = kinds
-    rows = store.arrays(
-        f"SELECT {latency}, list_position(?, {_quoted(name)}::VARCHAR) AS kind FROM {table}",
-        [names],
-    )
-    latencies = to_ns(rows["latency"], scale, path)
-    return Latencies(str(path), _by_kind(names, rows["kind"], latencies))
-
-
-def _by_kind(names: list[str], position: Times, latencies: Times) -> dict[str, Times]:
-    return {name: latencies[position == place] for place, name in enumerate(names, 1)}
+        if not n:
+            return Latencies(str(path))
+        if not str(kind_of_value).startswith(_NUMBERS):
+            raise LatencyError(
+                f"{path} has text in column {chosen!r}, not only numbers: "
+                "leave out what was not measured."
+            )
+        kind = _kind(store, table, [name for name in _KIND_COLUMNS if name in types])
+        store.query(
+            f"CREATE TABLE sample AS SELECT {value}::DOUBLE AS value, {kind} AS kind FROM {table}"
+        )
+        return Latencies(str(path), samples_by_kind(store, scale, path))
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _chosen(path: Path, column: str, types: dict[str, str]) -> str:
-    known = ", ".join(types)
+def _chosen(path: Path, column: str, known: list[str]) -> str:
+    listed = ", ".join(known)
     if not column:
-        with_unit = [name for name in types if _unit_of(name)]
+        with_unit = [name for name in known if _unit_of(name)]
         if len(with_unit) != 1:
             raise LatencyError(
                 f"{path} has no column that is clearly the latency: "
-                f"write {path}:COLUMN with one of {known}."
+                f"write {path}:COLUMN with one of {listed}."
             )
         column = with_unit[0]
-    if column not in types:
-        raise LatencyError(f"{path} has no column {column!r}: it has {known}.")
+    if column not in known and column.partition(".")[0] not in known:
+        raise LatencyError(f"{path} has no column {column!r}: it has {listed}.")
     return column
 
 
-def _scale_ns(path: Path, column: str, unit: str | None) -> int:
+def _scale_ns(path: Path, column: str, unit: str | None, format: str) -> int:
     unit = unit or _unit_of(column)
     if unit is None:
-        raise LatencyError(
-            f"{path} does not say the unit of {column!r}: "
-            f"name it {column}_us, or say one of {UNIT_NAMES}."
+        raise UnitMissingError(
+            f"{path} does not say the unit of {column!r}", f"name it {column}_us", format
         )
     return unit_ns(unit, path)
 
 
-def _kinds(store: Store, table: str, columns: list[str]) -> tuple[str, list[str]] | None:
-    """Return the column of kinds and its values; None without one."""
+def _kind(store: Store, table: str, columns: list[str]) -> str:
+    """Return the first column that has few values and none missing, as SQL."""
     for column in columns:
-        found = store.arrays(
-            f"SELECT DISTINCT {_quoted(column)}::VARCHAR AS kind FROM {table} "
-            f"WHERE {_quoted(column)} IS NOT NULL ORDER BY 1 LIMIT {KINDS_MAX + 1}"
-        )["kind"].tolist()
-        missing = store.arrays(
-            f"SELECT count(*) AS n FROM {table} WHERE {_quoted(column)} IS NULL"
-        )["n"][0]
-        if 0 < len(found) <= KINDS_MAX and not missing:
-            return column, [str(kind) for kind in found]
-    return None
+        name = _quoted(column)
+        ((n_kinds, n_missing),) = store.query(
+            f"SELECT count(DISTINCT {name}), count(*) FILTER ({name} IS NULL) FROM {table}"
+        )
+        if 0 < n_kinds <= KINDS_MAX and not n_missing:
+            return f"{name}::VARCHAR"
+    return "NULL"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rcp.analyzer.latencies.columns import has_column
 from rcp.analyzer.latencies.formats import BY_NAME, FORMATS, HEAD_BYTES, Format, PieceParser
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.analyzer.latencies.rows import PIECE_BYTES, Piece, pieces_of
 
 AUTO = "auto"
+
+_GZIP = b"\x1f\x8b"
 
 
 def open_latencies(path: Path | str, format: str = AUTO, unit: str | None = None) -> Latencies:
@@ -19,7 +22,7 @@ def open_latencies(path: Path | str, format: str = AUTO, unit: str | None = None
     """
     known = _named(format)
     found, column = _split(str(path), known)
-    parts = [_read(one, column, known or _format_of(one), unit) for one in found]
+    parts = [_read(one, column, known or _format_of(one, column), unit) for one in found]
     latencies = merged(parts, str(path))
     if not latencies.kinds:
         raise LatencyError(f"{path} has no latencies: let the program run longer.")
@@ -62,14 +65,21 @@ def _glob(pattern: str) -> list[Path]:
     return sorted(start.glob(pattern.lstrip("/"))) if pattern.strip("/") else []
 
 
-def _format_of(path: Path) -> Format:
-    """Return the format of a file; raise LatencyError when it is unknown."""
+def _format_of(path: Path, column: str = "") -> Format:
+    """Return the format of a file; raise LatencyError when it is unknown.
+
+    A *column* that the first line names makes any file a table.
+    """
     head = _head(path) if path.is_file() else b""
     if path.is_file() and not head.strip():
         raise LatencyError(f"{path} is empty: the program wrote no latencies.")
+    if head.startswith(_GZIP):
+        raise LatencyError(f"{path} is compressed: unpack it first, with gunzip.")
     for known in FORMATS:
         if known.looks_like(path, head):
             return known
+    if column and has_column(head, column):
+        return BY_NAME["csv"]
     raise LatencyError(f"{path} is in an unknown format: known are {_known()}.")
 
 

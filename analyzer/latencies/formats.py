@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rcp.analyzer.latencies import columns, fio_json, fio_log, hdr, pgbench, recording, redis
+from rcp.analyzer.latencies.generators import (
+    hyperfine,
+    jmeter,
+    k6,
+    vegeta,
+    vegeta_report,
+    wrk,
+    ycsb,
+)
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.analyzer.latencies.lines import LineReader, is_lines
 from rcp.analyzer.latencies.rows import Piece
+from rcp.analyzer.latencies.telemetry import otlp, prometheus
 
 PieceParser = Callable[[Piece], Latencies]
 Look = Callable[[Path, bytes], bool]
@@ -60,6 +70,39 @@ FORMATS = (
         _by_head(fio_json.is_fio_json),
         read=lambda path, column, unit: fio_json.read(path),
     ),
+    Format("k6", _by_head(k6.is_k6), read=k6.read),
+    Format(
+        "vegeta",
+        _by_head(vegeta.is_vegeta),
+        read=lambda path, column, unit: vegeta.read(path),
+    ),
+    Format(
+        "vegeta-report",
+        _by_head(vegeta_report.is_report),
+        read=lambda path, column, unit: vegeta_report.read(path),
+    ),
+    Format(
+        "wrk",
+        _by_head(wrk.is_wrk),
+        read=lambda path, column, unit: wrk.read(path),
+    ),
+    Format(
+        "ycsb",
+        _by_head(ycsb.is_ycsb),
+        read=lambda path, column, unit: ycsb.read(path),
+    ),
+    Format(
+        "jmeter",
+        _by_head(jmeter.is_jmeter),
+        read=lambda path, column, unit: jmeter.read(path, column),
+    ),
+    Format(
+        "hyperfine",
+        _by_head(hyperfine.is_hyperfine),
+        read=lambda path, column, unit: hyperfine.read(path, column),
+    ),
+    Format("otlp", _by_head(otlp.is_otlp), read=otlp.read),
+    Format("prometheus", _by_head(prometheus.is_prometheus), read=prometheus.read),
     Format(
         "hdr-log",
         _by_head(hdr.is_log),
@@ -87,7 +130,8 @@ FORMATS = (
         start=lambda source, unit: fio_log.parse,
         of_prefix="_lat.*log",
     ),
-    Format("csv", _by_head(columns.is_csv), read=columns.read),
+    Format("jsonl", _by_head(columns.is_json_lines), read=columns.read),
+    Format("csv", columns.is_csv, read=columns.read),
     Format("lines", _by_head(is_lines), start=_start_lines),
 )
 """In the order they are tried: formats that match lines of any program are last."""

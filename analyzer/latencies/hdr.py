@@ -10,6 +10,7 @@ import re
 import zlib
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rcp.analyzer.latencies.latency import (
     Histogram,
     Latencies,
     LatencyError,
+    UnitMissingError,
     needed_to_read,
     to_ns,
     unit_ns,
@@ -35,6 +37,13 @@ _YCSB_UNIT = "us"
 _AGAIN = "the program was killed or is still running; run it again"
 
 
+class _Bin(NamedTuple):
+    """The bounds of a bin, both inclusive."""
+
+    high: int
+    low: int
+
+
 def is_hgrm(head: bytes) -> bool:
     """Whether a file with this head is a percentile distribution."""
     return _HEADING.search(head.decode(errors="replace")) is not None
@@ -47,8 +56,9 @@ def is_log(head: bytes) -> bool:
 
 def _scale_ns(path: Path, unit: str | None) -> int:
     if unit is None:
-        raise LatencyError(
-            f"{path} does not name its unit: give one (ms for wrk2, ns for most Java, us for YCSB)."
+        raise UnitMissingError(
+            f"{path} does not give its unit (most programs of Java write ns, YCSB us)",
+            format="hdr-log" if is_log(path.read_bytes()) else "hgrm",
         )
     return unit_ns(unit, path)
 
@@ -76,7 +86,7 @@ def read_log(path: Path, unit: str | None) -> Latencies:
     scale = _scale_ns(path, unit or (_YCSB_UNIT if named else None))
     if text and not text.endswith("\n"):
         raise LatencyError(f"{path} ends in the middle of a line: {_AGAIN}.")
-    counts: dict[str, Counter[int]] = {}
+    counts: dict[str, Counter[_Bin]] = {}
     begin, end = float("inf"), float("-inf")
     for number, line in enumerate(text.splitlines(), 1):
         if not line or line.startswith(("#", '"')):
@@ -110,22 +120,26 @@ def _fields(where: str, line: str) -> tuple[str, float, float, str]:
         ) from None
 
 
-def _decoded(where: str, data: str) -> dict[int, int]:
-    """Return the counts of a compressed histogram by the upper bounds of their bins."""
+def _decoded(where: str, data: str) -> dict[_Bin, int]:
+    """Return the counts of a compressed histogram by bin."""
     with needed_to_read(where):
         from hdrh.codec import HdrCookieException, HdrLengthException
         from hdrh.histogram import HdrHistogram
     try:
         histogram = HdrHistogram.decode(data)
         return {
-            item.value_iterated_to: item.count_at_value_iterated_to
+            _Bin(
+                item.value_iterated_to,
+                histogram.get_lowest_equivalent_value(item.value_iterated_to),
+            ): item.count_at_value_iterated_to
             for item in histogram.get_recorded_iterator()
         }
     except (ValueError, TypeError, zlib.error, HdrCookieException, HdrLengthException):
         raise LatencyError(f"{where} has a damaged histogram: {_AGAIN}.") from None
 
 
-def _table(path: Path, counts: Counter[int], scale: int) -> Histogram:
-    values = np.array(sorted(counts), np.int64)
-    n = np.array([counts[value] for value in values.tolist()], np.int64)
-    return Histogram(to_ns(values.astype(np.float64), scale, path), np.cumsum(n))
+def _table(path: Path, counts: Counter[_Bin], scale: int) -> Histogram:
+    bins = sorted(counts)
+    high, low = np.array(bins, np.float64).T
+    n = np.array([counts[one] for one in bins], np.int64)
+    return Histogram(to_ns(high, scale, path), np.cumsum(n), to_ns(low, scale, path))

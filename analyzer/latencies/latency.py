@@ -28,15 +28,35 @@ class LatencyError(UserError):
     """Latencies cannot be read or used; the message names the thing, the fault and the remedy."""
 
 
+class UnitMissingError(LatencyError):
+    """A source does not give the unit of its numbers.
+
+    How to give it depends on the command, so the command adds that to the message: see ``asking``.
+    """
+
+    def __init__(self, fault: str, own_remedy: str = "", format: str = "lines") -> None:
+        """*fault* names the source; *own_remedy* is what can be done in the source itself."""
+        self.fault, self.own_remedy, self.format = fault, own_remedy, format
+        super().__init__(self.asking(f"its unit ({UNIT_NAMES})"))
+
+    def asking(self, way: str) -> str:
+        """Return the message with a command's own *way* to give the unit (``--unit ms``)."""
+        own = f"{self.own_remedy}, or " if self.own_remedy else ""
+        return f"{self.fault}: {own}give {way}."
+
+
 @dataclass(frozen=True)
 class Histogram:
     """Counts instead of latencies: ``cumulative[i]`` requests took at most ``values_ns[i]``.
 
-    Both ascend. A quantile lies between two values; the upper one is used.
+    Both ascend. A quantile lies between two values; the upper one is used. A last value of MAX_NS
+    stands for a bucket without an upper bound.
     """
 
     values_ns: Times
     cumulative: Times
+    lower_ns: Times | None = None
+    """What each of these requests took at least; None: exactly ``values_ns``."""
 
     @property
     def n(self) -> int:
@@ -47,6 +67,18 @@ class Histogram:
         """Return every latency, rounded up to the value it was counted at."""
         return np.repeat(self.values_ns, np.diff(self.cumulative, prepend=0))
 
+    def at(self, position: int) -> int:
+        """Return the latency in ns of a rank (from 1), rounded up."""
+        return int(self.values_ns[np.searchsorted(self.cumulative, position)])
+
+    def at_least(self, position: int) -> int:
+        """Return the latency in ns of a rank (from 1), rounded down."""
+        if self.lower_ns is None:
+            return self.at(position)
+        order = np.argsort(self.lower_ns, kind="stable")
+        counts = np.diff(self.cumulative, prepend=0)[order]
+        return int(self.lower_ns[order][np.searchsorted(np.cumsum(counts), position)])
+
 
 @dataclass(frozen=True)
 class Points:
@@ -54,6 +86,8 @@ class Points:
 
     by_share: Mapping[float, int]
     n: int
+    lower_by_share: Mapping[float, int] = field(default_factory=dict)
+    """What the quantiles are at least, where the program rounded them up or down."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +214,11 @@ def pooled(tables: Iterable[Histogram]) -> Histogram:
     values = np.concatenate([table.values_ns for table in tables])
     counts = np.concatenate([np.diff(table.cumulative, prepend=0) for table in tables])
     order = np.argsort(values, kind="stable")
-    return Histogram(values[order], np.cumsum(counts[order]))
+    lower = None
+    if any(table.lower_ns is not None for table in tables):
+        floors = [t.values_ns if t.lower_ns is None else t.lower_ns for t in tables]
+        lower = np.concatenate(floors)[order]
+    return Histogram(values[order], np.cumsum(counts[order]), lower)
 
 
 def histogram_of(latencies: Times) -> Histogram:

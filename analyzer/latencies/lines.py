@@ -16,7 +16,14 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns, unit_ns
+from rcp.analyzer.latencies.latency import (
+    Latencies,
+    LatencyError,
+    Times,
+    UnitMissingError,
+    to_ns,
+    unit_ns,
+)
 from rcp.analyzer.latencies.numbers import numbers_of
 from rcp.analyzer.text import truncated
 from rcp.probes.contract.durations import UNITS_NS
@@ -238,9 +245,8 @@ class LineReader:
                 )
                 raise LatencyError(f"{where} {fault}, {_quoted(line)}: print it on every line.")
             if not has_unit and self._bare_ns is None:
-                raise LatencyError(
-                    f"{where} has no unit, {_quoted(line)}: print one "
-                    f"({match[2].decode()}ms), or give it (lines:ms)."
+                raise UnitMissingError(
+                    f"{where} has no unit, {_quoted(line)}", f"print one ({match[2].decode()}ms)"
                 )
             self._has_unit = has_unit
 

@@ -5,14 +5,16 @@ An SLO bounds a quantile of the latency of one kind of request, or of all reques
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rcp.analyzer.latencies import quantiles
 from rcp.analyzer.latencies.latency import (
+    MAX_NS,
     Histogram,
     Latencies,
     LatencyError,
@@ -62,6 +64,19 @@ class Measured:
     """Requests of a higher rank."""
     enough: bool
     n_needed: int
+    low_ns: int | None = None
+    """What the quantile is at least, in a source that counts by bucket; None: ``value_ns``."""
+    is_open: bool = False
+    """Whether the quantile is in a bucket without an upper bound: it is ``value_ns`` or more."""
+
+    @property
+    def width(self) -> float:
+        """Return the width of the quantile's bucket as a share of its lower bound; 0: exact."""
+        if self.low_ns is None:
+            return 0.0
+        if self.is_open or self.low_ns == 0:
+            return math.inf
+        return self.value_ns / self.low_ns - 1
 
     def ratio(self, slo: Slo) -> float:
         """Return the quantile over its bound: at most 1 when the SLO is met."""
@@ -129,11 +144,15 @@ def measure(slo: Slo, latencies: Latencies) -> Measured:
     if n == 0:
         raise LatencyError(f"{latencies.source} has no requests for {slo.text}: let it run longer.")
     position = rank(slo.quantile, n)
-    if isinstance(found, Histogram):
-        value_ns = int(found.values_ns[np.searchsorted(found.cumulative, position)])
-    else:
-        value_ns = quantile_ns(found, slo.quantile)
-    return measured(slo, value_ns, n, n - position)
+    if not isinstance(found, Histogram):
+        return measured(slo, quantile_ns(found, slo.quantile), n, n - position)
+    high_ns, low_ns = found.at(position), found.at_least(position)
+    is_open = high_ns >= MAX_NS
+    return replace(
+        measured(slo, low_ns + 1 if is_open else high_ns, n, n - position),
+        low_ns=low_ns if low_ns < high_ns else None,
+        is_open=is_open,
+    )
 
 
 def measured(slo: Slo, value_ns: int, n: int, n_beyond: int) -> Measured:
@@ -150,7 +169,8 @@ def _of_points(slo: Slo, points: Points, source: str) -> Measured:
             "let the program write every latency, or use one of these."
         )
     n_beyond = points.n - rank(slo.quantile, points.n) if points.n else 0
-    return measured(slo, points.by_share[slo.quantile], points.n, n_beyond)
+    found = measured(slo, points.by_share[slo.quantile], points.n, n_beyond)
+    return replace(found, low_ns=points.lower_by_share.get(slo.quantile))
 
 
 def _chosen(slo: Slo, latencies: Latencies) -> Times | Histogram | Points:

@@ -54,7 +54,7 @@ def attach(
             return _record(pid, window_s, out, abort, recorder)
         return _tail(name, pid, watched, window_s, source.within(out), abort)
     except LatencyError as error:
-        raise WorkloadError(f"{name}: {error}") from error
+        raise WorkloadError(f"{name}: {source.explained(error)}") from error
     finally:
         os.close(watched)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rcp.analyzer.latencies.files import AUTO
 from rcp.analyzer.latencies.formats import BY_NAME
+from rcp.analyzer.latencies.latency import LatencyError, UnitMissingError
 from rcp.probes.contract.durations import UNITS_NS
 from rcp.probes.contract.user_error import UserError
 
@@ -32,6 +33,13 @@ class Source:
     def within(self, out: Path) -> Source:
         """Return the source with ``{out}`` replaced by the trial's folder."""
         return Source(self.path.replace(OUT_PLACEHOLDER, str(out)), self.format, self.unit)
+
+    def explained(self, error: LatencyError) -> str:
+        """Return an error's message; it says how ``--source`` gives a unit that is missing."""
+        if not isinstance(error, UnitMissingError):
+            return str(error)
+        path = ":PATH" if self.path else ""
+        return error.asking(f"--source {error.format}:ms{path} (or ns, us, s)")
 
 
 def parse_source(text: str) -> Source:

@@ -117,7 +117,7 @@ class _Listener:
                 self._check(command, timeout_s)
             latencies = self._so_far() if aborted else self._latencies()
         except LatencyError as error:
-            raise WorkloadError(f"{self._name}: {error}") from error
+            raise WorkloadError(f"{self._name}: {self._source.explained(error)}") from error
         return Run(
             latencies,
             started_ns=command.started_ns,

@@ -88,8 +88,9 @@ def gate() -> None:
 def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any) -> None:
     """Compare runs with a baseline; every file is one run.
 
-    Inputs: recordings, fio's JSON and latency logs, pgbench logs, HdrHistogram logs, columns of
-    CSV or Parquet files (FILE:column), text files with a latency per line.
+    Inputs: recordings; results of fio, pgbench, k6, vegeta, wrk, YCSB, JMeter, hyperfine;
+    HdrHistogram; OpenTelemetry and Prometheus; columns of CSV, JSON lines or Parquet
+    (FILE:column); text files with a latency per line.
 
     \b
     Examples:

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import xmlschema
 
 from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
+from rcp.analyzer.latencies.tests.layouts import EXACT
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
 
@@ -160,6 +162,65 @@ def test_bad_files_are_named_with_fault_and_remedy(
     path = tmp_path / name
     path.write_text(text)
     assert gate_error(path, "-b", path) == message.format(path=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("x.txt", "12\n13\n", "{path} line 1 has no unit, '12': print one (12ms), or "),
+        ("x.csv", "n,took\n1,2\n", "{path} does not say the unit of 'took': name it took_us, or "),
+        (
+            "x.jsonl",
+            '{"took": 2}\n',
+            "{path} does not say the unit of 'took': name it took_us, or ",
+        ),
+    ],
+)
+def test_a_missing_unit_is_asked_for_by_the_gates_own_flag(
+    tmp_path: Path, gate_error: GateError, name: str, text: str, fault: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    column = "" if name == "x.txt" else ":took"
+    said = gate_error(f"{path}{column}", "--slo", "p50=1s")
+    assert said == fault.format(path=path) + "give --unit ms (or ns, us, s)."
+
+
+def test_rcp_tunes_way_to_name_a_format_is_translated(
+    tmp_path: Path, gate_error: GateError
+) -> None:
+    path = tmp_path / "nums.txt"
+    path.write_text("12\n")
+    assert gate_error(f"lines:ms:{path}", "--slo", "p50=1s") == (
+        f"lines:ms:{path} is how rcp-tune names a format: here write {path} --input-format lines "
+        "--unit ms."
+    )
+    assert gate_error(f"fio-log:{path}", "--slo", "p50=1s") == (
+        f"fio-log:{path} is how rcp-tune names a format: here write {path} --input-format fio-log."
+    )
+
+
+@pytest.mark.parametrize("name", sorted(EXACT))
+def test_each_format_is_compared_with_plain_lines(tmp_path: Path, gate: Gate, name: str) -> None:
+    """The same latencies on both sides, in another format each: nothing has changed."""
+    generator = np.random.default_rng(1)
+    plain: list[Path] = []
+    other: list[Path] = []
+    for number in range(5):
+        ns = (generator.integers(1, 400, 500) * 1_000_000).tolist()
+        for format, paths in (("lines", plain), (name, other)):
+            paths.append(tmp_path / f"{format}{len(paths)}{number}")
+            paths[-1].write_text(EXACT[format](ns))
+    result = gate(*other, "-b", *plain, "--format", "json", "--max-regression", "p90=5%")
+    (one,) = json.loads(result.stdout)["quantiles"]
+    assert (one["ratio"], one["verdict"]) == (1, "pass")
+
+
+def test_kinds_that_have_names_are_not_mixed_up(tmp_path: Path, gate_error: GateError) -> None:
+    reads, writes = tmp_path / "r", tmp_path / "w"
+    reads.write_text("read 1ms\n")
+    writes.write_text("write 1ms\n")
+    assert gate_error(reads, "-b", writes).startswith("no kind of request is in all runs")
 
 
 def test_one_latency_is_not_enough(tmp_path: Path, gate: Gate) -> None:

@@ -62,7 +62,8 @@ def test_parquet_is_read_alike(tmp_path: Path) -> None:
         (
             CSV,
             ":size",
-            "{path} does not say the unit of 'size': name it size_us, or say one of ns, us, ms, s.",
+            "{path} does not say the unit of 'size': name it size_us, or "
+            "give its unit (ns, us, ms, s).",
         ),
         (
             "a_ms,b_ms\n1,2\n",

@@ -82,7 +82,8 @@ def test_tags_are_kinds(tmp_path: Path) -> None:
 def test_a_log_without_a_unit_is_refused(tmp_path: Path) -> None:
     path = write_log(tmp_path / "x.hdr", [[5]])
     assert refusal(path) == (
-        f"{path} does not name its unit: give one (ms for wrk2, ns for most Java, us for YCSB)."
+        f"{path} does not give its unit (most programs of Java write ns, YCSB us): "
+        "give its unit (ns, us, ms, s)."
     )
 
 
@@ -134,7 +135,8 @@ def test_a_percentile_distribution_bounds_quantiles_from_above(tmp_path: Path) -
 def test_a_distribution_cut_short_or_doubled_is_refused(tmp_path: Path) -> None:
     path = write_hgrm(tmp_path / "x.hgrm", [1000, 2000, 3000], 1.0)
     assert refusal(path) == (
-        f"{path} does not name its unit: give one (ms for wrk2, ns for most Java, us for YCSB)."
+        f"{path} does not give its unit (most programs of Java write ns, YCSB us): "
+        "give its unit (ns, us, ms, s)."
     )
     text = path.read_text()
     path.write_text(text[: text.index("#[Max")])

@@ -77,7 +77,7 @@ def test_of_a_result_that_comes_twice_the_last_counts() -> None:
         (
             "83\n",
             None,
-            "stdout line 1 has no unit, '83': print one (83ms), or give it (lines:ms).",
+            "stdout line 1 has no unit, '83': print one (83ms), or give its unit (ns, us, ms, s).",
         ),
         (
             "1ms\n83\n",

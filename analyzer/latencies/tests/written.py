@@ -8,15 +8,20 @@ import pytest
 
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.latencies.slo import measure, parse
+from rcp.analyzer.latencies.slo import Measured, measure, parse
 
 FILES = Path(__file__).parents[3] / "fixtures/latencies"
 
 
 def value_ns(latencies: Latencies, text: str) -> int:
     """Return what the SLO *text* bounds."""
+    return measured(text, latencies).value_ns
+
+
+def measured(text: str, latencies: Latencies) -> Measured:
+    """Return the quantile that the SLO *text* bounds."""
     (slo,) = parse(text)
-    return measure(slo, latencies).value_ns
+    return measure(slo, latencies)
 
 
 def refusal(path: Path | str, unit: str | None = None) -> str:

@@ -293,6 +293,25 @@ def test_the_lab_has_no_duckdb_and_needs_none() -> None:
     assert done.stderr == b"rcp-tune: error: gone: No such file or directory.\n"
 
 
+@pytest.mark.parametrize(
+    ("source", "fault", "remedy"),
+    [
+        ("lines", "stdout line 1 has no unit, '12': print one (12ms)", "lines:ms"),
+        (
+            "{out}/x",
+            "/x line 1 has no unit, '12': print one (12ms)",
+            "lines:ms:PATH",
+        ),
+    ],
+)
+def test_a_missing_unit_is_asked_for_in_the_words_of_source(
+    tmp_path: Path, source: str, fault: str, remedy: str
+) -> None:
+    with pytest.raises(WorkloadError) as error:
+        run(tmp_path, "echo 12 | tee $RCP_TUNE_OUT/x", source)
+    assert f"{fault}, or give --source {remedy} (or ns, us, s)." in str(error.value)
+
+
 @pytest.mark.parametrize("text", ["", "fio-log:", "hgrm:ms:"])
 def test_a_source_has_a_name(text: str) -> None:
     with pytest.raises(SourceError) as error:

@@ -1,0 +1,92 @@
+"""Histograms: a quantile that is known to its bucket only is judged when that is enough."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rcp.analyzer.gate.tests.conftest import Gate, GateError
+from rcp.analyzer.latencies.tests.layouts import prometheus_query, prometheus_text
+
+RUNS = 6
+
+
+def histograms(folder: Path, name: str, factor: float = 1.0) -> list[Path]:
+    """Write runs of native histograms, whose buckets are 9 % wide."""
+    generator = np.random.default_rng([ord(letter) for letter in name])
+    paths = []
+    for number in range(RUNS):
+        values = generator.lognormal(0, 0.5, 3000) * factor * 1e7
+        paths.append(folder / f"{name}{number}.json")
+        paths[-1].write_text(prometheus_query(values.astype(int).tolist()))
+    return paths
+
+
+def test_a_bucket_wider_than_the_limit_is_not_judged(tmp_path: Path, gate: Gate) -> None:
+    words = [*histograms(tmp_path, "new"), "-b", *histograms(tmp_path, "old"), "--format", "json"]
+    told = json.loads(gate(*words, "--max-regression", "p90=5%").stdout)
+    (one,) = told["quantiles"]
+    assert one["verdict"] == "inconclusive"
+    assert one["why"].startswith("the p90 of the baseline is somewhere between 1")
+    assert one["why"].endswith(
+        "coarser than the limit of 5 %; measure single latencies, or count in narrower buckets"
+    )
+
+
+def test_a_bucket_narrower_than_the_limit_is_judged(tmp_path: Path, gate: Gate) -> None:
+    base = histograms(tmp_path, "old")
+    words = ["-b", *base, "--max-regression", "p90=10%"]
+    assert gate(*base, *words).stdout.startswith("pass")
+    assert gate(*histograms(tmp_path, "worse", 1.5), *words).stdout.startswith("regression")
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [
+        ("100ms", "pass"),
+        ("200ms", "pass"),
+        ("50ms", "inconclusive"),
+        ("10ms", "SLO missed"),
+        ("5ms", "SLO missed"),
+    ],
+)
+def test_a_bound_inside_the_bucket_is_not_judged(
+    tmp_path: Path, gate: Gate, bound: str, verdict: str
+) -> None:
+    path = tmp_path / "metrics"
+    path.write_text(prometheus_text([20_000_000] * 3000))  # from 10 to 100 ms
+    told = json.loads(gate(path, "--slo", f"p99={bound}", "--format", "json").stdout)
+    (one,) = told["slos"]
+    assert one["verdict"] == verdict
+    if verdict == "inconclusive":
+        assert one["why"] == (
+            "somewhere between 10.0 ms and 100.0 ms: count in narrower buckets around the bound"
+        )
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [("10s", "SLO missed"), ("11s", "inconclusive")])
+def test_a_bucket_without_an_end_is_beyond_bounds_below_it_only(
+    tmp_path: Path, gate: Gate, bound: str, verdict: str
+) -> None:
+    path = tmp_path / "metrics"
+    path.write_text(prometheus_text([20_000_000] * 30 + [15 * 10**9] * 3000))
+    told = json.loads(gate(path, "--slo", f"p99={bound}", "--format", "json").stdout)
+    (one,) = told["slos"]
+    assert one["verdict"] == verdict
+    assert gate(path, "--slo", "p50=1s", "--interval", "1ms").exit_code == 2
+
+
+def test_quantiles_that_a_summary_lacks_are_refused_in_one_line(gate_error: GateError) -> None:
+    from rcp.analyzer.latencies.tests.written import FILES
+
+    path = FILES / "generators/wrk.txt"
+    assert gate_error(path, "--slo", "p999=1s") == (
+        f"{path} has only p50, p90, p99, max, not the quantile of p999=1s: "
+        "let the program write every latency, or use one of these."
+    )
+    assert gate_error("save", path, "-o", "b").endswith(
+        "configure the program to write every latency, or counts (fio's --output-format=json+)."
+    )

@@ -1,0 +1,112 @@
+"""vegeta's reports: ``text`` and ``json`` have five quantiles, ``hdrplot`` has many, and
+``hist[…]`` counts requests by bucket.
+
+Every one defines its unit: ns in JSON, ms in ``hdrplot``, Go's durations (``1.5ms``) elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from pathlib import Path
+
+from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.generators.go_duration import go_duration_ns
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, Points
+from rcp.analyzer.latencies.lines import NO_KIND
+from rcp.analyzer.latencies.quantiles import SHARES
+
+_JSON = re.compile(rb'\s*\{\s*"latencies":\s*\{\s*"total":')
+_QUANTILES = re.compile(r"Latencies\s+\[min, mean, 50, 90, 95, 99, max\]\s+(.+)")
+_TEXT_SHARES = (0.5, 0.9, 0.95, 0.99, 1.0)
+_REQUESTS = re.compile(r"Requests\s+\[total, rate(?:, throughput)?\]\s+(\d+)")
+_JSON_SHARES = {"50th": 0.5, "90th": 0.9, "95th": 0.95, "99th": 0.99, "max": 1.0}
+_PLOT = re.compile(rb"Value\(ms\)\s+Percentile\s+TotalCount")
+_PLOT_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+\S+\s*$")
+_BUCKETS = re.compile(rb"Bucket\s+#\s+%\s+Histogram")
+_BUCKET_ROW = re.compile(r"\[(\S+),\s+(\S+)\]\s+(\d+)\s")
+
+
+def is_report(head: bytes) -> bool:
+    """Whether a file with this head is a report of vegeta."""
+    return any(one.match(head) for one in (_JSON, _PLOT, _BUCKETS)) or _is_text(head)
+
+
+def _is_text(head: bytes) -> bool:
+    return _REQUESTS.match(head.decode(errors="replace")) is not None
+
+
+def read(path: Path) -> Latencies:
+    """Return the quantiles or the histogram of a report; raise LatencyError."""
+    data = path.read_bytes()
+    text = data.decode(errors="replace")
+    if _BUCKETS.match(data):
+        return _histogram(path, text)
+    if _PLOT.match(data):
+        points = _plot(path, text)
+    else:
+        points = Points(*(_json(text) if _JSON.match(data) else _text(text)))
+    if not points.by_share or not points.n:
+        raise _cut(path)
+    warning = f"{path}: quantiles only; `vegeta encode` writes every latency"
+    return Latencies(str(path), points={NO_KIND: points}, warnings=(warning,))
+
+
+def _cut(path: Path) -> LatencyError:
+    return LatencyError(f"{path} is not a whole report of vegeta: run `vegeta report` again.")
+
+
+def _json(text: str) -> tuple[Mapping[float, int], int]:
+    try:
+        report = json.loads(text)
+        found = report["latencies"]
+        by_share = {share: int(found[name]) for name, share in _JSON_SHARES.items()}
+        return by_share, int(report["requests"])
+    except (ValueError, KeyError, TypeError):
+        return {}, 0
+
+
+def _text(text: str) -> tuple[Mapping[float, int], int]:
+    quantiles, requests = _QUANTILES.search(text), _REQUESTS.search(text)
+    if quantiles is None or requests is None:
+        return {}, 0
+    values = [go_duration_ns(word) for word in quantiles[1].split(",")]
+    known = [value for value in values[2:] if value is not None]  # after the minimum and the mean
+    if len(known) != len(_TEXT_SHARES):
+        return {}, 0
+    return dict(zip(_TEXT_SHARES, known, strict=True)), int(requests[1])
+
+
+def _plot(path: Path, text: str) -> Points:
+    """Return quantiles, each between the two of vegeta's list that are next to it."""
+    rows = [match for line in text.splitlines() if (match := _PLOT_ROW.match(line))]
+    if not rows or float(rows[-1][2]) != 1:
+        raise _cut(path)
+    shares = [round(float(row[2]), 6) for row in rows]
+    values_ns = [round(float(row[1]) * 1e6) for row in rows]
+    high, low = {}, {}
+    for share in sorted(set(SHARES.values())):
+        place = bisect_left(shares, share)
+        high[share] = values_ns[place]
+        if shares[place] != share:
+            low[share] = values_ns[place - 1]
+    return Points(high, int(rows[-1][3]), low)
+
+
+def _histogram(path: Path, text: str) -> Latencies:
+    rows = [match.groups() for line in text.splitlines() if (match := _BUCKET_ROW.match(line))]
+    if not rows or rows[-1][1] != "+Inf":
+        raise _cut(path)
+    buckets = [Bucket(_end_ns(path, low), _end_ns(path, high), int(n)) for low, high, n in rows]
+    table = histogram_of_buckets(buckets, 1, path)
+    return Latencies(str(path), histograms={NO_KIND: table} if table.n else {})
+
+
+def _end_ns(path: Path, word: str) -> float:
+    value = math.inf if word == "+Inf" else go_duration_ns(word)
+    if value is None:
+        raise _cut(path)
+    return value

@@ -1,0 +1,127 @@
+"""What wrk and wrk2 print with ``--latency``.
+
+wrk prints four quantiles and the maximum, rounded to two decimals. wrk2 adds HdrHistogram's
+spectrum, in ms, and times requests from when they were due (unless with ``-U``); its "detailed"
+spectrum misses p99 and p999, which are taken from its list of quantiles.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, Times, to_ns
+from rcp.analyzer.latencies.lines import NO_KIND
+from rcp.analyzer.latencies.quantiles import rank
+
+_START = re.compile(rb"Running \S+ test @ ")
+_QUANTILE = re.compile(r"\s*([\d.]+)%\s+([\d.]+)(us|ms|s|m|h)\s*$")
+_STATS = re.compile(r"\s+Latency\s+(?:[\d.]+\w+\s+){2}([\d.]+)(us|ms|s|m|h)\s")
+_N = re.compile(r"\s*(\d+) requests in ", re.MULTILINE)
+_SECTION = re.compile(r"\s*Latency Distribution(?: \(HdrHistogram - (.+)\))?\s*$")
+_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+\S+\s*$")
+_TOTAL = re.compile(r"#\[Max\s*=\s*[\d.]+,\s*Total count\s*=\s*(\d+)\]")
+_UNRECORDED = (
+    (
+        re.compile(r"Socket errors: connect \d+, read \d+, write \d+, timeout ([1-9]\d*)"),
+        "requests timed out and were not timed: the true tail is longer",
+    ),
+    (
+        re.compile(r"Non-2xx or 3xx responses: ([1-9]\d*)"),
+        "requests failed: their latencies count as well",
+    ),
+)
+_UNITS_NS = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
+_MS_NS = 1e6
+_AGAIN = "it was killed or is still running; run it again"
+
+
+def is_wrk(head: bytes) -> bool:
+    """Whether a file with this head is wrk's or wrk2's output."""
+    return _START.match(head) is not None
+
+
+def read(path: Path) -> Latencies:
+    """Return the quantiles, or wrk2's histogram; raise LatencyError."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    requests = _N.search(text)
+    if requests is None:
+        raise LatencyError(f"{path} is not the whole output of wrk: {_AGAIN}.")
+    name, lines = _distribution(text)
+    if not lines:
+        raise LatencyError(f"{path} has no distribution of latencies: run wrk with --latency.")
+    warnings = tuple(
+        f"{path}: {match[1]} {what}" for told, what in _UNRECORDED if (match := told.search(text))
+    )
+    listed = {
+        round(float(m[1]) / 100, 6): (m[2], m[3]) for line in lines if (m := _QUANTILE.match(line))
+    }
+    if name:
+        table = _spectrum(path, lines, listed)
+        is_due = name == "Recorded Latency"
+        return Latencies(
+            str(path), histograms={NO_KIND: table}, open_loop=is_due, warnings=warnings
+        )
+    longest = _STATS.search(text)
+    if longest is not None:
+        listed[1.0] = (longest[1], longest[2])
+    points = _points(listed, int(requests[1]))
+    quantiles = f"{path}: quantiles only, which wrk rounds"
+    return Latencies(
+        str(path), points={NO_KIND: points}, open_loop=False, warnings=(quantiles, *warnings)
+    )
+
+
+def _distribution(text: str) -> tuple[str, list[str]]:
+    """Return the name of the first distribution (wrk's has none) and its lines."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        match = _SECTION.match(line)
+        if match:
+            rest = lines[number + 1 :]
+            end = next((n for n, one in enumerate(rest) if _N.match(one) or _SECTION.match(one)), 0)
+            return match[1] or "", rest[:end]
+    return "", []
+
+
+def _points(listed: dict[float, tuple[str, str]], n: int) -> Points:
+    """Return quantiles; they are within half of the last digit that wrk printed."""
+    low, high = {}, {}
+    for share, (number, unit) in listed.items():
+        half = 0.5 * 10.0 ** -len(number.partition(".")[2])
+        low[share] = round((float(number) - half) * _UNITS_NS[unit])
+        high[share] = round((float(number) + half) * _UNITS_NS[unit])
+    return Points(high, n, low)
+
+
+def _spectrum(path: Path, lines: list[str], listed: dict[float, tuple[str, str]]) -> Histogram:
+    """Return the spectrum, with the listed quantiles at their ranks."""
+    rows = [(float(m[1]), int(m[3])) for line in lines if (m := _ROW.match(line))]
+    total = next((int(m[1]) for line in lines if (m := _TOTAL.match(line))), None)
+    if not rows or total != rows[-1][1]:
+        raise LatencyError(f"{path} has no whole spectrum of latencies: {_AGAIN}.")
+    if not total:
+        return Histogram(np.empty(0, np.int64), np.empty(0, np.int64))
+    values, counts = np.array(rows, np.float64).T
+    table = Histogram(to_ns(values, _MS_NS, path), counts.astype(np.int64))
+    extra = [
+        _at_rank(table, share, *shown)
+        for share, shown in listed.items()
+        if rank(share, table.n) not in table.cumulative
+    ]
+    every: Times = np.array(
+        [*zip(table.values_ns.tolist(), table.cumulative.tolist(), strict=True), *extra], np.int64
+    )
+    every = every[np.lexsort(every.T[::-1])]
+    return Histogram(every[:, 0], np.maximum.accumulate(every[:, 1]))
+
+
+def _at_rank(table: Histogram, share: float, number: str, unit: str) -> tuple[int, int]:
+    """Return a listed quantile and its rank; it is rounded, so the spectrum bounds it."""
+    position = rank(share, table.n)
+    place = int(np.searchsorted(table.cumulative, position))
+    low = int(table.values_ns[place - 1]) if place else 0
+    value = round(float(number) * _UNITS_NS[unit])
+    return min(max(value, low), int(table.values_ns[place])), position

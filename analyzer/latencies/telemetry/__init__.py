@@ -1,0 +1,1 @@
+"""What services export about themselves: OpenTelemetry's spans and metrics, Prometheus."""

@@ -1,0 +1,61 @@
+"""k6's samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rcp.analyzer.latencies.files import open_latencies
+from rcp.analyzer.latencies.latency import UnitMissingError
+from rcp.analyzer.latencies.tests.layouts import k6_csv
+from rcp.analyzer.latencies.tests.written import FILES, refusal, value_ns
+
+K6 = FILES / "generators"
+
+
+@pytest.mark.parametrize("name", ["k6.json", "k6.csv"])
+def test_both_outputs_of_a_run_have_the_quantiles_that_k6_printed(name: str) -> None:
+    """k6 1.8.1 printed of this run: med=3.58ms, max=19.91ms."""
+    found = open_latencies(K6 / name)
+    assert found.n == 42
+    assert value_ns(found, "p50=1s") == 3_578_404  # k6 prints it so
+    assert value_ns(found, "max=1s") == 19_913_721
+    assert found.warnings == ()
+    assert found.open_loop is None
+
+
+def test_a_name_that_the_script_gives_is_a_kind_and_a_url_is_none() -> None:
+    assert open_latencies(K6 / "k6.json").kinds == ("GET", "item")
+
+
+def test_another_metric_can_be_named() -> None:
+    assert open_latencies(f"{K6}/k6.csv:iteration_duration").n == 21
+    assert refusal(f"{K6}/k6.csv:metric_value") == (
+        f"{K6}/k6.csv has no metric 'metric_value': name one of http_req_duration, "
+        "iteration_duration."
+    )
+
+
+def test_the_unit_of_a_metric_of_ones_own_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "k6.csv"
+    path.write_text(k6_csv([10**6]).replace("http_req_duration", "queue"))
+    with pytest.raises(UnitMissingError, match="does not say the unit of 'queue'"):
+        open_latencies(f"{path}:queue")
+    assert open_latencies(f"{path}:queue", unit="s").by_kind["GET"].tolist() == [10**9]
+    assert refusal(path) == (
+        f"{path} has no durations of requests: name a metric of k6, {path}:METRIC, one of "
+        "none in this file."
+    )
+
+
+def test_failed_requests_and_dropped_iterations_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "k6.csv"
+    path.write_text(
+        k6_csv([10**6, 2 * 10**6]).replace(",true,", ",false,", 2)
+        + "dropped_iterations,1795439780,7.000000,,,,\n"
+    )
+    assert open_latencies(path).warnings == (
+        f"{path}: 1 of 2 requests failed: their latencies count as well",
+        f"{path}: 7 iterations were dropped because all users waited: the true tail is longer",
+    )
