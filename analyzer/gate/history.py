@@ -18,7 +18,7 @@ import ruptures
 
 from rcp.analyzer.gate.judge import figure
 from rcp.analyzer.gate.output import ccdf
-from rcp.analyzer.gate.saved import load, saves
+from rcp.analyzer.gate.saved import left_out, listed, load_save
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.analyzer.text import duration
@@ -62,20 +62,29 @@ class History:
     quantile: str
     points: Sequence[Point]
     drifts: Sequence[Drift]
+    warning: str = ""
+    """Which saves were left out, and why; "" if none was."""
 
 
 def read(folder: Path, quantile_slo: Slo, quantile: str) -> History:
     """Return the history of *quantile*, which *quantile_slo* selects; raise LatencyError."""
-    every = saves(folder) if folder.is_dir() else []
-    if not every:
+    every, damaged = listed(folder)
+    points = []
+    for one in every:
+        try:
+            runs = load_save(one.folder)
+        except LatencyError as error:
+            damaged.append(error)
+            continue
+        measured = [measure(quantile_slo, run.latencies) for run in runs]
+        points.append(Point(one.folder.name, one.label, one.saved, figure(measured).value_ns))
+    if not points and damaged:
+        raise damaged[-1]
+    if not points:
         raise LatencyError(
             f"{folder} holds no baseline: save one with `rcp-trace gate save RUN… -o {folder}`."
         )
-    points = []
-    for one in every:
-        measured = [measure(quantile_slo, run.latencies) for run in load(one.folder)]
-        points.append(Point(one.folder.name, one.label, one.saved, figure(measured).value_ns))
-    return History(folder, quantile, points, drifts(points))
+    return History(folder, quantile, points, drifts(points), left_out(folder, damaged))
 
 
 def drifts(points: Sequence[Point]) -> list[Drift]:

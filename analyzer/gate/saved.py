@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.gate import causes
 from rcp.analyzer.gate.host import Facts
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, histogram_of
+from rcp.analyzer.text import plural
 
 VERSION = 1
 _TABLE = "save.json"
@@ -30,6 +31,8 @@ _ALL = ""
 """Stored in place of a kind for outermost requests, where requests of different kinds nest."""
 
 _SAVED_COLUMNS = "kind VARCHAR, latency_ns BIGINT, n BIGINT"
+_LOW_COLUMN = "low_ns BIGINT"
+"""Only in saves of histograms with buckets: what the requests took at least."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +57,40 @@ class Save:
     runs: int
 
 
-def saves(folder: Path) -> list[Save]:
-    """Return the saves in *folder*, the oldest first; raise LatencyError."""
-    found = []
-    for path in sorted(folder.glob(f"[0-9]*/{_TABLE}")):
-        table = _table(path)
-        found.append(Save(path.parent, table["saved"], table["label"], len(table["runs"])))
+class Listed(NamedTuple):
+    """The saves of a baseline, the oldest first."""
+
+    usable: list[Save]
+    damaged: list[LatencyError]
+    """Why the other saves are left out; each names its own."""
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("[0-9]*") if path.name.isdigit() and path.is_dir())
+
+
+def listed(folder: Path) -> Listed:
+    """Return the saves in *folder*; a damaged one does not hide the others."""
+    found = Listed([], [])
+    for path in _folders(folder):
+        try:
+            table = _table(path / _TABLE)
+        except LatencyError as error:
+            found.damaged.append(error)
+        else:
+            found.usable.append(Save(path, table["saved"], table["label"], len(table["runs"])))
     return found
+
+
+def saves(folder: Path) -> list[Save]:
+    """Return the saves in *folder* that can be read, the oldest first."""
+    return listed(folder).usable
 
 
 def is_saved(path: Path) -> bool:
     """Whether *path* is a baseline or one of its saves."""
     return path.is_dir() and (
-        (path / _TABLE).is_file() or any(path.glob(f"[0-9]*/{_TABLE}")) or not any(path.iterdir())
+        (path / _TABLE).is_file() or bool(_folders(path)) or not any(path.iterdir())
     )
 
 
@@ -74,50 +98,78 @@ def _table(path: Path) -> dict[str, Any]:
     try:
         table: dict[str, Any] = json.loads(path.read_text())
         version = table["version"]
+        complete = version != VERSION or {"saved", "label", "runs"} <= table.keys()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LatencyError(
-            f"{path} is damaged ({type(error).__name__}): remove its folder, or restore it."
-        ) from error
+        raise _damaged(path, error) from error
     if version != VERSION:
         raise LatencyError(f"{path} has version {version}, not {VERSION}: save it again.")
+    if not complete:
+        raise _damaged(path, KeyError())
     return table
 
 
-def load(path: Path) -> list[SavedRun]:
-    """Return the runs of a save, or of a baseline's last save; raise LatencyError."""
-    folder = path
-    if not (path / _TABLE).is_file():
-        every = saves(path)
-        if not every:
-            raise LatencyError(
-                f"{path} holds no baseline: save one with `rcp-trace gate save RUN… -o {path}`."
-            )
-        folder = every[-1].folder
-    return [_run(folder, run) for run in _table(folder / _TABLE)["runs"]]
+def _damaged(path: Path, error: Exception) -> LatencyError:
+    return LatencyError(
+        f"{path} is damaged ({type(error).__name__}): remove its folder, or restore it."
+    )
+
+
+class Loaded(NamedTuple):
+    """The runs of a save."""
+
+    runs: list[SavedRun]
+    warning: str
+    """Which other saves of the baseline were left out, and why; "" if none was."""
+
+
+def load(path: Path) -> Loaded:
+    """Return the runs of a save, or of a baseline's last save that is whole.
+
+    Raises LatencyError when there is none.
+    """
+    if (path / _TABLE).is_file():
+        return Loaded(load_save(path), "")
+    found = listed(path)
+    for one in reversed(found.usable):
+        try:
+            runs = load_save(one.folder)
+        except LatencyError as error:
+            found.damaged.append(error)
+            continue
+        return Loaded(runs, left_out(path, found.damaged, one))
+    if found.damaged:
+        raise found.damaged[-1]
+    raise LatencyError(
+        f"{path} holds no baseline: save one with `rcp-trace gate save RUN… -o {path}`."
+    )
+
+
+def left_out(path: Path, damaged: Sequence[LatencyError], used: Save | None = None) -> str:
+    """Return a warning of damaged saves, "" if there are none; *used* is the one in use."""
+    if not damaged:
+        return ""
+    n = len(_folders(path))
+    verb = "is" if len(damaged) == 1 else "are"
+    instead = f", {used.folder.name} is used" if used is not None else ""
+    reasons = "; ".join(str(error).rstrip(".") for error in damaged)
+    return f"{path}: {len(damaged)} of {plural(n, 'save')} {verb} left out{instead}: {reasons}"
+
+
+def load_save(folder: Path) -> list[SavedRun]:
+    """Return the runs of one save; raise LatencyError when it is damaged."""
+    path = folder / _TABLE
+    try:
+        return [_run(folder, run) for run in _table(path)["runs"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(path, error) from error
 
 
 def _run(folder: Path, entry: Mapping[str, Any]) -> SavedRun:
-    path = folder / entry["file"]
     windows = {
         (one["kind"], float(one["share"])): causes.from_object(one["window"])
         for one in entry["causes"]
     }
-    try:
-        with Store.create(None, str(path), ["SELECT 1"]) as store:
-            name = str(path).replace("'", "''")
-            rows = store.arrays(
-                f"SELECT kind, latency_ns, n FROM read_parquet('{name}') ORDER BY latency_ns"
-            )
-    except StoreError as error:
-        raise LatencyError(str(error)) from error
-    kinds = rows["kind"].astype(str)
-    tables = {
-        kind: Histogram(
-            rows["latency_ns"][kinds == kind].astype(np.int64),
-            np.cumsum(rows["n"][kinds == kind]).astype(np.int64),
-        )
-        for kind in np.unique(kinds).tolist()
-    }
+    tables = _read(folder / entry["file"])
     whole = tables.pop(_ALL, None)
     latencies = Latencies(
         entry["name"],
@@ -127,6 +179,26 @@ def _run(folder: Path, entry: Mapping[str, Any]) -> SavedRun:
         outermost=None if whole is None else whole.each(),
     )
     return SavedRun(latencies, entry["host"], entry["lost_ppm"], windows)
+
+
+def _read(path: Path) -> dict[str, Histogram]:
+    """Return the histograms in a run's file by kind; raise LatencyError."""
+    try:
+        with Store.create(
+            None, str(path), ["SELECT 1"], "remove its folder, or restore it"
+        ) as store:
+            name = str(path).replace("'", "''")
+            rows = store.arrays(f"SELECT * FROM read_parquet('{name}') ORDER BY latency_ns")
+    except StoreError as error:
+        raise LatencyError(str(error)) from error
+    kinds = rows["kind"].astype(str)
+    return {kind: _histogram(rows, kinds == kind) for kind in np.unique(kinds).tolist()}
+
+
+def _histogram(rows: Mapping[str, Any], chosen: Any) -> Histogram:
+    high = rows["latency_ns"][chosen].astype(np.int64)
+    low = rows["low_ns"][chosen].astype(np.int64) if "low_ns" in rows else None
+    return Histogram(high, np.cumsum(rows["n"][chosen]).astype(np.int64), low)
 
 
 def _tables(latencies: Latencies) -> dict[str, Histogram]:
@@ -143,21 +215,23 @@ def _tables(latencies: Latencies) -> dict[str, Histogram]:
 
 
 def _write(latencies: Latencies, target: Path) -> None:
+    tables = _tables(latencies)
+    has_low = any(table.lower_ns is not None for table in tables.values())
     kinds: list[str] = []
-    values, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for kind, table in _tables(latencies).items():
+    rows = [np.empty((0, 3), np.int64)]
+    for kind, table in tables.items():
+        low = table.values_ns if table.lower_ns is None else table.lower_ns
         each = np.diff(table.cumulative, prepend=0)
-        value, place = np.unique(table.values_ns, return_inverse=True)
-        values.append(value)
-        counts.append(np.bincount(place, each, len(value)).astype(np.int64))
-        kinds += [kind] * len(value)
-    schema = [f"CREATE TABLE latency ({_SAVED_COLUMNS})"]
-    with Store.create(None, str(target), schema) as store:
-        columns: dict[str, Column] = {
-            "kind": kinds,
-            "latency_ns": np.concatenate(values),
-            "n": np.concatenate(counts),
-        }
+        bins, place = np.unique(np.stack([table.values_ns, low], 1), axis=0, return_inverse=True)
+        counts = np.bincount(place.reshape(-1), each, len(bins)).astype(np.int64)
+        rows.append(np.concatenate([bins, counts[:, None]], axis=1))
+        kinds += [kind] * len(bins)
+    high, low, n = np.concatenate(rows).T
+    columns: dict[str, Column] = {"kind": kinds, "latency_ns": high, "n": n}
+    schema = _SAVED_COLUMNS
+    if has_low:
+        columns["low_ns"], schema = low, f"{_SAVED_COLUMNS}, {_LOW_COLUMN}"
+    with Store.create(None, str(target), [f"CREATE TABLE latency ({schema})"]) as store:
         store.insert({"latency": columns})
         store.write_parquet("latency", target)
 
@@ -167,8 +241,8 @@ def save(folder: Path, runs: Sequence[SavedRun], *, saved: str, label: str) -> P
 
     Raises LatencyError.
     """
-    every = saves(folder) if folder.is_dir() else []
-    number = int(every[-1].folder.name) + 1 if every else 1
+    every = _folders(folder) if folder.is_dir() else []
+    number = int(every[-1].name) + 1 if every else 1
     target = folder / f"{number:06}"
     building = folder / f".{number:06}.new"
     try:
@@ -206,8 +280,11 @@ def _entry(run: SavedRun, file: str) -> dict[str, Any]:
 
 
 def prune(folder: Path, keep: int) -> list[Path]:
-    """Remove all but the last *keep* saves; return the removed folders."""
-    old = [one.folder for one in saves(folder)[:-keep]]
+    """Remove all but the last *keep* saves that can be read; return the removed folders."""
+    usable = saves(folder)
+    if len(usable) <= keep:
+        return []
+    old = [path for path in _folders(folder) if path < usable[-keep].folder]
     for path in old:
         shutil.rmtree(path)
     return old

@@ -56,7 +56,8 @@ def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
     found: list[Run] = []
     for path in paths:
         if is_saved(Path(path)):
-            found += [_of_saved(run) for run in load(Path(path))]
+            runs, warning = load(Path(path))
+            found += [_of_saved(run, warning) for run in runs]
         else:
             found.append(read_run(path, how))
     if how.interval_ns:
@@ -64,11 +65,14 @@ def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
     return found
 
 
-def _of_saved(run: SavedRun) -> Run:
+def _of_saved(run: SavedRun, warning: str) -> Run:
     def window(kind: str, share: float) -> causes.Window | None:
         return run.windows.get((kind, share))
 
-    return Run(run.latencies.source, run.latencies, run.host, run.lost_ppm, window)
+    latencies = run.latencies
+    if warning:
+        latencies = replace(latencies, warnings=(*latencies.warnings, warning))
+    return Run(latencies.source, latencies, run.host, run.lost_ppm, window)
 
 
 def read_run(path: str, how: Reading) -> Run:

@@ -47,12 +47,15 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
     found = histories.read(folder, quantile_slo, quantile)
     if picture:
         picture.write_text(histories.svg(found), encoding="utf-8")
+    if found.warning:
+        click.echo(f"rcp-trace: {found.warning}", err=True)
     changed = {drift.point: drift for drift in found.drifts}
     if kind == "json":
         data = {
             "quantile": quantile,
             "points": [asdict(point) for point in found.points],
             "drifts": [asdict(drift) for drift in found.drifts],
+            "warnings": [found.warning] if found.warning else [],
         }
         click.echo(as_json(data), nl=False)
         return

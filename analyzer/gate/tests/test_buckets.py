@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rcp.analyzer.gate.saved import SavedRun, load, save
 from rcp.analyzer.gate.tests.conftest import Gate, GateError
+from rcp.analyzer.latencies.files import open_latencies
+from rcp.analyzer.latencies.slo import measure, parse
 from rcp.analyzer.latencies.tests.layouts import prometheus_query, prometheus_text
 
 RUNS = 6
@@ -90,3 +93,14 @@ def test_quantiles_that_a_summary_lacks_are_refused_in_one_line(gate_error: Gate
     assert gate_error("save", path, "-o", "b").endswith(
         "configure the program to write every latency, or counts (fio's --output-format=json+)."
     )
+
+
+def test_a_save_keeps_the_width_of_buckets(tmp_path: Path) -> None:
+    path = tmp_path / "metrics"
+    path.write_text(prometheus_text([20_000_000] * 3000 + [15 * 10**9]))
+    told = open_latencies(path)
+    save(tmp_path / "b", [SavedRun(told, {}, 0.0)], saved="2026-01-01", label="")
+    (run,) = load(tmp_path / "b").runs
+    for text in ("p50=1s", "max=1s"):
+        (slo,) = parse(text)
+        assert measure(slo, run.latencies) == measure(slo, told)

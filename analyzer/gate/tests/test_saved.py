@@ -23,7 +23,7 @@ def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
         outermost=np.array([3, 9]),
     )
     save(tmp_path / "b", [SavedRun(told, {"kernel": "6.1"}, 7.0)], saved="2026-01-01", label="abc")
-    (run,) = load(tmp_path / "b")
+    (run,) = load(tmp_path / "b").runs
     assert (run.host, run.lost_ppm) == ({"kernel": "6.1"}, 7.0)
     assert run.latencies.open_loop is True
     assert run.latencies.outermost is not None
@@ -71,6 +71,98 @@ def test_a_damaged_save_is_told(
     assert gate_error(*runs, "-b", tmp_path / "b") == (
         f"{table} has version 99, not 1: save it again."
     )
+
+
+def _damage(save: Path, how: str) -> None:
+    table = save / "save.json"
+    if how == "cut table":
+        table.write_text(table.read_text()[:30])
+    elif how == "no table":
+        table.unlink()
+    elif how == "no runs in the table":
+        table.write_text('{"version": 1, "saved": "2026-01-01", "label": ""}')
+    elif how == "run without its figures":
+        told = json.loads(table.read_text())
+        del told["runs"][0]["host"]
+        table.write_text(json.dumps(told))
+    elif how == "cut run":
+        run = save / "1.parquet"
+        run.write_bytes(run.read_bytes()[:40])
+    else:
+        (save / "1.parquet").unlink()
+
+
+_DAMAGES = (
+    *("cut table", "no table", "no runs in the table", "run without its figures"),
+    *("cut run", "no run"),
+)
+
+
+@pytest.mark.parametrize("how", _DAMAGES)
+def test_a_damaged_last_save_gives_way_to_the_one_before(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path, how: str
+) -> None:
+    base = tmp_path / "b"
+    for name, factor in (("first", 2.0), ("second", 1.0), ("third", 3.0)):
+        gate("save", *make_runs(name, factor=factor), "-o", base)
+    _damage(base / "000003", how)
+    told = json.loads(gate(*make_runs("run"), "-b", base, "--format", "json").stdout)
+    assert told["verdict"] == "pass"
+    (warning,) = [text for text in told["warnings"] if "left out" in text]
+    assert warning.startswith(f"{base}: 1 of 3 saves is left out, 000002 is used: {base}/000003/")
+    assert gate("save", *make_runs("fourth"), "-o", base).stdout.startswith(
+        f"{base}/000004 written"
+    )
+
+
+@pytest.mark.parametrize("how", _DAMAGES)
+def test_a_damaged_old_save_is_left_out_of_the_history(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path, how: str
+) -> None:
+    base = tmp_path / "b"
+    for number in range(3):
+        gate("save", *make_runs(f"s{number}", 1, requests=50), "-o", base)
+    _damage(base / "000002", how)
+    result = gate("history", base, "--quantile", "p50", "--format", "json")
+    told = json.loads(result.stdout)
+    assert [point["name"] for point in told["points"]] == ["000001", "000003"]
+    assert told["warnings"][0].startswith(f"{base}: 1 of 3 saves is left out: {base}/000002/")
+    assert f"rcp-trace: {base}: 1 of 3 saves is left out" in result.stderr
+
+
+def test_a_damaged_old_save_does_not_disable_the_last(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path
+) -> None:
+    base = tmp_path / "b"
+    for name in ("old", "new"):
+        gate("save", *make_runs(name), "-o", base)
+    _damage(base / "000001", "cut table")
+    result = gate(*make_runs("run"), "-b", base)
+    assert result.stdout.startswith("pass")
+    assert "1 of 2 saves is left out, 000002 is used" in " ".join(result.stdout.split())
+
+
+def test_a_baseline_of_damaged_saves_only_is_an_error(
+    make_runs: MakeRuns, gate: Gate, gate_error: GateError, tmp_path: Path
+) -> None:
+    base, runs = tmp_path / "b", make_runs("x", 1, requests=10)
+    gate("save", *runs, "-o", base)
+    _damage(base / "000001", "cut run")
+    for words in ((*runs, "-b", base), (*runs, "-b", base / "000001"), ("history", base)):
+        said = gate_error(*words)
+        assert f"{base}/000001/1.parquet is damaged" in said
+        assert said.endswith("remove its folder, or restore it.")
+
+
+def test_damaged_saves_do_not_count_among_those_kept(tmp_path: Path) -> None:
+    one = [SavedRun(Latencies("x", {"read": np.array([1])}), {}, 0.0)]
+    for number in range(5):
+        save(tmp_path, one, saved=f"2026-01-0{number + 1}", label="")
+    for name in ("000001", "000004"):
+        _damage(tmp_path / name, "cut table")
+    removed = prune(tmp_path, 2)
+    assert [path.name for path in removed] == ["000001", "000002"]
+    assert [kept.folder.name for kept in saves(tmp_path)] == ["000003", "000005"]
 
 
 def _points(values: list[float]) -> list[Point]:
