@@ -220,7 +220,7 @@ def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
     if unclear:
         return Bounded(slo, found, met, Verdict.INCONCLUSIVE, unclear)
     why = f"met in {met} of {plural(len(runs), 'run')}"
-    # The mean of logarithms is not exact: a quantile that equals its bound may come out beyond it.
+    # rounded, because the mean of logarithms is not exact
     verdict = Verdict.PASS if round(found.value_ns) <= slo.bound_ns else Verdict.MISSED
     return Bounded(slo, found, met, verdict, why)
 

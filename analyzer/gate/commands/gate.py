@@ -9,6 +9,7 @@ import click
 
 from rcp.analyzer.gate.commands.history import history
 from rcp.analyzer.gate.commands.options import judging_options, output_options
+from rcp.analyzer.gate.commands.reporting import ReportingCommand
 from rcp.analyzer.gate.commands.run import run
 from rcp.analyzer.gate.commands.save import save
 from rcp.probes.contract.options import PATH
@@ -26,7 +27,7 @@ class GateGroup(click.Group):
         return super().parse_args(ctx, args)
 
 
-class _Check(click.Command):
+class _Check(ReportingCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let ``--baseline`` take all words up to the next option, as a shell glob expands."""
         return super().parse_args(ctx, _spread(args, ("--baseline", "-b")))

@@ -62,7 +62,7 @@ _OUTPUT = (
         "-o",
         "--output",
         type=PATH,
-        help="Write the --format output to this file; print text on stdout.",
+        help="Write the --format output to this file, errors too; print text on stdout.",
     ),
     click.option(
         "--regression-exit",

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from rcp.analyzer.gate.commands.options import judging_options, output_options
+from rcp.analyzer.gate.commands.reporting import ReportingCommand
 from rcp.probes.contract.options import PATH
 
 
-@click.command(short_help="Run two commands in turn and compare them.")
+@click.command(cls=ReportingCommand, short_help="Run two commands in turn and compare them.")
 @click.option("--a", required=True, metavar="CMD", help="Shell command of the baseline.")
 @click.option("--b", required=True, metavar="CMD", help="Shell command of the candidate.")
 @click.option(
