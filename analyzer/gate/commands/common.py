@@ -111,6 +111,8 @@ def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> No
     """Print and write the requested output, then exit with the verdict's status."""
     kind, output = options["kind"], options["output"]
     text = as_format(kind, judgement)
+    if options.get("junit"):
+        options["junit"].write_text(as_format("junit", judgement), encoding="utf-8")
     if options.get("picture"):
         options["picture"].write_text(ccdf.svg(sides), encoding="utf-8")
     if kind == "github":

@@ -65,6 +65,12 @@ _OUTPUT = (
         help="Write the --format output to this file, errors too; print text on stdout.",
     ),
     click.option(
+        "--junit",
+        type=PATH,
+        metavar="FILE",
+        help="Write JUnit XML to this file, errors too, beside the --format output.",
+    ),
+    click.option(
         "--regression-exit",
         type=click.IntRange(0, 125),
         default=1,

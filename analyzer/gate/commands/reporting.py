@@ -1,4 +1,4 @@
-"""A command whose errors are also written to ``-o FILE``, in the format that a CI reads.
+"""A command whose errors are also written to its output files, in the format that a CI reads.
 
 Imports nothing slow, so that --help is quick.
 """
@@ -15,7 +15,7 @@ import click
 
 from rcp.probes.contract.cli_error import OneLineGroup, one_line
 
-_FORMAT, _OUTPUT = ("--format",), ("-o", "--output")
+_FORMAT, _OUTPUT, _JUNIT = ("--format",), ("-o", "--output"), ("--junit",)
 _GITHUB = "github"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -65,7 +65,7 @@ def _message(error: Exception, context: click.Context | None) -> str:
 def _report(message: str, words: Sequence[str]) -> None:
     from rcp.analyzer.gate.output.failure import annotation, failure
 
-    kind, output = _value(words, _FORMAT), _value(words, _OUTPUT)
+    kind, output, junit = (_value(words, names) for names in (_FORMAT, _OUTPUT, _JUNIT))
     text = failure(kind, message)
     with suppress(OSError):  # the error may be that the file cannot be written
         if kind == _GITHUB:
@@ -73,8 +73,9 @@ def _report(message: str, words: Sequence[str]) -> None:
             if os.environ.get(_SUMMARY):
                 with Path(os.environ[_SUMMARY]).open("a", encoding="utf-8") as file:
                     file.write(text)
-        if output:
-            Path(output).write_text(text, encoding="utf-8")
+        for file_name, shown in ((output, text), (junit, failure("junit", message))):
+            if file_name:
+                Path(file_name).write_text(shown, encoding="utf-8")
 
 
 def _value(words: Sequence[str], names: Sequence[str]) -> str:

@@ -84,6 +84,41 @@ def test_the_step_passes_on_the_gates_verdict(
     assert "<failure " not in (tmp_path / "gate.xml").read_text()
 
 
+def test_two_commands_are_measured_in_turn(action: dict[str, Any], tmp_path: Path) -> None:
+    program = tmp_path / "bench.py"
+    program.write_text(
+        "import os, random, sys\n"
+        "open('order', 'a').write(sys.argv[2])\n"
+        "generator = random.Random(os.path.getsize('order'))\n"
+        "for _ in range(3000):\n"
+        "    print(f'{generator.lognormvariate(0, 0.5) * float(sys.argv[1]):.6f}ms')\n"
+    )
+    command = f"{sys.executable} bench.py"
+    inputs = {"a": f"{command} 1 a", "b": f"{command} 2 b", "runs": "6", "junit": "gate.xml"}
+    status, summary, stderr = judged(action, tmp_path, **inputs)
+    assert status == 1, stderr
+    assert summary.startswith("### ❌ Latency gate: regression: p99 ")
+    order = (tmp_path / "order").read_text()
+    assert order.startswith("abbaabbaabba")
+    assert order.count("a") == order.count("b") > 6  # confirmed by fresh runs
+    assert "<failure " in (tmp_path / "gate.xml").read_text()
+
+
+def test_an_error_leaves_a_junit_file(action: dict[str, Any], tmp_path: Path) -> None:
+    inputs = {"a": "true", "b": "true", "runs": "1", "junit": "gate.xml"}
+    status, summary, stderr = judged(action, tmp_path, **inputs)
+    assert status == 2
+    assert "<error " in (tmp_path / "gate.xml").read_text()
+    assert summary.startswith("### ❌ Latency gate: error: ")
+    assert "rcp-trace: error: " in stderr
+
+
+def test_one_command_alone_is_an_error(action: dict[str, Any], tmp_path: Path) -> None:
+    status, _, stderr = judged(action, tmp_path, a="true")
+    assert status == 2
+    assert "printed" in stderr or "no latencies" in stderr or "--b" in stderr
+
+
 def test_options_may_have_quotes(
     action: dict[str, Any], make_runs: MakeRuns, tmp_path: Path
 ) -> None:
@@ -100,8 +135,9 @@ def test_options_may_have_quotes(
 
 def test_a_pattern_without_files_is_an_error(action: dict[str, Any], tmp_path: Path) -> None:
     status, summary, stderr = judged(action, tmp_path, candidate="none*.txt", slo="p50=1s")
-    assert (status, summary) == (2, "")
-    assert stderr == ("rcp-trace: error: no candidate given: name its runs before --baseline.\n")
+    message = "no candidate given: name its runs before --baseline."
+    assert (status, summary) == (2, f"### ❌ Latency gate: error: {message}\n")
+    assert stderr == f"rcp-trace: error: {message}\n"
 
 
 def test_the_first_step_installs_what_the_second_runs(
@@ -152,6 +188,26 @@ def test_the_action_has_the_form_that_github_asks_for(tmp_path: Path) -> None:
     bad.write_text((ROOT / "action.yml").read_text().replace("shell: bash", "shel: bash"))
     with pytest.raises(AssertionError, match="shel"):
         check_schema("github-actions", bad)
+
+
+def _workflow(page: str) -> str:
+    """Return the GitHub workflow of a page."""
+    text = (ROOT / page).read_text()
+    snippet = re.search(r"^ {4}on: pull_request\n(?: {4}.*\n|\n(?= {4}))+", text, re.MULTILINE)
+    assert snippet
+    return textwrap.dedent(snippet[0])
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/gate.md"])
+def test_the_github_example_is_a_workflow_that_confirms(
+    action: dict[str, Any], tmp_path: Path, page: str
+) -> None:
+    file = tmp_path / "latency.yml"
+    file.write_text(_workflow(page))
+    check_schema("github-workflows", file)
+    steps = yaml.safe_load(file.read_text())["jobs"]["latency"]["steps"]
+    (step,) = [step for step in steps if "/rcp@" in step.get("uses", "")]
+    assert {"a", "b"} <= step["with"].keys() <= action["inputs"].keys()
 
 
 def test_the_gitlab_snippet_of_the_docs_has_the_form_that_gitlab_asks_for(tmp_path: Path) -> None:

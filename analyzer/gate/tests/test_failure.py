@@ -86,6 +86,18 @@ def test_github_gets_an_annotation_and_a_summary(
     assert summary.read_text().startswith(f"### ❌ Latency gate: error: {bare} line 1")
 
 
+def test_junit_can_be_written_beside_another_format(gate: Gate, tmp_path: Path, bare: Path) -> None:
+    junit, summary = tmp_path / "gate.xml", tmp_path / "gate.json"
+    words = [bare, "--slo", "p99=1ms", "--junit", junit, "--format", "json", "-o", summary]
+    assert gate(*words).exit_code == 2
+    assert "has no unit" in _xml_message(junit)
+    assert "has no unit" in json.loads(summary.read_text())["error"]
+    bare.write_text("12ms\n" * 3000 + "13ms\n")
+    assert gate(*words).exit_code == 1
+    SCHEMA.validate(junit)
+    assert json.loads(summary.read_text())["verdict"] == "SLO missed"
+
+
 @pytest.mark.parametrize("options", [(), ("--format", "junit"), ("--format", "json")])
 def test_without_a_file_stdout_stays_empty(
     gate: Gate, bare: Path, options: tuple[str, ...]
