@@ -16,7 +16,7 @@ from xml.etree.ElementTree import SubElement, tostring
 import numpy as np
 import ruptures
 
-from rcp.analyzer.gate.judge import figure
+from rcp.analyzer.gate.comparing import figure
 from rcp.analyzer.gate.output import ccdf
 from rcp.analyzer.gate.saved import left_out, listed, load_save
 from rcp.analyzer.latencies.latency import LatencyError

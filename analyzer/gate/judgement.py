@@ -60,10 +60,17 @@ class Tested:
     interval: tuple[float, float] | None = None
     """95 % interval of the ratio; None in virtual time, or with too few runs."""
     p: float | None = None
-    """Probability of such a difference without a change, after Holm; None in virtual time."""
+    """Probability of such a difference in any of the quantiles without a change; None in virtual
+    time."""
     detectable: float | None = None
     """The growth (0.1 for 10 %) that 9 of 10 such comparisons would detect."""
     causes: Sequence[Cause] = ()
+    runs_needed: int | None = None
+    """Inconclusive: runs a side that would tell; None if more runs do not help."""
+    short: bool = False
+    """Inconclusive whatever the noise: too few runs or requests, or a clock too coarse."""
+    adjusted_for: str = ""
+    """What the machine did in each run, by which the ratio is adjusted; "" for nothing."""
 
     @property
     def name(self) -> str:
@@ -81,6 +88,8 @@ class Bounded:
     """Runs that meet the SLO on their own."""
     verdict: Verdict
     why: str
+    short: bool = False
+    """Inconclusive because the requests are too few."""
 
     @property
     def name(self) -> str:
@@ -101,7 +110,9 @@ class Judgement:
     """Why the gate gives no verdict, whatever the figures; "" if it gives one."""
     confirmed: bool | None = None
     """Whether fresh runs were made and judged together with the first; None: not asked for."""
-    alpha: float = 0.05
+    alpha: float = 0.005
+    in_turn: bool = False
+    """Whether runs were made in turn and compared within blocks of four."""
 
     @property
     def answers(self) -> list[Tested | Bounded]:
@@ -114,3 +125,14 @@ class Judgement:
         if self.refused:
             return Verdict.INCONCLUSIVE
         return min((one.verdict for one in self.answers), key=WORST_FIRST.index)
+
+    @property
+    def setup_is_short(self) -> bool:
+        """Whether the verdict is inconclusive because of the setup, not of noise.
+
+        Each later comparison would be inconclusive too: too few runs or requests, or refused data.
+        """
+        unclear = [one for one in self.answers if one.verdict == Verdict.INCONCLUSIVE]
+        return self.verdict == Verdict.INCONCLUSIVE and (
+            bool(self.refused) or any(one.short for one in unclear)
+        )

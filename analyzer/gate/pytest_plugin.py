@@ -9,10 +9,11 @@ compared with the baseline in the folder ``--rcp-gate-baseline``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -60,30 +61,39 @@ class Gate:
         max_regression: str = "p99=5%",
         slo: str | None = None,
         max_attempts: int = 2,
+        inconclusive: Literal["pass", "warn", "fail"] = "warn",
     ) -> Judgement | None:
         """Make runs, compare them with the baseline *name*, fail the test if they are worse.
 
         *unit* is the latencies' unit: ns, us, ms or s. A suspected regression is confirmed with as
-        many fresh runs, unless *max_attempts* is 1. Returns the judgement; None when saving.
+        many fresh runs, unless *max_attempts* is 1. *inconclusive* says what to do if noise is too
+        large for a verdict; with ``warn``, too few runs or requests still fail. Returns the
+        judgement; None when saving.
         """
         from rcp.analyzer.gate import limits
         from rcp.analyzer.gate.judge import Rules, judge
-        from rcp.analyzer.gate.output.render import text
-        from rcp.analyzer.gate.saving import save_runs
+        from rcp.analyzer.gate.output.render import headline, text
+        from rcp.analyzer.gate.policy import NoisePolicy, Outcome
+        from rcp.analyzer.gate.saving import save_runs, shortages
         from rcp.analyzer.latencies.slo import parse
 
         made = _make_runs(name, measure, unit, runs)
         folder = self.baselines / name
         if self.saving:
             save_runs(made, folder)
+            for lack in shortages(made):
+                warnings.warn(f"rcp_gate {name}: {lack}", stacklevel=2)
             return None
         base = _baseline(folder)
         rules = Rules(limits.parse(max_regression), parse(slo) if slo is not None else ())
         judgement = judge(base, made, rules)
         if max_attempts > 1:
             judgement = _confirmed(judgement, base, made, measure, unit, rules)
-        if judgement.verdict not in ("pass", "improvement"):
+        outcome = Outcome(NoisePolicy(inconclusive))
+        if outcome.fails(judgement):
             pytest.fail(text(judgement), pytrace=False)
+        if outcome.warning(judgement):
+            warnings.warn(f"rcp_gate {name}: {headline(judgement)}", stacklevel=2)
         return judgement
 
 
@@ -106,12 +116,12 @@ def _confirmed(
     unit: str,
     rules: Rules,
 ) -> Judgement:
-    from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
+    from rcp.analyzer.gate.sequential import judge_again, worth_more_runs
 
-    if not worth_confirming(judgement):
+    if not worth_more_runs(judgement, 2 * len(made)):
         return judgement
     fresh = _make_runs("again", measure, unit, len(made))
-    return judge_again(base, [*made, *fresh], rules)
+    return judge_again(base, [*made, *fresh], rules, in_turn=False)
 
 
 def _make_runs(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:

@@ -9,10 +9,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rcp.analyzer.gate import host
+from rcp.analyzer.gate import host, machine
 from rcp.analyzer.gate.child import run_child
 from rcp.analyzer.gate.side import Reading, Run, read_run
 from rcp.analyzer.latencies.latency import LatencyError
@@ -41,16 +42,19 @@ class Plan:
     timeout_s: float | None = None
 
 
-def turns(runs: int) -> Iterator[str]:
-    """Yield whose turn it is: A B B A A B B A …"""
-    for pair in range(runs):
+def turns(runs: int, first: int = 1) -> Iterator[str]:
+    """Yield whose turn it is: A B B A A B B A …, from pair *first* on."""
+    for pair in range(first - 1, first - 1 + runs):
         yield from ("AB", "BA")[pair % 2]
 
 
 def make_runs(plan: Plan, runs: int, say: Say, first: int = 1) -> tuple[list[Run], list[Run]]:
-    """Run each command *runs* times; return A's runs and B's. Raises LatencyError."""
+    """Run each command *runs* times, from run *first* on; return A's runs and B's.
+
+    Raises LatencyError.
+    """
     made: dict[str, list[Run]] = {"A": [], "B": []}
-    for side in turns(runs):
+    for side in turns(runs, first):
         number = first + len(made[side])
         say(f"{side}, run {number}")
         made[side].append(_run(plan, side, number))
@@ -67,9 +71,13 @@ def _run(plan: Plan, side: str, number: int) -> Run:
         results = folder / "lab"  # with the guest's own stdout.txt
         words = [sys.executable, "-m", "rcp.lab", "run", "-q", "--timing", "--out", str(results)]
         words += [*plan.lab_options, "--", command]
-    _call(words, named, folder, environment, plan.timeout_s)
+    # The lab's guest has virtual time: no machine is in its way.
+    watching: AbstractContextManager[dict[str, float]]
+    watching = nullcontext({}) if plan.in_lab else machine.watched()
+    with watching as facts:
+        _call(words, named, folder, environment, plan.timeout_s)
     found = read_run(str(results / (plan.latencies or _STDOUT)), plan.reading)
-    return replace(found, name=named, host=found.host or host.here())
+    return replace(found, name=named, host=found.host or host.here(), machine=facts)
 
 
 def _call(

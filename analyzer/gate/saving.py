@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rcp.analyzer.gate import causes
+from rcp.analyzer.gate import causes, host
+from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.saved import SavedRun, prune, save
 from rcp.analyzer.gate.side import Run
+from rcp.analyzer.gate.sufficiency import RUNS_ADVISED, RUNS_MIN, too_few
 from rcp.analyzer.latencies.quantiles import SHARES
+from rcp.analyzer.latencies.slo import Slo, measure
+from rcp.analyzer.text import plural
+
+_GATED = Limit("p99", SHARES["p99"], 0.05)
+"""What the gate compares if the user does not say."""
 
 
 def _commit() -> str:
@@ -33,6 +40,23 @@ def _windows(run: Run) -> dict[tuple[str, float], causes.Window]:
             if window is None:
                 return {}
             found[kind, share] = window
+    return found
+
+
+def shortages(runs: Sequence[Run]) -> list[str]:
+    """Say what makes later comparisons with these runs inconclusive; nothing if they suffice."""
+    if host.is_exact([[run.host for run in runs]]):
+        return []
+    found = []
+    if len(runs) < RUNS_MIN:
+        found.append(
+            f"{plural(len(runs), 'run')} saved, {RUNS_MIN} are needed and {RUNS_ADVISED} are "
+            "better: every comparison with this save will be inconclusive"
+        )
+    measured = [measure(Slo(_GATED.share, 1, "", _GATED.name), run.latencies) for run in runs]
+    lack = too_few(_GATED, "save", measured)
+    if lack:
+        found.append(f"{_GATED.name} cannot be compared with this save: {lack.why}")
     return found
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rcp.analyzer.db.meta import facts
@@ -21,6 +21,8 @@ from rcp.probes.contract.durations import UNITS_NS
 
 _HEAD_BYTES = 4096
 
+_NEEDS_RECORDINGS = "--without-others compares recordings, which know who held up each request"
+
 
 def _unknown(kind: str, share: float) -> causes.Window | None:
     """Stand for the windows of a run that was not recorded."""
@@ -37,6 +39,8 @@ class Run:
     lost_ppm: float = 0.0
     """Requests lost by the recorder, per million."""
     causes: causes.Windows = _unknown
+    machine: Mapping[str, float] = field(default_factory=dict)
+    """What the machine was like during the run, whatever ran (``machine.py``)."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Reading:
     """Whether files that do not name their machine were measured on this one."""
     interval_ns: int = 0
     """Interval between requests of a closed loop, for the correction; 0: no correction."""
+    without_others: bool = False
+    """Whether to take from requests the time for which tasks of no role held them up."""
 
 
 def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
@@ -56,6 +62,8 @@ def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
     found: list[Run] = []
     for path in paths:
         if is_saved(Path(path)):
+            if how.without_others:
+                raise LatencyError(f"{path} is a save: {_NEEDS_RECORDINGS}.")
             runs, warning = load(Path(path))
             found += [_of_saved(run, warning) for run in runs]
         else:
@@ -80,9 +88,11 @@ def read_run(path: str, how: Reading) -> Run:
     if _is_recording(Path(path)):
         try:
             with open_recording(Path(path)) as store:
-                return _of_store(store, Path(path))
+                return _of_store(store, Path(path), how)
         except StoreError as error:
             raise LatencyError(str(error)) from error
+    if how.without_others:
+        raise LatencyError(f"{path} is no recording: {_NEEDS_RECORDINGS}.")
     latencies = _open(path, how)
     where = host.of_lab(Path(path).parent) or (host.here() if how.here else {})
     return Run(path, latencies, where)
@@ -115,13 +125,13 @@ def _is_recording(path: Path) -> bool:
     return recording.is_recording(path, head)
 
 
-def _of_store(store: Store, path: Path) -> Run:
+def _of_store(store: Store, path: Path, how: Reading) -> Run:
     ((lost, written),) = store.query(query("latencies/lost"))
 
     def window(kind: str, share: float) -> causes.Window | None:
         with open_recording(path) as again:
             return causes.window(again, kind, share)
 
-    latencies = recording.of_store(store, path)
+    latencies = recording.of_store(store, path, without_others=how.without_others)
     where = host.of_recording(facts(store))
     return Run(str(path), latencies, where, 1e6 * lost / max(lost + written, 1), window)

@@ -16,6 +16,7 @@ import numpy as np
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, needed_to_read
 from rcp.analyzer.text import plural
+from rcp.probes.contract.percent import percent
 from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ REQUESTS = """
 """
 _NAMES_QUERY = "SELECT DISTINCT name FROM request ORDER BY 1"
 _REQUESTS_QUERY = f"""
-    SELECT list_position(?, name) AS kind, ts, dur, is_outermost FROM ({REQUESTS}) ORDER BY ts, dur
+    SELECT list_position(?, name) AS kind, ts, judged.dur, is_outermost,
+        if(?, coalesce(others.dur, 0), 0) AS others
+    FROM ({REQUESTS}) AS judged LEFT JOIN ({query("latencies/others")}) AS others USING (request_id)
+    ORDER BY ts, judged.dur
 """
 
 
@@ -58,10 +62,13 @@ def read(path: Path) -> Latencies:
         raise LatencyError(str(error)) from error
 
 
-def of_store(store: Store, path: Path) -> Latencies:
-    """Return the foreground requests of an open recording; raise LatencyError."""
+def of_store(store: Store, path: Path, *, without_others: bool = False) -> Latencies:
+    """Return the foreground requests of an open recording; raise LatencyError.
+
+    *without_others* takes from each request the time for which tasks of no role held it up.
+    """
     names = [name for (name,) in store.query(_NAMES_QUERY)]
-    rows = store.arrays(_REQUESTS_QUERY, [names])
+    rows = store.arrays(_REQUESTS_QUERY, [names, without_others])
     if not len(rows["dur"]):
         raise LatencyError(
             f"{path} has no finished foreground requests: record longer, or set the roles of "
@@ -69,6 +76,10 @@ def of_store(store: Store, path: Path) -> Latencies:
         )
     kinds, durations = rows["kind"], rows["dur"].astype(np.int64)
     ends = rows["ts"] + durations
+    others = np.minimum(rows["others"].astype(np.int64), durations)
+    told = f"{path}: less {percent(others.sum() / max(durations.sum(), 1))} of the requests' time"
+    noted = (f"{told}, for which tasks of no role held them up",) if without_others else ()
+    durations = durations - others
     return Latencies(
         str(path),
         {
@@ -76,7 +87,7 @@ def of_store(store: Store, path: Path) -> Latencies:
             for place, name in enumerate(names, 1)
             if (kinds == place).any()
         },
-        warnings=_warnings(store, path),
+        warnings=(*_warnings(store, path), *noted),
         values=_values(store),
         interval_s=(float(rows["ts"].min()) / 1e9, float(ends.max()) / 1e9),
         outermost=durations[rows["is_outermost"].astype(bool)],

@@ -63,9 +63,10 @@ ROOMS = {
         *("export", "latencies", "bench", "commands", "gate", "cli"),
     ),
     "rcp.analyzer.gate": (
-        *("limits", "statistics", "correction", "host", "child", "causes"),
-        *("saved", "judgement", "side", "saving", "running", "sufficiency", "judge"),
-        *("confirmation", "output", "history", "pytest_plugin", "bench", "commands"),
+        *("limits", "statistics", "correction", "host", "machine", "child", "causes"),
+        *("saved", "judgement", "policy", "side", "running", "sufficiency", "saving"),
+        *("comparing", "judge", "sequential", "output", "history"),
+        *("pytest_plugin", "bench", "commands"),
     ),
     "rcp.tuner": (
         *("errors", "knobs", "profiles", "session", "search", "trials", "studies"),

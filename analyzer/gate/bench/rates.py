@@ -1,169 +1,110 @@
 """Error rates of the gate, and its speed: docs/results/gate.md, by `make gate-bench`.
 
-python -m rcp.analyzer.gate.bench.rates [--repetitions N] [--peer-repetitions N] [--json]
+python -m rcp.analyzer.gate.bench.rates [--comparisons N] [--peer-comparisons N] [--json]
 """
 
 from __future__ import annotations
 
-import tempfile
-import time
+import multiprocessing
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 import numpy as np
 
-from rcp.analyzer.gate import limits
 from rcp.analyzer.gate.bench import series
 from rcp.analyzer.gate.bench.page import page
 from rcp.analyzer.gate.bench.peers import PEERS, Values
-from rcp.analyzer.gate.bench.results import ONE, THREE, WORKLOADS, Rate, Results, Timing
-from rcp.analyzer.gate.bench.simulated import Workload, latencies, side
-from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
-from rcp.analyzer.gate.judge import Rules, judge
-from rcp.analyzer.gate.judgement import Verdict
-from rcp.analyzer.gate.saving import save_runs
-from rcp.analyzer.gate.side import Reading, Run, read_side
-from rcp.analyzer.latencies.latency import Latencies
+from rcp.analyzer.gate.bench.results import PeerRate, Rate, Results, Verdicts
+from rcp.analyzer.gate.bench.scenarios import FAMILY, UNCHANGED, Scenario, first_user, noise_levels
+from rcp.analyzer.gate.bench.simulated import Service, latencies
+from rcp.analyzer.gate.bench.simulation import (
+    FIRST,
+    SEED,
+    growth,
+    of_first_user,
+    of_more_runs,
+    of_noise_level,
+    one_side_first,
+    verdicts,
+)
+from rcp.analyzer.gate.bench.timing import timings
 from rcp.analyzer.text import as_json
 
-RUNS = 8
-SEED = 20261122
-_MILLION = 1_000_000
-
-FACTORS = (1.0, 1.1, 1.2)
+PEER_SERVICE = Service(requests=20_000, stalls=15, stall_requests=4)
+PEER_BETWEEN = 0.05
 
 
-@dataclass
-class _Verdicts:
-    first: int = 0
-    first_unclear: int = 0
-    confirmed: int = 0
-    unclear: int = 0
-    more_runs: int = 0
+def peers(comparisons: int) -> list[PeerRate]:
+    """Return how often each peer calls a candidate worse."""
+    found = []
+    for change, factor in (("unchanged", 1.0), ("+10 %", 1.1), ("+20 %", 1.2)):
+        generator = np.random.default_rng(SEED + 1)
+
+        def side(factor: float, draw: np.random.Generator = generator) -> Values:
+            effects = np.exp(draw.normal(0, PEER_BETWEEN, (FIRST, 1)))
+            return np.asarray(latencies(draw, PEER_SERVICE, FIRST) * effects * factor)
+
+        alarms = dict.fromkeys(PEERS, 0)
+        for _ in range(comparisons):
+            a, b = side(1.0), side(factor)
+            for method, says_worse in PEERS.items():
+                alarms[method] += says_worse(a, b)
+        found += [PeerRate(name, change, Rate(n, comparisons)) for name, n in alarms.items()]
+    return found
 
 
-def gate_rates(
-    workload: Workload, name: str, factor: float, limits_text: str, repetitions: int
-) -> tuple[list[Rate], float]:
-    """Return the gate's alarm rates, and the share of comparisons that made fresh runs.
-
-    The rates are of the first runs and after confirmation. Only the source of the runs differs from
-    ``rcp-trace gate run``.
-    """
-    generator = np.random.default_rng(SEED)
-    rules, counts = Rules(limits.parse(limits_text)), _Verdicts()
-    for _ in range(repetitions):
-        a = side(latencies(generator, workload, RUNS), "A")
-        b = side(latencies(generator, workload, RUNS, factor), "B")
-        first = judge(a, b, rules)
-        counts.first += first.verdict == Verdict.REGRESSION
-        counts.first_unclear += first.verdict == Verdict.INCONCLUSIVE
-        last = first
-        if worth_confirming(first):
-            counts.more_runs += 1
-            a += side(latencies(generator, workload, RUNS), "A")
-            b += side(latencies(generator, workload, RUNS, factor), "B")
-            last = judge_again(a, b, rules)
-        counts.confirmed += last.verdict == Verdict.REGRESSION
-        counts.unclear += last.verdict == Verdict.INCONCLUSIVE
-    label = f"rcp gate, {limits_text}"
-    rates = [
-        Rate(f"{label}, files", name, factor, counts.first, repetitions, counts.first_unclear),
-        Rate(f"{label}, confirmed", name, factor, counts.confirmed, repetitions, counts.unclear),
-    ]
-    return rates, counts.more_runs / repetitions
+def _apart(scenario: Scenario, comparisons: int) -> list[Verdicts]:
+    change = ("unchanged", UNCHANGED)
+    return verdicts(scenario, change, FAMILY, comparisons, one_side_first)
 
 
-def _peers(workload: Workload, name: str, factor: float, repetitions: int) -> list[Rate]:
-    generator = np.random.default_rng(SEED + 1)
-    alarms = dict.fromkeys(PEERS, 0)
-    for _ in range(repetitions):
-        a: Values = latencies(generator, workload, RUNS)
-        b: Values = latencies(generator, workload, RUNS, factor)
-        for method, says_worse in PEERS.items():
-            alarms[method] += says_worse(a, b)
-    return [Rate(method, name, factor, n, repetitions) for method, n in alarms.items()]
+def measure(comparisons: int, peer_comparisons: int, otava: Path | None) -> Results:
+    """Simulate and time everything; two processes at once."""
+    levels, cases = noise_levels(), first_user()
+    # Matrices are small: more threads of the library for algebra would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
 
+        def each(
+            what: Callable[[Scenario, int], list[Verdicts]], of: Sequence[Scenario], n: int
+        ) -> list[Verdicts]:
+            found: list[Verdicts] = []
+            for number, made in enumerate(pool.map(what, of, [max(n, 1)] * len(of)), 1):
+                found += made
+                click.echo(f"rcp: {made[-1].scenario} ({number} of {len(of)})", err=True)
+            return found
 
-def timings() -> list[Timing]:
-    """Return how long the gate takes with files and with data in memory."""
-    rules = Rules(limits.parse(ONE))
-    generator = np.random.default_rng(SEED)
-    values = [generator.lognormal(13, 0.5, _MILLION) for _ in "ab"]
-    runs = [[Run(name, _in_memory(one), {})] for name, one in zip("ab", values, strict=True)]
-    with tempfile.TemporaryDirectory(prefix="rcp-bench-") as scratch:
-        folder = Path(scratch)
-        for name, one in zip("ab", values, strict=True):
-            text = "\n".join(f"{ns / 1000:.3f}us" for ns in one.tolist())
-            (folder / f"{name}.txt").write_text(text + "\n")
-        save_runs(runs[0], folder / "saved", "bench")
-        from_text = [str(folder / f"{name}.txt") for name in "ab"]
-        saved = [str(folder / "saved"), from_text[1]]
-
-        def of_files(paths: Sequence[str]) -> Callable[[], object]:
-            a, b = paths
-            how = Reading()
-            return lambda: judge(read_side([a], how), read_side([b], how), rules)
-
-        return [
-            _timed("two files of lines", of_files(from_text)),
-            _timed("a saved baseline and a file of lines", of_files(saved)),
-            _timed("in memory", lambda: judge(runs[0], runs[1], rules)),
-        ]
-
-
-def _in_memory(values: Values) -> Latencies:
-    return Latencies("bench", {"request": values.astype(np.int64)})
-
-
-def _timed(what: str, work: Callable[[], object]) -> Timing:
-    wall, cpu = [], []
-    for _ in range(3):
-        begin, begin_cpu = time.perf_counter(), time.process_time()
-        work()
-        wall.append(time.perf_counter() - begin)
-        cpu.append(time.process_time() - begin_cpu)
-    return Timing(what, float(np.median(wall)), float(np.median(cpu)))
-
-
-def _times(name: str, factor: float, repetitions: int) -> int:
-    """Return how often to repeat a comparison: most often for the workload of the target rates."""
-    if name == "few stalls":
-        return repetitions if factor == 1 else -(-repetitions // 2)
-    return -(-repetitions // (4 if factor == 1 else 10))
-
-
-def measure(repetitions: int, peer_repetitions: int, otava: Path | None) -> Results:
-    """Simulate and time everything."""
-    rates: list[Rate] = []
-    more_runs = {}
-    for name, workload in WORKLOADS.items():
-        for factor in FACTORS:
-            if factor == 1 and workload.tail_only:
-                continue  # without a change it is the same workload as the first
-            for limits_text in (ONE, THREE) if name == "few stalls" else (ONE,):
-                n = _times(name, factor, repetitions)
-                found, share = gate_rates(workload, name, factor, limits_text, n)
-                rates += found
-                more_runs[f"{limits_text} {name} {factor:g}"] = share
-            rates += _peers(workload, name, factor, peer_repetitions)
-            click.echo(f"rcp: {name}, times {factor:g}: done", err=True)
-    found_in_series = series.measure(peer_repetitions, SEED, otava)
-    return Results(rates, more_runs, timings(), found_in_series)
+        return Results(
+            verdicts=each(of_noise_level, levels, comparisons),
+            first_user=each(of_first_user, cases, comparisons),
+            more_runs=each(of_more_runs, levels[2::4], comparisons // 5),
+            apart=each(_apart, [one for one in levels if one.noise.drift], comparisons // 2),
+            true_growth={
+                f"{one.name}, {name}": growth(one, change)
+                for one in cases
+                for name, change in one.changes.items()
+            },
+            peers=peers(peer_comparisons),
+            timings=timings(),
+            series=series.measure(peer_comparisons, SEED, otava),
+        )
 
 
 @click.command()
 @click.option(
-    "--repetitions",
+    "--comparisons",
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Comparisons of unchanged runs by the gate.",
+    help="Comparisons of unchanged runs at each level of noise; of changed ones, a fifth.",
 )
 @click.option(
-    "--peer-repetitions",
+    "--peer-comparisons",
     type=click.IntRange(1),
     default=100,
     show_default=True,
@@ -173,9 +114,9 @@ def measure(repetitions: int, peer_repetitions: int, otava: Path | None) -> Resu
     "--otava", type=click.Path(path_type=Path, exists=True), help="Path of apache-otava's program."
 )
 @click.option("--json", "as_json_text", is_flag=True, help="Print JSON.")
-def main(repetitions: int, peer_repetitions: int, otava: Path | None, as_json_text: bool) -> None:
+def main(comparisons: int, peer_comparisons: int, otava: Path | None, as_json_text: bool) -> None:
     """Measure the error rates of the gate and its peers on simulated runs, and the gate's speed."""
-    found = measure(repetitions, peer_repetitions, otava)
+    found = measure(comparisons, peer_comparisons, otava)
     if as_json_text:
         click.echo(as_json(asdict(found)), nl=False)
     else:

@@ -1,42 +1,76 @@
-"""Results of the gate's benchmark: alarm rates, times, change points."""
+"""Results of the gate's benchmark: rates of verdicts, alarms of peers, times, change points."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scipy import stats
 
 from rcp.analyzer.gate.bench import series
-from rcp.analyzer.gate.bench.simulated import Workload
 
-ONE = "p99=5%"
-THREE = "p50=5%,p99=5%,p999=20%"
-
-WORKLOADS = {
-    "few stalls": Workload(),
-    "slower tails": Workload(tail_only=True),
-    "no run effect": Workload(run_effect=0.0),
-    "more stalls": Workload(stalls=10, stall_requests=10),
-    "noisy host": Workload(run_effect=0.1),
+METHODS = {
+    "8 files": "8 runs a side, in any order",
+    "16 files": "16 runs a side, in any order",
+    "16 in turn": "16 runs a side in turn (`--in-turn`)",
+    "gate run": "8 to 16 runs a side, as many as are needed",
 }
+"""How the gate is used."""
+
+MANY = 64
+"""Runs a side, at most, in the table of comparisons with more runs."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How often a method raised an alarm."""
+    """How often something happened."""
 
-    method: str
-    workload: str
-    factor: float
-    alarms: int
-    repetitions: int
-    inconclusive: int = 0
+    n: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """Return the rate."""
+        return self.n / self.of
 
     @property
     def interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the rate (Wilson)."""
-        found = stats.binomtest(self.alarms, self.repetitions).proportion_ci(method="wilson")
+        found = stats.binomtest(self.n, self.of).proportion_ci(method="wilson")
         return float(found.low), float(found.high)
+
+
+@dataclass
+class Verdicts:
+    """The verdicts on many comparisons of one kind."""
+
+    scenario: str
+    change: str
+    limits: str
+    method: str
+    comparisons: int = 0
+    regressions: int = 0
+    unclear: int = 0
+    runs: int = 0
+    """Runs a side, of all comparisons together."""
+
+    @property
+    def worse(self) -> Rate:
+        """Return how often the candidate is called worse."""
+        return Rate(self.regressions, self.comparisons)
+
+    @property
+    def inconclusive(self) -> Rate:
+        """Return how often the verdict is inconclusive."""
+        return Rate(self.unclear, self.comparisons)
+
+
+@dataclass(frozen=True)
+class PeerRate:
+    """How often a test that other tools use calls the candidate worse."""
+
+    method: str
+    change: str
+    rate: Rate
 
 
 @dataclass(frozen=True)
@@ -52,9 +86,15 @@ class Timing:
 class Results:
     """All results."""
 
-    rates: list[Rate]
-    more_runs: dict[str, float]
-    """Share of comparisons that made fresh runs, by workload and factor."""
+    verdicts: list[Verdicts]
+    first_user: list[Verdicts]
+    more_runs: list[Verdicts]
+    """Of gate run with up to MANY runs."""
+    apart: list[Verdicts]
+    """With drift, and all runs of the baseline before those of the candidate."""
+    true_growth: dict[str, float]
+    """What a change of the slowest 5 % makes of the limited quantile, by scenario and change."""
+    peers: list[PeerRate]
     timings: list[Timing]
-    series: list[series.Detected]
+    series: list[series.Detected] = field(default_factory=list)
     """Change points in histories."""

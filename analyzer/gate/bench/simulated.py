@@ -1,20 +1,28 @@
-"""Simulated runs with the properties of real ones: dependent requests, stalls, and a run effect.
+"""Simulated runs with the properties of real ones: dependent requests, heavy tails, stalls, drift.
 
-Latencies are log-normal around 1 ms and follow an AR(1) process; a stall delays several requests in
-a row. Nothing here is a measurement.
+Latencies lie around 1 ms and follow an AR(1) process. A stall delays several requests in a row.
+Runs differ by a factor of their own, and the machine drifts over the sequence of runs. Nothing here
+is a measurement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
+from scipy.special import log_ndtr
 
+from rcp.analyzer.gate.machine import PACE
+from rcp.analyzer.gate.running import turns
 from rcp.analyzer.gate.side import Run
-from rcp.analyzer.latencies.latency import Latencies
-from rcp.probes.contract.percent import percent
+from rcp.analyzer.latencies.latency import Latencies, Points
+from rcp.analyzer.latencies.quantiles import rank
+
+Values = npt.NDArray[np.float64]
 
 _MEDIAN_NS = 1e6
 _SPREAD = 0.5
@@ -26,56 +34,146 @@ _FOLLOWS = 0.8
 _STALL_NS = 5e6
 """Mean delay that a stall adds to each of its requests."""
 
+_TAIL_FROM = 1.6449
+"""The p95: from so many standard deviations above the median on, a tail may be Pareto's."""
+
+_PARETO = 3.0
+"""Exponent of the Pareto tail: half as many requests take 1.26 times as long."""
+
+_BATCH = 100
+
 
 @dataclass(frozen=True)
-class Workload:
-    """Parameters of a simulated run."""
+class Service:
+    """What one run of a service looks like."""
 
-    requests: int = 20_000
-    run_effect: float = 0.05
-    """Standard deviation of the log-latency between runs of one side."""
-    stalls: float = 15
+    requests: int = 50_000
+    pareto: bool = False
+    stalls: float = 0
     """Mean number per run."""
     stall_requests: float = 4
     """Mean number of requests that one stall delays."""
-    tail_only: bool = False
-    """Whether only the slowest 2 % of a candidate's requests are slower."""
+    subtracted: float = 0
+    """Share of a stall's delay that recordings blame on others, and that is taken away."""
 
-    def description(self) -> str:
-        """Return the parameters in words."""
-        share = self.stalls * self.stall_requests / self.requests
-        return (
-            f"{self.requests:,} requests per run, {self.stalls:g} stalls that delay "
-            f"{self.stall_requests:g} requests each ({percent(share)} of requests), "
-            f"standard deviation {percent(self.run_effect, 0)} between runs"
-            f"{'; only the slowest 2 % of requests are slower' if self.tail_only else ''}"
+
+@dataclass(frozen=True)
+class Noise:
+    """How runs of one program differ."""
+
+    between: float = 0.03
+    """Standard deviation of the log-latency between runs."""
+    tail: float = 0.0
+    """Standard deviation of the log of what the slowest 5 % take longer than the p95."""
+    drift: float = 0.0
+    """Change of the log-latency from run to run: a trend, and a random walk of the same step."""
+    known: float = 0.0
+    """Correlation of what the machine was seen to do with the difference between runs."""
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """How much slower the candidate is."""
+
+    factor: float = 1.0
+    excess: float = 1.0
+    """Factor of what requests take longer than the p95."""
+
+
+def latencies(generator: np.random.Generator, service: Service, runs: int) -> Values:
+    """Return latencies in ns, a row per run, without any difference between runs."""
+    shape = (runs, service.requests)
+    noise = generator.normal(0, np.sqrt(1 - _FOLLOWS**2), shape)
+    z = lfilter([1.0], [1.0, -_FOLLOWS], noise)
+    logs = _SPREAD * z
+    if service.pareto:
+        slow = z > _TAIL_FROM
+        logs[slow] = _SPREAD * _TAIL_FROM + (np.log(0.05) - log_ndtr(-z[slow])) / _PARETO
+    found = np.asarray(_MEDIAN_NS * np.exp(logs))
+    for row in found:
+        _stall(generator, service, row)
+    return found
+
+
+def _stall(generator: np.random.Generator, service: Service, row: Values) -> None:
+    n_stalls = generator.poisson(service.stalls)
+    begins = generator.integers(0, service.requests, n_stalls)
+    lengths = generator.geometric(1 / service.stall_requests, n_stalls)
+    for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True):
+        delay = generator.exponential(_STALL_NS) * (1 - service.subtracted)
+        row[begin : begin + length] += delay
+
+
+_BANKED = (0.5, 0.95, 0.99, 0.999)
+_P95 = 1
+
+
+@lru_cache(maxsize=2)
+def bank(service: Service, runs: int, seed: int) -> Values:
+    """Return the p50, p95, p99 and p99.9 of simulated runs, a row per run."""
+    generator = np.random.default_rng(seed)
+    places = [rank(share, service.requests) - 1 for share in _BANKED]
+    parts = []
+    for begin in range(0, runs, _BATCH):
+        made = latencies(generator, service, min(_BATCH, runs - begin))
+        parts.append(np.partition(made, places, axis=1)[:, places])
+    return np.vstack(parts)
+
+
+@dataclass
+class Machine:
+    """Makes runs of both sides, one after the other, as it drifts.
+
+    Their quantiles are drawn from a bank: a factor of a run changes all quantiles alike.
+    """
+
+    generator: np.random.Generator
+    service: Service
+    quantiles: Values
+    noise: Noise
+    change: Slowdown
+    log_now: float = 0.0
+    trend: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Choose the direction of the drift."""
+        self.trend = self.noise.drift * float(self.generator.choice([-1, 1]))
+
+    def in_turn(self, first: int, runs: int) -> tuple[list[Run], list[Run]]:
+        """Make runs as ``gate run`` does: A B B A …"""
+        return self._sides(turns(runs, first))
+
+    def one_side_first(self, runs: int) -> tuple[list[Run], list[Run]]:
+        """Make all runs of the baseline, then all of the candidate."""
+        return self._sides(iter("A" * runs + "B" * runs))
+
+    def _sides(self, order: Iterator[str]) -> tuple[list[Run], list[Run]]:
+        made: dict[str, list[Run]] = {"A": [], "B": []}
+        for side in order:
+            made[side].append(self._run(side == "B"))
+        return made["A"], made["B"]
+
+    def _run(self, is_candidate: bool) -> Run:
+        noise, draw = self.noise, self.generator
+        if noise.drift:
+            self.log_now += self.trend + draw.normal(0, noise.drift)
+        effect = draw.normal(0, noise.between)
+        row = self.quantiles[draw.integers(len(self.quantiles))]
+        change = self.change if is_candidate else Slowdown()
+        excess = change.excess * float(np.exp(draw.normal(0, noise.tail)))
+        p95 = row[_P95]
+        tailed = np.where(row > p95, p95 + (row - p95) * excess, row)
+        values = tailed * change.factor * np.exp(effect + self.log_now)
+        points = Points(
+            dict(zip(_BANKED, np.rint(values).astype(int).tolist(), strict=True)),
+            self.service.requests,
+        )
+        return Run(
+            "run", Latencies("run", points={"request": points}), {}, machine=self._seen(effect)
         )
 
-
-def latencies(
-    generator: np.random.Generator, workload: Workload, runs: int, factor: float = 1.0
-) -> npt.NDArray[np.float64]:
-    """Return latencies in ns, a row per run; *factor* is the candidate's slowdown."""
-    shape = (runs, workload.requests)
-    noise = generator.normal(0, _SPREAD * np.sqrt(1 - _FOLLOWS**2), shape)
-    logs = lfilter([1.0], [1.0, -_FOLLOWS], noise)
-    logs += generator.normal(0, workload.run_effect, (runs, 1))
-    found = _MEDIAN_NS * np.exp(logs)
-    for row in found:
-        n_stalls = generator.poisson(workload.stalls)
-        begins = generator.integers(0, workload.requests, n_stalls)
-        lengths = generator.geometric(1 / workload.stall_requests, n_stalls)
-        for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True):
-            row[begin : begin + length] += generator.exponential(_STALL_NS)
-    if not workload.tail_only:
-        return np.asarray(found * factor)
-    slowest = found > np.quantile(found, 0.98, axis=1, keepdims=True)
-    return np.asarray(np.where(slowest, found * factor, found))
-
-
-def side(values: npt.NDArray[np.float64], name: str) -> list[Run]:
-    """Return the latencies as runs for the gate."""
-    return [
-        Run(f"{name}{number}", Latencies(name, {"request": row.astype(np.int64)}), {})
-        for number, row in enumerate(values, 1)
-    ]
+    def _seen(self, effect: float) -> dict[str, float]:
+        if not self.noise.known:
+            return {}
+        unseen = np.sqrt(1 / self.noise.known**2 - 1) * self.noise.between
+        return {PACE: effect + self.generator.normal(0, unseen)}

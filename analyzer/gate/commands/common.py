@@ -12,9 +12,10 @@ import click
 from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate import host, limits
 from rcp.analyzer.gate.judge import Rules, judge
-from rcp.analyzer.gate.judgement import Judgement, Verdict
+from rcp.analyzer.gate.judgement import Judgement
 from rcp.analyzer.gate.output import ccdf, github, render
 from rcp.analyzer.gate.output.junit import junit
+from rcp.analyzer.gate.policy import NoisePolicy, Outcome
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.latencies import slo
 from rcp.probes.contract.durations import DurationError, parse_duration_ns
@@ -39,17 +40,30 @@ def reading_of(options: Mapping[str, Any]) -> Reading:
         options["unit"],
         bool(options.get("here")),
         _interval_ns(options.get("interval")),
+        bool(options.get("without_others")),
     )
 
 
 def rules_of(options: Mapping[str, Any]) -> Rules:
-    """Return the rules from the options; raise LimitError or SloError."""
+    """Return the rules from the options; raise LimitError, SloError or CliError."""
+    if options["without_others"] and options["slo"] is not None:
+        raise CliError(
+            "--slo bounds what users waited for, --without-others leaves a part of it out: check "
+            "the SLO by a command of its own."
+        )
     return Rules(
         limits.parse(options["max_regression"]),
         slo.parse(options["slo"]) if options["slo"] is not None else (),
         bool(options["by"]),
         options["alpha"],
         options["max_loss"],
+    )
+
+
+def outcome_of(options: Mapping[str, Any]) -> Outcome:
+    """Return which verdicts fail, and their exit statuses."""
+    return Outcome(
+        NoisePolicy(options["policy"]), options["regression_exit"], options["inconclusive_exit"]
     )
 
 
@@ -89,30 +103,37 @@ def check(candidate: Sequence[str], baseline: Sequence[str], options: Mapping[st
         sides.append(("baseline", read_side(baseline, how)))
     sides.append(("candidate", read_side(candidate, how)))
     check_hosts(sides, options["allow_different_hosts"])
-    judgement = judge(sides[0][1] if baseline else [], sides[-1][1], rules)
+    base = sides[0][1] if baseline else []
+    if options["in_turn"] and len(base) != len(sides[-1][1]):
+        raise CliError(
+            f"--in-turn needs as many runs on both sides, not {len(base)} and "
+            f"{len(sides[-1][1])}: give both runs of each turn, or leave it out."
+        )
+    judgement = judge(base, sides[-1][1], rules, in_turn=options["in_turn"])
     report(judgement, sides, options)
 
 
-_FORMATS: Mapping[str, Callable[[Judgement], str]] = {
-    "text": render.text,
-    "json": render.json_text,
-    "markdown": render.markdown,
+_FORMATS: Mapping[str, Callable[[Judgement, Outcome], str]] = {
+    "text": lambda judgement, _: render.text(judgement),
+    "json": lambda judgement, _: render.json_text(judgement),
+    "markdown": lambda judgement, _: render.markdown(judgement),
     "junit": junit,
     "github": github.workflow_commands,
 }
 
 
-def as_format(kind: str, judgement: Judgement) -> str:
+def as_format(kind: str, judgement: Judgement, outcome: Outcome) -> str:
     """Return a judgement in the format *kind*."""
-    return _FORMATS[kind](judgement)
+    return _FORMATS[kind](judgement, outcome)
 
 
 def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> None:
     """Print and write the requested output, then exit with the verdict's status."""
     kind, output = options["kind"], options["output"]
-    text = as_format(kind, judgement)
+    outcome = outcome_of(options)
+    text = as_format(kind, judgement, outcome)
     if options.get("junit"):
-        options["junit"].write_text(as_format("junit", judgement), encoding="utf-8")
+        options["junit"].write_text(as_format("junit", judgement, outcome), encoding="utf-8")
     if options.get("picture"):
         options["picture"].write_text(ccdf.svg(sides), encoding="utf-8")
     if kind == "github":
@@ -126,11 +147,7 @@ def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> No
         click.echo(render.text(judgement), nl=False)
     else:
         click.echo(text, nl=False)
-    raise SystemExit(status(judgement.verdict, options))
-
-
-def status(verdict: Verdict, options: Mapping[str, Any]) -> int:
-    """Return the exit status of a verdict."""
-    if verdict in (Verdict.REGRESSION, Verdict.MISSED):
-        return int(options["regression_exit"])
-    return int(options["inconclusive_exit"]) if verdict == Verdict.INCONCLUSIVE else 0
+    warning = outcome.warning(judgement)
+    if warning:
+        click.echo(f"rcp-trace: warning: {warning}", err=True)
+    raise SystemExit(outcome.status(judgement))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +14,13 @@ from rcp.analyzer.gate.commands.options import judging_options, output_options
 from rcp.analyzer.gate.commands.reporting import ReportingCommand
 from rcp.analyzer.gate.commands.run import run
 from rcp.analyzer.gate.commands.save import save
+from rcp.probes.contract.cli_error import OneLineGroup
 from rcp.probes.contract.options import PATH
 
 _DEFAULT = "check"
+
+CRASHED = os.EX_SOFTWARE
+"""Exit status after a fault of rcp."""
 
 
 class GateGroup(click.Group):
@@ -25,6 +31,19 @@ class GateGroup(click.Group):
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a fault of rcp has its own exit status: 1 would be a regression."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            root = ctx.find_root().command
+            if isinstance(root, OneLineGroup) and root.message_of(error) is not None:
+                raise
+            traceback.print_exc()
+            raise SystemExit(CRASHED) from error
 
 
 class _Check(ReportingCommand):
@@ -53,7 +72,8 @@ def gate() -> None:
     """Check whether a candidate's tail latency is worse than a baseline's, and why.
 
     `rcp-trace gate CANDIDATE… --baseline BASE…` is short for `rcp-trace gate check`. Exit status:
-    0 pass or improvement, 1 regression or missed SLO, 2 inconclusive or error.
+    0 pass, improvement, or too much noise to tell (a warning; --inconclusive fail makes it 3),
+    1 regression or missed SLO, 2 error, 3 too few runs or requests to tell, 130 Ctrl-C.
 
     \b
     Examples:
@@ -79,6 +99,11 @@ def gate() -> None:
     is_flag=True,
     help="Assume files without host facts were measured on this machine.",
 )
+@click.option(
+    "--in-turn",
+    is_flag=True,
+    help="The runs were made in turn (A B B A …): compare neighbours, so that drift cancels.",
+)
 @judging_options
 @output_options
 @click.option(
@@ -97,6 +122,7 @@ def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any)
     Examples:
       rcp-trace gate new-*.log --baseline old-*.log
       rcp-trace gate new.json --baseline ci/baseline --slo p999=50ms --format junit -o gate.xml
+      rcp-trace gate b-*.txt --baseline a-*.txt --in-turn --inconclusive fail
     """
     from rcp.analyzer.gate.commands import common
 

@@ -1,12 +1,12 @@
-"""Make runs, judge them, and make fresh runs to confirm a suspected regression."""
+"""Make runs in turn and judge them, with more runs until the verdict is clear."""
 
 from __future__ import annotations
 
 import shlex
+import signal
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +19,29 @@ from rcp.analyzer.gate.commands.common import (
     report,
     rules_of,
 )
-from rcp.analyzer.gate.confirmation import judge_again, worth_confirming
-from rcp.analyzer.gate.judge import Rules, judge
-from rcp.analyzer.gate.judgement import Judgement
-from rcp.analyzer.gate.running import Plan, Say, make_runs
+from rcp.analyzer.gate.running import Plan, make_runs
+from rcp.analyzer.gate.sequential import judged
 from rcp.analyzer.gate.side import Run
 
 RUNS = 8
-"""Runs a side: enough to detect +10 % at a p99 with 5 % between runs (docs/results/gate.md)."""
+"""Runs a side before the first look: most unchanged trees are settled by them."""
 
 
 def _say(text: str) -> None:
     click.echo(f"rcp-trace: {text}", err=True)
 
 
-def measured(
-    plan: Plan, runs: int, rules: Rules, *, confirm: bool, say: Say
-) -> tuple[Judgement, list[Run], list[Run]]:
-    """Make the runs and judge them; return the judgement and all runs. Raises LatencyError."""
-    a, b = make_runs(plan, runs, say)
-    judgement = judge(a, b, rules)
-    if not confirm:
-        return judgement, a, b
-    if not worth_confirming(judgement):
-        return replace(judgement, confirmed=None if judgement.exact else False), a, b
-    say("the candidate may be worse: fresh runs to confirm it")
-    more_a, more_b = make_runs(plan, runs, say, first=runs + 1)
-    a, b = [*a, *more_a], [*b, *more_b]
-    return judge_again(a, b, rules), a, b
+def _runs(options: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the runs a side before the first look, and at most."""
+    first = options["runs"] or (1 if options["lab"] else RUNS)
+    most = options["max_runs"]
+    if most is None:
+        most = first if options["no_confirm"] else 2 * first
+    elif options["no_confirm"]:
+        raise CliError("--max-runs and --no-confirm contradict each other: leave one out.")
+    if most < first:
+        raise CliError(f"--max-runs {most} is less than the {first} first runs: give more.")
+    return first, most
 
 
 def _lab_options(options: Mapping[str, Any]) -> list[str]:
@@ -60,7 +55,16 @@ def _lab_options(options: Mapping[str, Any]) -> list[str]:
 
 
 def run_and_report(options: Mapping[str, Any]) -> None:
-    """Run ``rcp-trace gate run`` and exit with the verdict's status."""
+    """Run ``rcp-trace gate run`` and exit with the verdict's status, or 130 after Ctrl-C."""
+    try:
+        _run_and_report(options)
+    except KeyboardInterrupt:
+        # Click would exit with 1, which means a regression. The run has ended (child.py).
+        click.echo("rcp-trace: interrupted", err=True)
+        raise SystemExit(128 + signal.SIGINT) from None
+
+
+def _run_and_report(options: Mapping[str, Any]) -> None:
     with ExitStack() as stack:
         folder = options["keep"] or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rcp-gate-"))
@@ -74,9 +78,11 @@ def run_and_report(options: Mapping[str, Any]) -> None:
             _lab_options(options),
             options["timeout"],
         )
-        runs = options["runs"] or (1 if options["lab"] else RUNS)
-        judgement, a, b = measured(
-            plan, runs, rules_of(options), confirm=not options["no_confirm"], say=_say
-        )
+        first, most = _runs(options)
+
+        def make(number: int, runs: int) -> tuple[list[Run], list[Run]]:
+            return make_runs(plan, runs, _say, number)
+
+        judgement, a, b = judged(make, first, most, rules_of(options), _say)
         check_hosts([("A", a), ("B", b)], allowed=False)
         report(judgement, [("A", a), ("B", b)], options)

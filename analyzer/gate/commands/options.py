@@ -36,9 +36,9 @@ _JUDGING = (
     click.option(
         "--alpha",
         type=click.FloatRange(0.0001, 0.2),
-        default=0.05,
+        default=0.005,
         show_default=True,
-        help="Significance level: false-regression probability.",
+        help="Probability that an unchanged tree fails, over all quantiles together.",
     ),
     click.option(
         "--max-loss",
@@ -47,6 +47,12 @@ _JUDGING = (
         show_default=True,
         metavar="PPM",
         help="Lost requests per million that a recording may have.",
+    ),
+    click.option(
+        "--without-others",
+        is_flag=True,
+        help="Recordings: take from requests of both sides the time for which tasks of no role "
+        "held them up.",
     ),
     click.option(
         "--interval",
@@ -78,11 +84,20 @@ _OUTPUT = (
         help="Exit status for a regression or a missed SLO.",
     ),
     click.option(
+        "--inconclusive",
+        "policy",
+        type=click.Choice(["pass", "warn", "fail"]),
+        default="warn",
+        show_default=True,
+        help="What to do if noise is too large for a verdict. With warn, too few runs or requests "
+        "still fail.",
+    ),
+    click.option(
         "--inconclusive-exit",
         type=click.IntRange(0, 125),
-        default=2,
+        default=3,
         show_default=True,
-        help="Exit status for an inconclusive verdict.",
+        help="Exit status for an inconclusive verdict that fails.",
     ),
 )
 

@@ -17,7 +17,13 @@ from rcp.probes.contract.options import PATH
 @click.option(
     "--runs",
     type=click.IntRange(1, 1000),
-    help="Runs of each command, before a confirmation with as many; default: 8, in the lab 1.",
+    help="Runs of each command before the gate looks at them; default: 8, in the lab 1.",
+)
+@click.option(
+    "--max-runs",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Add runs until the verdict is clear, up to N of each command; default: twice --runs.",
 )
 @click.option(
     "--latencies",
@@ -36,7 +42,7 @@ from rcp.probes.contract.options import PATH
     metavar="WORDS",
     help="Options for rcp-lab run, such as '--input ./bench --kernel rcp'.",
 )
-@click.option("--no-confirm", is_flag=True, help="Do not confirm a regression with fresh runs.")
+@click.option("--no-confirm", is_flag=True, help="Judge the first runs alone.")
 @click.option(
     "--keep",
     type=PATH,
@@ -55,12 +61,13 @@ def run(**options: Any) -> None:
     """Run two commands in turn (A B B A …), and check whether B's latencies are worse than A's.
 
     A command prints its latencies, one per line with a unit, or writes a file below $RCP_GATE_OUT
-    in any format that the gate reads. Before the gate calls B worse, it makes as many fresh runs
-    and judges all of them together.
+    in any format that the gate reads. Before the gate calls B worse, it makes fresh runs and judges
+    all of them together. It also makes more if the first ones cannot tell, up to --max-runs. The
+    error over all looks stays below --alpha.
 
     \b
     Examples:
-      rcp-trace gate run --a './bench main' --b './bench branch' --runs 8
+      rcp-trace gate run --a './bench main' --b './bench branch' --max-runs 32
       rcp-trace gate run --a 'fio --output-format=json+ --output=$RCP_GATE_OUT/f a.fio' \\
           --b 'fio --output-format=json+ --output=$RCP_GATE_OUT/f b.fio' --latencies f
       rcp-trace gate run --lab --lab-options '--input ./bench' \\

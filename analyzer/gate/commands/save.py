@@ -51,7 +51,7 @@ def save(
       rcp-trace gate save run-*.json -o ci/baseline --here --keep 50
       rcp-trace gate save main.duckdb -o ci/baseline --label v1.2
     """
-    from rcp.analyzer.gate.saving import save_runs
+    from rcp.analyzer.gate.saving import save_runs, shortages
     from rcp.analyzer.gate.side import Reading, read_side
     from rcp.analyzer.text import plural
 
@@ -59,3 +59,5 @@ def save(
     target, removed = save_runs(runs, output, label, keep)
     pruned = f", {plural(len(removed), 'older save')} removed" if removed else ""
     click.echo(f"{target} written: {plural(len(runs), 'run')}{pruned}.")
+    for lack in shortages(runs):
+        click.echo(f"rcp-trace: warning: {lack}.", err=True)

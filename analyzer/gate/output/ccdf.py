@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rcp.analyzer.gate.judge import figure
+from rcp.analyzer.gate.comparing import figure
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN
 from rcp.analyzer.latencies.slo import Slo, measure

@@ -8,13 +8,14 @@ from pathlib import Path
 from rcp.analyzer.gate.judgement import Judgement, Verdict
 from rcp.analyzer.gate.output.ccdf import Curve
 from rcp.analyzer.gate.output.render import headline, markdown
+from rcp.analyzer.gate.policy import Outcome
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
 _LEVELS = {
     Verdict.REGRESSION: ("error", "Latency regression"),
     Verdict.MISSED: ("error", "Latency SLO missed"),
-    Verdict.INCONCLUSIVE: ("warning", "Latency gate inconclusive"),
+    Verdict.INCONCLUSIVE: ("notice", "Latency gate inconclusive"),
     Verdict.IMPROVEMENT: ("notice", "Latency improvement"),
     Verdict.PASS: ("notice", "Latency gate passed"),
 }
@@ -25,9 +26,17 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def workflow_commands(judgement: Judgement) -> str:
+def _level(judgement: Judgement, outcome: Outcome) -> str:
+    if judgement.verdict == Verdict.INCONCLUSIVE and outcome.fails(judgement):
+        return "error"
+    if outcome.warning(judgement):
+        return "warning"
+    return _LEVELS[judgement.verdict][0]
+
+
+def workflow_commands(judgement: Judgement, outcome: Outcome) -> str:
     """Return the workflow commands that annotate the run."""
-    level, title = _LEVELS[judgement.verdict]
+    level, title = _level(judgement, outcome), _LEVELS[judgement.verdict][1]
     lines = [f"::{level} title={title}::{_escaped(headline(judgement))}"]
     lines += [f"::notice title=Latency gate::{_escaped(note)}" for note in judgement.warnings]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,7 @@
 """A judgement as JUnit XML, which Jenkins, GitLab, GitHub's reporters and Azure read.
 
-A regression or a missed SLO is a failure. Inconclusive is an error, so it does not pass.
+A regression or a missed SLO is a failure. Inconclusive is an error if it fails the build, and
+skipped otherwise.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rcp.analyzer.gate.judgement import Bounded, Judgement, Tested, Verdict
 from rcp.analyzer.gate.output.render import headline, text
+from rcp.analyzer.gate.policy import Outcome
 
 SUITE = "rcp-trace gate"
 
@@ -29,11 +31,13 @@ def _message(one: Tested | Bounded) -> str:
     return f"{one.name}: {one.why}"
 
 
-def junit(judgement: Judgement) -> str:
+def junit(judgement: Judgement, outcome: Outcome) -> str:
     """Return the XML, with the whole text in the system-out."""
     cases = _cases(judgement)
+    fails = outcome.fails(judgement)
     n_failures = sum(verdict in _FAILURES for *_, verdict, _ in cases)
-    n_errors = sum(verdict == Verdict.INCONCLUSIVE for *_, verdict, _ in cases)
+    n_unclear = sum(verdict == Verdict.INCONCLUSIVE for *_, verdict, _ in cases)
+    n_errors = n_unclear if fails else 0
     counts = {
         "tests": str(len(cases)),
         "failures": str(n_failures),
@@ -41,7 +45,8 @@ def junit(judgement: Judgement) -> str:
         "time": "0",
     }
     root = Element("testsuites", {"name": SUITE, **counts})
-    suite = SubElement(root, "testsuite", {"name": SUITE, **counts, "skipped": "0"})
+    skipped = str(n_unclear - n_errors)
+    suite = SubElement(root, "testsuite", {"name": SUITE, **counts, "skipped": skipped})
     for group, name, verdict, message in cases:
         case = SubElement(
             suite, "testcase", {"classname": f"gate.{group}", "name": name, "time": "0"}
@@ -49,8 +54,10 @@ def junit(judgement: Judgement) -> str:
         if verdict in _FAILURES:
             fault = SubElement(case, "failure", {"message": message, "type": str(verdict)})
             fault.text = headline(judgement)
-        elif verdict == Verdict.INCONCLUSIVE:
+        elif verdict == Verdict.INCONCLUSIVE and fails:
             SubElement(case, "error", {"message": message, "type": str(verdict)})
+        elif verdict == Verdict.INCONCLUSIVE:
+            SubElement(case, "skipped", {"message": message})
     SubElement(suite, "system-out").text = text(judgement)
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, "unicode") + "\n"

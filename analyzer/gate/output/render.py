@@ -48,12 +48,16 @@ def basis(judgement: Judgement) -> str:
     """Return the method behind the verdict, in a sentence."""
     if judgement.exact:
         return "virtual time has no noise: every difference is real, values are compared exactly"
-    alpha = f"alpha {percent(judgement.alpha, None)}, Holm over all quantiles"
-    tests = f"unit: the run; Welch and permutation tests, {alpha}"
+    alpha = f"alpha {percent(judgement.alpha, None)} over all quantiles"
+    order = "in turn, so compared within blocks of four" if judgement.in_turn else "in any order"
+    tests = f"unit: the run, {order}; permutation test, {alpha}"
+    for one in judgement.tested:
+        if one.adjusted_for:
+            tests += f"; {one.name} adjusted for {one.adjusted_for}"
     if judgement.confirmed is None:
         return f"{tests}; not confirmed"
     if judgement.confirmed:
-        return f"{tests}; confirmed by fresh runs, judged together with the first"
+        return f"{tests} and looks; confirmed by fresh runs, judged together with the first"
     return f"{tests}; no confirmation needed"
 
 
@@ -134,7 +138,7 @@ def text(judgement: Judgement) -> str:
             lines += ["", *wrapped(f"{one.name}: {one.why}", WIDTH - 1)]
         if one.causes:
             lines += ["", *_causes(one)]
-    lines += ["", *filter(None, [_sides(judgement)]), basis(judgement)]
+    lines += ["", *filter(None, [_sides(judgement)]), *wrapped(basis(judgement), WIDTH - 1)]
     for warning in judgement.warnings:
         lines += wrapped(f"note: {warning}", WIDTH - 1, rest="  ")
     return "\n".join(lines) + "\n"
@@ -175,7 +179,9 @@ def as_object(judgement: Judgement) -> dict[str, Any]:
         "exact": judgement.exact,
         "confirmed": judgement.confirmed,
         "alpha": None if judgement.exact else judgement.alpha,
+        "in_turn": judgement.in_turn,
         "refused": judgement.refused or None,
+        "setup_is_short": judgement.setup_is_short,
         "quantiles": [_tested_object(one) for one in judgement.tested],
         "slos": [
             {
@@ -212,6 +218,8 @@ def _tested_object(one: Tested) -> dict[str, Any]:
         "interval": list(one.interval) if one.interval else None,
         "p": one.p,
         "would_be_seen": one.detectable,
+        "runs_needed": one.runs_needed,
+        "adjusted_for": one.adjusted_for or None,
         "verdict": str(one.verdict),
         "why": one.why,
         "causes": [

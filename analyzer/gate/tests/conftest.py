@@ -64,7 +64,7 @@ def gate_error(gate: Gate) -> GateError:
     return of
 
 
-def runs_of(values: Sequence[Sequence[int]], kind: str = "read", **host: str) -> list[Run]:
+def runs_of(values: Sequence[Sequence[int] | range], kind: str = "read", **host: str) -> list[Run]:
     """Return runs of single latencies in ns."""
     return [
         Run(f"run{number}", Latencies(f"run{number}", {kind: np.array(one, np.int64)}), host)

@@ -119,6 +119,22 @@ def test_one_command_alone_is_an_error(action: dict[str, Any], tmp_path: Path) -
     assert "printed" in stderr or "no latencies" in stderr or "--b" in stderr
 
 
+def test_the_policy_on_noise_is_an_input(
+    action: dict[str, Any], make_runs: MakeRuns, tmp_path: Path
+) -> None:
+    for name, factors in (("old", (0.5, 1, 2, 0.7, 3)), ("new", (0.6, 1, 2, 0.9, 3))):
+        for number, factor in enumerate(factors):
+            (path,) = make_runs(f"{name}-{number}-", 1, factor, 3000)
+            path.rename(tmp_path / f"{name}{number}.txt")
+    files = {"candidate": "new?.txt", "baseline": "old?.txt"}
+    for policy, status in (("pass", 0), ("warn", 0), ("fail", 3)):
+        found, summary, _ = judged(action, tmp_path, inconclusive=policy, **files)
+        assert found == status
+        assert summary.startswith("### ❔ Latency gate: inconclusive: p99 ")
+    short = {"candidate": "new0.txt", "baseline": "old0.txt"}
+    assert judged(action, tmp_path, **short)[0] == 3
+
+
 def test_options_may_have_quotes(
     action: dict[str, Any], make_runs: MakeRuns, tmp_path: Path
 ) -> None:

@@ -29,8 +29,104 @@ def test_unchanged_passes_and_worse_fails(make_runs: MakeRuns, gate: Gate) -> No
 def test_exit_statuses_are_configurable(make_runs: MakeRuns, gate: Gate) -> None:
     base, worse = make_runs("base"), make_runs("worse", factor=1.3)
     assert gate(*worse, "-b", *base, "--regression-exit", 0).exit_code == 0
-    assert gate(worse[0], "-b", base[0]).exit_code == 2
+    assert gate(worse[0], "-b", base[0]).exit_code == 3
     assert gate(worse[0], "-b", base[0], "--inconclusive-exit", 0).exit_code == 0
+    assert gate(worse[0], "-b", base[0], "--inconclusive", "pass").exit_code == 0
+
+
+@pytest.fixture
+def noisy(tmp_path: Path) -> list[object]:
+    """Words for a comparison of runs that differ too much for a verdict."""
+    sides = []
+    for side in "ab":
+        for number, factor in enumerate((0.5, 1, 2, 0.7, 3)):
+            path = tmp_path / f"{side}{number}.txt"
+            path.write_text("".join(f"{factor * n}us\n" for n in range(1, 3000)))
+            sides.append(path)
+    return [*sides[:5], "-b", *sides[5:]]
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "level", "element"),
+    [
+        ("pass", 0, "notice", "skipped"),
+        ("warn", 0, "warning", "skipped"),
+        ("fail", 3, "error", "error"),
+    ],
+)
+def test_noise_is_told_as_the_policy_says(
+    noisy: list[object],
+    gate: Gate,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str,
+    status: int,
+    level: str,
+    element: str,
+) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    words, output = [*noisy, "--inconclusive", policy], tmp_path / "gate.xml"
+    result = gate(*words, "--format", "junit", "-o", output)
+    assert result.exit_code == status
+    assert "runs a side are needed" in " ".join(result.stdout.split())
+    assert result.stderr == (
+        "rcp-trace: warning: the gate cannot tell, and does not fail the build for it "
+        "(--inconclusive)\n"
+        if policy == "warn"
+        else ""
+    )
+    SCHEMA.validate(output)
+    (case,) = ElementTree.parse(output).getroot().iter("testcase")
+    assert [child.tag for child in case] == [element]
+    told = gate(*words, "--format", "github").stdout
+    assert told.startswith(f"::{level} title=Latency gate inconclusive::inconclusive: p99 ")
+    (quantile,) = json.loads(gate(*words, "--format", "json").stdout)["quantiles"]
+    assert quantile["runs_needed"] > 5
+
+
+def test_without_a_word_noise_does_not_fail_a_build(noisy: list[object], gate: Gate) -> None:
+    assert gate(*noisy).exit_code == 0
+
+
+def test_a_fault_of_rcp_is_no_regression(
+    make_runs: MakeRuns, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("rcp.analyzer.gate.commands.common.judge", fails)
+    monkeypatch.setattr("rcp.analyzer.db.errors._unverified", "")  # an earlier test's recording
+    runs = make_runs("run", 1, requests=10)
+    result = gate(*runs, "-b", *runs)
+    assert result.exit_code == 70
+    assert "ZeroDivisionError" in result.stderr
+
+
+def test_runs_in_turn_are_compared_with_their_neighbours(
+    make_runs: MakeRuns, gate: Gate, gate_error: GateError
+) -> None:
+    base, same = make_runs("base", 8, requests=2000), make_runs("same", 8, requests=2000)
+    told = json.loads(gate(*same, "-b", *base, "--in-turn", "--format", "json").stdout)
+    assert told["in_turn"] is True
+    assert gate_error(*same[1:], "-b", *base, "--in-turn") == (
+        "--in-turn needs as many runs on both sides, not 8 and 7: give both runs of each turn, or "
+        "leave it out."
+    )
+
+
+def test_time_lost_to_others_is_known_of_recordings_only(
+    make_runs: MakeRuns, gate_error: GateError, gate: Gate, tmp_path: Path
+) -> None:
+    runs = make_runs("run", 1, requests=10)
+    assert gate_error(*runs, "-b", *runs, "--without-others") == (
+        f"{runs[0]} is no recording: --without-others compares recordings, which know who held up "
+        "each request."
+    )
+    gate("save", *runs, "-o", tmp_path / "b")
+    assert gate_error(*runs, "-b", tmp_path / "b", "--without-others").startswith(
+        f"{tmp_path}/b is a save: "
+    )
+    assert gate_error(*runs, "--slo", "p99=1ms", "--without-others").startswith("--slo bounds ")
 
 
 def test_json_has_the_figures(make_runs: MakeRuns, gate: Gate) -> None:
@@ -60,6 +156,7 @@ def test_junit_keeps_the_schema(
     SCHEMA.validate(output)
     suite = ElementTree.parse(output).getroot()[0]
     assert (suite.get("failures"), suite.get("errors")) == counts
+    assert result.exit_code == {("0", "0"): 0, ("1", "0"): 1}.get(counts, 3)
     assert suite.get("tests") == "2"
     assert result.stdout.startswith(("pass", "regression", "inconclusive"))
 
@@ -227,7 +324,7 @@ def test_one_latency_is_not_enough(tmp_path: Path, gate: Gate) -> None:
     path = tmp_path / "one.txt"
     path.write_text("1ms\n")
     result = gate(path, "-b", path, "--format", "json")
-    assert result.exit_code == 2
+    assert result.exit_code == 3
     assert json.loads(result.stdout)["refused"].startswith("the only latency of ")
 
 

@@ -51,4 +51,25 @@ def test_what_was_saved_is_compared_with(tests: Path) -> None:
     failed = pytest_of(tests)
     assert failed.returncode == 1
     assert "regression: p99 " in failed.stdout
-    assert "confirmed by fresh runs" in failed.stdout
+    assert "confirmed by fresh runs" in " ".join(failed.stdout.split())
+
+
+def test_noise_warns_and_a_short_setup_fails(tests: Path) -> None:
+    assert pytest_of(tests, "--rcp-gate-save").returncode == 0
+    file = tests / "test_put.py"
+    noisy = (TEST % (2, "generator.choice([0.3, 1, 3])")).replace("15%", "5%")
+    file.write_text(noisy)
+    warned = pytest_of(tests)
+    assert warned.returncode == 0, warned.stdout
+    assert "rcp_gate put: inconclusive: p99 " in warned.stdout
+    file.write_text(noisy.replace("runs=6", "runs=6, inconclusive='fail'"))
+    assert pytest_of(tests).returncode == 1
+    file.write_text(noisy.replace("range(3000)", "range(300)"))
+    assert pytest_of(tests).returncode == 1
+
+
+def test_saving_too_few_runs_warns(tests: Path) -> None:
+    (tests / "test_put.py").write_text((TEST % (1, "1.0")).replace("runs=6", "runs=2"))
+    saved = pytest_of(tests, "--rcp-gate-save")
+    assert saved.returncode == 0
+    assert "rcp_gate put: 2 runs saved, 5 are needed and 8 are better: every" in saved.stdout

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from rcp.analyzer.gate.running import turns
 from rcp.analyzer.gate.tests.conftest import Gate, GateError
+from rcp.fixtures.processes import comes_true
 
 PROGRAM = """
 import os, random, sys, time
@@ -52,15 +55,61 @@ def test_a_regression_is_confirmed_by_fresh_runs(command: str, gate: Gate, tmp_p
     result = gate(*words)
     told = json.loads(result.stdout)
     assert (result.exit_code, told["verdict"], told["confirmed"]) == (1, "regression", True)
-    assert told["quantiles"][0]["candidate"]["runs"] == 10
-    assert told["alpha"] == 0.01
-    assert "fresh runs to confirm it" in result.stderr
-    assert len(list((tmp_path / "k").glob("B*/stdout.txt"))) == 10
+    # 5 runs, then 2 more at each look: with 7 or more a side, the arrangements suffice.
+    runs = told["quantiles"][0]["candidate"]["runs"]
+    assert runs in (7, 9, 10)
+    assert told["alpha"] == 0.005
+    assert "not clear yet after 5 runs a side: 2 more, at most 10 in all" in result.stderr
+    assert len(list((tmp_path / "k").glob("B*/stdout.txt"))) == runs
+    assert (tmp_path / "order").read_text().startswith("ABBAABBAABBA")
+
+
+def test_more_runs_are_made_up_to_the_most(command: str, gate: Gate, tmp_path: Path) -> None:
+    a, b = command.format(1, "A"), command.format(1.06, "B")
+    words = ("run", "--a", a, "--b", b, "--runs", 3, "--max-runs", 7, "--format", "json")
+    result = gate(*words, "--max-regression", "p99=4%")
+    told = json.loads(result.stdout)
+    assert told["quantiles"][0]["candidate"]["runs"] == 7
+    assert (result.exit_code, told["verdict"], told["setup_is_short"]) == (0, "inconclusive", False)
+    assert (tmp_path / "order").read_text() == "ABBAABBAABBAAB"
+
+
+def test_the_most_runs_are_no_less_than_the_first(gate_error: GateError) -> None:
+    words = ("run", "--a", "true", "--b", "true", "--max-runs", 4)
+    assert gate_error(*words) == ("--max-runs 4 is less than the 8 first runs: give more.")
+    assert gate_error(*words, "--no-confirm") == (
+        "--max-runs and --no-confirm contradict each other: leave one out."
+    )
+
+
+CHILD = "echo $$ > {pids}.new; mv {pids}.new {pids}; exec sleep 300"
+
+
+def test_an_interrupt_stops_the_run_and_exits_with_130(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    program = Path(sys.executable).with_name("rcp-trace")
+    gate_run = subprocess.Popen(
+        [program, "gate", "run", "--b", "true", "--a", CHILD.format(pids=pids)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert comes_true(pids.exists, 60)
+        gate_run.send_signal(signal.SIGINT)
+        _, told = gate_run.communicate(timeout=60)
+    finally:
+        gate_run.kill()
+        gate_run.wait()
+    assert gate_run.returncode == 130
+    assert "Traceback" not in told
+    child = Path(f"/proc/{pids.read_text().strip()}")
+    assert comes_true(lambda: not child.exists(), 20)
 
 
 def test_a_run_may_write_a_file(command: str, gate: Gate) -> None:
     a = command.format(1, "A") + " > $RCP_GATE_OUT/out.txt"
-    words = ("run", "--a", a, "--b", a, "--runs", 5, "--latencies", "out.txt", "--no-confirm")
+    words = ("run", "--a", a, "--b", a, "--runs", 6, "--latencies", "out.txt", "--no-confirm")
     result = gate(*words, "--max-regression", "p99=30%")
     assert result.exit_code == 0, result.output
 

@@ -213,3 +213,43 @@ def test_history_lists_saves_and_draws_them(
     assert plot.read_text().count("<circle") == 6
     told = json.loads(gate("history", base, "--format", "json", "--quantile", "p50").stdout)
     assert [drift["point"]["label"] for drift in told["drifts"]] == ["v3"]
+
+
+@pytest.mark.parametrize(
+    ("n", "requests", "warnings"),
+    [
+        (
+            1,
+            12_000,
+            [
+                "1 run saved, 5 are needed and 8 are better: every comparison with this save will "
+                "be inconclusive"
+            ],
+        ),
+        (
+            2,
+            3000,
+            [
+                "2 runs saved, 5 are needed and 8 are better: every comparison with this save will "
+                "be inconclusive",
+                "p99 cannot be compared with this save: the save has 6000 requests, 10000 are "
+                "needed for 100 beyond the p99: 5 such runs",
+            ],
+        ),
+        (
+            5,
+            300,
+            [
+                "p99 cannot be compared with this save: a run of the save has 300 requests, 1000 "
+                "are needed"
+            ],
+        ),
+        (5, 3000, []),
+    ],
+)
+def test_a_save_that_no_comparison_can_use_is_told_at_once(
+    make_runs: MakeRuns, gate: Gate, tmp_path: Path, n: int, requests: int, warnings: list[str]
+) -> None:
+    result = gate("save", *make_runs("s", n, requests=requests), "-o", tmp_path / "b")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [f"rcp-trace: warning: {text}." for text in warnings]
