@@ -102,7 +102,7 @@ def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
         return Bounded(slo, found, met, Verdict.INCONCLUSIVE, why, short=True)
     unclear = sufficiency.within_bucket(measured, slo.bound_ns)
     if unclear:
-        return Bounded(slo, found, met, Verdict.INCONCLUSIVE, unclear)
+        return Bounded(slo, found, met, Verdict.INCONCLUSIVE, unclear, short=True)
     why = f"met in {met} of {plural(len(runs), 'run')}"
     # rounded, because the mean of logarithms is not exact
     verdict = Verdict.PASS if round(found.value_ns) <= slo.bound_ns else Verdict.MISSED

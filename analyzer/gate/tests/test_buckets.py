@@ -33,6 +33,7 @@ def test_a_bucket_wider_than_the_limit_is_not_judged(tmp_path: Path, gate: Gate)
     told = json.loads(gate(*words, "--max-regression", "p90=5%").stdout)
     (one,) = told["quantiles"]
     assert one["verdict"] == "inconclusive"
+    assert gate(*words[:-2], "--max-regression", "p90=5%").exit_code == 3  # more runs tell no more
     assert one["why"].startswith("the p90 of the baseline is somewhere between 1")
     assert one["why"].endswith(
         "coarser than the limit of 5 %; measure single latencies, or count in narrower buckets"
@@ -60,10 +61,12 @@ def test_a_bound_inside_the_bucket_is_not_judged(
     tmp_path: Path, gate: Gate, bound: str, verdict: str
 ) -> None:
     path = tmp_path / "metrics"
-    path.write_text(prometheus_text([20_000_000] * 3000))  # from 10 to 100 ms
+    path.write_text(prometheus_text([5_000_000] * 9 + [20_000_000] * 3000))  # from 10 to 100 ms
     told = json.loads(gate(path, "--slo", f"p99={bound}", "--format", "json").stdout)
     (one,) = told["slos"]
     assert one["verdict"] == verdict
+    status = gate(path, "--slo", f"p99={bound}").exit_code
+    assert status == {"pass": 0, "SLO missed": 1, "inconclusive": 3}[verdict]
     if verdict == "inconclusive":
         assert one["why"] == (
             "somewhere between 10.0 ms and 100.0 ms: count in narrower buckets around the bound"
