@@ -15,9 +15,9 @@ import click
 
 from rcp.probes.contract.cli_error import OneLineGroup, one_line
 
-_FORMAT, _OUTPUT, _JUNIT = ("--format",), ("-o", "--output"), ("--junit",)
+_FORMAT, _ERROR_OUTPUT, _JUNIT = ("--format",), ("-o", "--output"), ("--junit",)
 _GITHUB = "github"
-_SUMMARY = "GITHUB_STEP_SUMMARY"
+_ERROR_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 class ReportingCommand(click.Command):
@@ -65,13 +65,13 @@ def _message(error: Exception, context: click.Context | None) -> str:
 def _report(message: str, words: Sequence[str]) -> None:
     from rcp.analyzer.gate.output.failure import annotation, failure
 
-    kind, output, junit = (_value(words, names) for names in (_FORMAT, _OUTPUT, _JUNIT))
+    kind, output, junit = (_value(words, names) for names in (_FORMAT, _ERROR_OUTPUT, _JUNIT))
     text = failure(kind, message)
     with suppress(OSError):  # the error may be that the file cannot be written
         if kind == _GITHUB:
             click.echo(annotation(message), nl=False)
-            if os.environ.get(_SUMMARY):
-                with Path(os.environ[_SUMMARY]).open("a", encoding="utf-8") as file:
+            if os.environ.get(_ERROR_SUMMARY):
+                with Path(os.environ[_ERROR_SUMMARY]).open("a", encoding="utf-8") as file:
                     file.write(text)
         for file_name, shown in ((output, text), (junit, failure("junit", message))):
             if file_name:

@@ -16,27 +16,29 @@ from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 
 _S_NS = 1_000_000_000
-_START = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
-_CSV_START = b"command,mean,stddev,median,user,system,min,max"
-_AGAIN = "run hyperfine again with --export-json"
+_HYPERFINE_START = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
+_HYPERFINE_CSV_START = b"command,mean,stddev,median,user,system,min,max"
+_HYPERFINE_AGAIN = "run hyperfine again with --export-json"
 
 
 def is_hyperfine(head: bytes) -> bool:
     """Whether a file with this head is a result of hyperfine, as JSON or as CSV."""
-    return _START.match(head) is not None or head.startswith(_CSV_START)
+    return _HYPERFINE_START.match(head) is not None or head.startswith(_HYPERFINE_CSV_START)
 
 
 def read(path: Path, command: str) -> Latencies:
     """Return the times of a command's runs, or of all commands by kind; raise LatencyError."""
     data = path.read_bytes()
-    if data.startswith(_CSV_START):
-        raise LatencyError(f"{path} has averages, not the time of each run: {_AGAIN}.")
+    if data.startswith(_HYPERFINE_CSV_START):
+        raise LatencyError(f"{path} has averages, not the time of each run: {_HYPERFINE_AGAIN}.")
     try:
         results = json.loads(data)["results"]
         times = {str(one["command"]): _times(path, one) for one in results}
         failed = sum(sum(code != 0 for code in one.get("exit_codes", [])) for one in results)
     except (ValueError, KeyError, TypeError):
-        raise LatencyError(f"{path} is not a whole result of hyperfine: {_AGAIN}.") from None
+        raise LatencyError(
+            f"{path} is not a whole result of hyperfine: {_HYPERFINE_AGAIN}."
+        ) from None
     if command and command not in times:
         known = ", ".join(map(repr, times))
         raise LatencyError(f"{path} has no command {command!r}: it has {known}.")

@@ -18,10 +18,10 @@ from rcp.analyzer.latencies.sheet import (
 )
 
 _ROW = re.compile(rb"\d{19},\d{1,3},\d+,\d+,\d+,")
-_RESULT = re.compile(rb'\{"attack":[^\n]*"latency":\d+')
+_VEGETA_RESULT = re.compile(rb'\{"attack":[^\n]*"latency":\d+')
 _GOB = b"\x06Result\x01"
 _GOB_START_BYTES = 64
-_JSON_COLUMNS = (
+_VEGETA_JSON_COLUMNS = (
     "{code: 'BIGINT', timestamp: 'VARCHAR', latency: 'DOUBLE', error: 'VARCHAR', method: 'VARCHAR'}"
 )
 _CSV_COLUMNS = ("timestamp", "code", "latency", "out", "in", "error", "body", "attack", "seq")
@@ -32,7 +32,7 @@ def is_vegeta(head: bytes) -> bool:
     """Whether a file with this head is a result of vegeta."""
     return (
         _ROW.match(head) is not None
-        or _RESULT.match(head) is not None
+        or _VEGETA_RESULT.match(head) is not None
         or _GOB in head[:_GOB_START_BYTES]
     )
 
@@ -46,9 +46,8 @@ def read(path: Path) -> Latencies:
             f"{path} is vegeta's binary output: write it as text with `vegeta encode {path}`."
         )
     if first.startswith(b"{"):
-        table = (
-            f"read_json({literal(path)}, format = 'newline_delimited', columns = {_JSON_COLUMNS})"
-        )
+        columns = _VEGETA_JSON_COLUMNS
+        table = f"read_json({literal(path)}, format = 'newline_delimited', columns = {columns})"
         return _read(path, table, "epoch(timestamp::TIMESTAMP)", "method")
     check_whole(path)
     has_method = first.count(b",") >= len(_CSV_COLUMNS)

@@ -19,10 +19,10 @@ from rcp.analyzer.latencies.latency import Latencies, LatencyError, Points
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import SHARES
 
-_JSON = re.compile(rb'\s*\{\s*"latencies":\s*\{\s*"total":')
+_VEGETA_JSON = re.compile(rb'\s*\{\s*"latencies":\s*\{\s*"total":')
 _QUANTILES = re.compile(r"Latencies\s+\[min, mean, 50, 90, 95, 99, max\]\s+(.+)")
 _TEXT_SHARES = (0.5, 0.9, 0.95, 0.99, 1.0)
-_REQUESTS = re.compile(r"Requests\s+\[total, rate(?:, throughput)?\]\s+(\d+)")
+_VEGETA_REQUESTS = re.compile(r"Requests\s+\[total, rate(?:, throughput)?\]\s+(\d+)")
 _JSON_SHARES = {"50th": 0.5, "90th": 0.9, "95th": 0.95, "99th": 0.99, "max": 1.0}
 _PLOT = re.compile(rb"Value\(ms\)\s+Percentile\s+TotalCount")
 _PLOT_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+\S+\s*$")
@@ -32,11 +32,11 @@ _BUCKET_ROW = re.compile(r"\[(\S+),\s+(\S+)\]\s+(\d+)\s")
 
 def is_report(head: bytes) -> bool:
     """Whether a file with this head is a report of vegeta."""
-    return any(one.match(head) for one in (_JSON, _PLOT, _BUCKETS)) or _is_text(head)
+    return any(one.match(head) for one in (_VEGETA_JSON, _PLOT, _BUCKETS)) or _is_text(head)
 
 
 def _is_text(head: bytes) -> bool:
-    return _REQUESTS.match(head.decode(errors="replace")) is not None
+    return _VEGETA_REQUESTS.match(head.decode(errors="replace")) is not None
 
 
 def read(path: Path) -> Latencies:
@@ -48,7 +48,7 @@ def read(path: Path) -> Latencies:
     if _PLOT.match(data):
         points = _plot(path, text)
     else:
-        points = Points(*(_json(text) if _JSON.match(data) else _text(text)))
+        points = Points(*(_json(text) if _VEGETA_JSON.match(data) else _text(text)))
     if not points.by_share or not points.n:
         raise _cut(path)
     warning = f"{path}: quantiles only; `vegeta encode` writes every latency"
@@ -70,7 +70,7 @@ def _json(text: str) -> tuple[Mapping[float, int], int]:
 
 
 def _text(text: str) -> tuple[Mapping[float, int], int]:
-    quantiles, requests = _QUANTILES.search(text), _REQUESTS.search(text)
+    quantiles, requests = _QUANTILES.search(text), _VEGETA_REQUESTS.search(text)
     if quantiles is None or requests is None:
         return {}, 0
     values = [go_duration_ns(word) for word in quantiles[1].split(",")]

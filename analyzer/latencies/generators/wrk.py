@@ -16,13 +16,13 @@ from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, P
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import rank
 
-_START = re.compile(rb"Running \S+ test @ ")
+_WRK_START = re.compile(rb"Running \S+ test @ ")
 _QUANTILE = re.compile(r"\s*([\d.]+)%\s+([\d.]+)(us|ms|s|m|h)\s*$")
 _STATS = re.compile(r"\s+Latency\s+(?:[\d.]+\w+\s+){2}([\d.]+)(us|ms|s|m|h)\s")
-_N = re.compile(r"\s*(\d+) requests in ", re.MULTILINE)
+_WRK_N = re.compile(r"\s*(\d+) requests in ", re.MULTILINE)
 _SECTION = re.compile(r"\s*Latency Distribution(?: \(HdrHistogram - (.+)\))?\s*$")
-_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+\S+\s*$")
-_TOTAL = re.compile(r"#\[Max\s*=\s*[\d.]+,\s*Total count\s*=\s*(\d+)\]")
+_WRK_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+\S+\s*$")
+_WRK_TOTAL = re.compile(r"#\[Max\s*=\s*[\d.]+,\s*Total count\s*=\s*(\d+)\]")
 _UNRECORDED = (
     (
         re.compile(r"Socket errors: connect \d+, read \d+, write \d+, timeout ([1-9]\d*)"),
@@ -33,22 +33,22 @@ _UNRECORDED = (
         "requests failed: their latencies count as well",
     ),
 )
-_UNITS_NS = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
-_MS_NS = 1e6
-_AGAIN = "it was killed or is still running; run it again"
+_WRK_UNITS_NS = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
+_WRK_MS_NS = 1e6
+_WRK_AGAIN = "it was killed or is still running; run it again"
 
 
 def is_wrk(head: bytes) -> bool:
     """Whether a file with this head is wrk's or wrk2's output."""
-    return _START.match(head) is not None
+    return _WRK_START.match(head) is not None
 
 
 def read(path: Path) -> Latencies:
     """Return the quantiles, or wrk2's histogram; raise LatencyError."""
     text = path.read_text(encoding="utf-8", errors="replace")
-    requests = _N.search(text)
+    requests = _WRK_N.search(text)
     if requests is None:
-        raise LatencyError(f"{path} is not the whole output of wrk: {_AGAIN}.")
+        raise LatencyError(f"{path} is not the whole output of wrk: {_WRK_AGAIN}.")
     name, lines = _distribution(text)
     if not lines:
         raise LatencyError(f"{path} has no distribution of latencies: run wrk with --latency.")
@@ -81,7 +81,9 @@ def _distribution(text: str) -> tuple[str, list[str]]:
         match = _SECTION.match(line)
         if match:
             rest = lines[number + 1 :]
-            end = next((n for n, one in enumerate(rest) if _N.match(one) or _SECTION.match(one)), 0)
+            end = next(
+                (n for n, one in enumerate(rest) if _WRK_N.match(one) or _SECTION.match(one)), 0
+            )
             return match[1] or "", rest[:end]
     return "", []
 
@@ -91,21 +93,21 @@ def _points(listed: dict[float, tuple[str, str]], n: int) -> Points:
     low, high = {}, {}
     for share, (number, unit) in listed.items():
         half = 0.5 * 10.0 ** -len(number.partition(".")[2])
-        low[share] = round((float(number) - half) * _UNITS_NS[unit])
-        high[share] = round((float(number) + half) * _UNITS_NS[unit])
+        low[share] = round((float(number) - half) * _WRK_UNITS_NS[unit])
+        high[share] = round((float(number) + half) * _WRK_UNITS_NS[unit])
     return Points(high, n, low)
 
 
 def _spectrum(path: Path, lines: list[str], listed: dict[float, tuple[str, str]]) -> Histogram:
     """Return the spectrum, with the listed quantiles at their ranks."""
-    rows = [(float(m[1]), int(m[3])) for line in lines if (m := _ROW.match(line))]
-    total = next((int(m[1]) for line in lines if (m := _TOTAL.match(line))), None)
+    rows = [(float(m[1]), int(m[3])) for line in lines if (m := _WRK_ROW.match(line))]
+    total = next((int(m[1]) for line in lines if (m := _WRK_TOTAL.match(line))), None)
     if not rows or total != rows[-1][1]:
-        raise LatencyError(f"{path} has no whole spectrum of latencies: {_AGAIN}.")
+        raise LatencyError(f"{path} has no whole spectrum of latencies: {_WRK_AGAIN}.")
     if not total:
         return Histogram(np.empty(0, np.int64), np.empty(0, np.int64))
     values, counts = np.array(rows, np.float64).T
-    table = Histogram(to_ns(values, _MS_NS, path), counts.astype(np.int64))
+    table = Histogram(to_ns(values, _WRK_MS_NS, path), counts.astype(np.int64))
     extra = [
         _at_rank(table, share, *shown)
         for share, shown in listed.items()
@@ -123,5 +125,5 @@ def _at_rank(table: Histogram, share: float, number: str, unit: str) -> tuple[in
     position = rank(share, table.n)
     place = int(np.searchsorted(table.cumulative, position))
     low = int(table.values_ns[place - 1]) if place else 0
-    value = round(float(number) * _UNITS_NS[unit])
+    value = round(float(number) * _WRK_UNITS_NS[unit])
     return min(max(value, low), int(table.values_ns[place])), position

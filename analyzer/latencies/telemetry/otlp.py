@@ -30,7 +30,7 @@ from rcp.analyzer.latencies.sheet import CUT, KINDS_MAX
 from rcp.analyzer.latencies.telemetry.exponential import exponential_buckets
 from rcp.probes.contract.durations import UNITS_NS
 
-_START = re.compile(rb'\s*\{\s*"(resourceSpans|resourceMetrics)"\s*:')
+_OTLP_START = re.compile(rb'\s*\{\s*"(resourceSpans|resourceMetrics)"\s*:')
 _CUMULATIVE = (2, "AGGREGATION_TEMPORALITY_CUMULATIVE")
 _HISTOGRAMS = ("histogram", "exponentialHistogram")
 
@@ -39,7 +39,7 @@ Json = Mapping[str, Any]
 
 def is_otlp(head: bytes) -> bool:
     """Whether a file with this head is OTLP's JSON, of spans or metrics."""
-    return _START.match(head) is not None
+    return _OTLP_START.match(head) is not None
 
 
 def read(path: Path, name: str, unit: str | None) -> Latencies:
@@ -58,7 +58,7 @@ def _messages(data: bytes) -> Iterator[Json]:
         yield json.loads(data)
     except ValueError:
         lines = [line for line in data.splitlines() if line.strip()]
-        if len(lines) < 2 or not _START.match(lines[1]):
+        if len(lines) < 2 or not _OTLP_START.match(lines[1]):
             raise
         yield from map(json.loads, lines)
 
