@@ -121,7 +121,9 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "study.duckdb").write_bytes((RECORDINGS / "reads-vs-writers.duckdb").read_bytes())
     (folder / "lines.txt").write_text("".join(f"{1 + i % 100}us\n" for i in range(2000)))
     disk = min(entry.name for entry in Path("/sys/block").iterdir())
-    (folder / "best.toml").write_text(f'disk = "{disk}"\n[settings]\n"vm.swappiness" = 10\n')
+    (folder / "best.toml").write_text(
+        f'disk = "{disk}"\n[settings]\n"vm.dirty_expire_centisecs" = 3000\n'
+    )
     run(folder, "rcp-trace recover", ["rec.spool.tar.xz", "-o", "rec.duckdb"])
     return folder
 
