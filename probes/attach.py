@@ -18,6 +18,7 @@ import numpy as np
 from rcp.probes.contract.events import RECORDS, Record
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel.features import Features, RecordError
+from rcp.probes.kernel.headers import HEADERS_DIR
 from rcp.probes.kernel.kernel_types import kernel_types, read_btf
 from rcp.probes.program import Options, cflags, compile_globs, ring_bytes, source_text
 from rcp.probes.requests.points import Points
@@ -46,6 +47,7 @@ def import_bcc() -> Any:
 def load_program(text: str, cflags: list[str]) -> Any:
     """Compile one BPF program and return bcc's object; raise RecordError when it fails."""
     bcc = import_bcc()
+    os.environ["BCC_KERNEL_SOURCE"] = str(HEADERS_DIR)
     try:
         return bcc.BPF(text=text, cflags=cflags, debug=0)
     except Exception as error:  # bcc raises bare Exception for every failure

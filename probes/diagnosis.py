@@ -8,7 +8,9 @@ from typing import Any
 
 from rcp.probes.attach import Probes, import_bcc
 from rcp.probes.kernel.active import is_foreign, lacking
-from rcp.probes.kernel.features import Features, RecordError, read_features, require
+from rcp.probes.kernel.config import NO_CONFIG, KernelConfig, read_config
+from rcp.probes.kernel.features import Features, RecordError, read_features
+from rcp.probes.kernel.obstacles import obstacles
 from rcp.probes.kernel.probe import PROBES, Probe
 from rcp.probes.program import Options
 
@@ -24,6 +26,8 @@ class ProbeHealth:
     missing: tuple[str, ...]
     cost: str
     """What the missing hooks cost the verdicts, empty when none is missing."""
+    remedy: str = ""
+    """The kernel option or module that has the missing hooks, empty when none is known."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,25 @@ class Diagnosis:
     interrupts_told_apart: bool
     """Wake-ups by interrupts can be distinguished from wake-ups by tasks."""
     probes: tuple[ProbeHealth, ...]
+    obstacles: tuple[str, ...] = ()
+    """The same, one by one."""
+    why_not_told_apart: str = ""
+    """Why interrupts cannot be distinguished, and the remedy."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)
 
 
-def health_of(probe: Probe, features: Features) -> ProbeHealth:
+def _remedy(probe: Probe, config: KernelConfig) -> str:
+    if probe.config and config.lacks(probe.config):
+        return f"this kernel was built without {probe.config}"
+    if probe.kernel_module and config.is_module(probe.config):
+        return f"run `modprobe {probe.kernel_module}`"
+    return f"needs {probe.config}" if probe.config else ""
+
+
+def health_of(probe: Probe, features: Features, config: KernelConfig = NO_CONFIG) -> ProbeHealth:
     """Return the state of one probe, from the hooks the kernel has."""
     if is_foreign(probe, features):
         return ProbeHealth(probe.name, probe.question, "foreign", (), "")
@@ -52,7 +68,8 @@ def health_of(probe: Probe, features: Features) -> ProbeHealth:
     optional = tuple(n for n in probe.optional_functions if n in features.missing_functions)
     if required:
         cost = probe.without or "no recording"
-        return ProbeHealth(probe.name, probe.question, "missing", required, cost)
+        remedy = _remedy(probe, config)
+        return ProbeHealth(probe.name, probe.question, "missing", required, cost, remedy)
     if optional:
         return ProbeHealth(probe.name, probe.question, "partly", optional, probe.without_optional)
     if probe.module in features.missing_modules:
@@ -61,24 +78,35 @@ def health_of(probe: Probe, features: Features) -> ProbeHealth:
     return ProbeHealth(probe.name, probe.question, "ok", (), "")
 
 
+def _try_to_load(features: Features) -> str:
+    """Attach every probe once; return why that fails, empty when it does not."""
+    try:
+        with Probes(Options(), features, os.getpid()):
+            return ""
+    except RecordError as error:
+        return str(error)
+
+
 def diagnose(load: bool) -> Diagnosis:
     """Check the kernel; with ``load``, also attach every probe once."""
     features = read_features()
-    obstacle, loaded = "", False
+    config = read_config(features.release)
+    found = obstacles(features, config)
     try:
-        require(features)
         import_bcc()
-        if load:
-            with Probes(Options(), features, os.getpid()):
-                loaded = True
     except RecordError as error:
-        obstacle = str(error)
+        found.append(str(error))
+    tried = load and not found
+    if tried and (failed := _try_to_load(features)):
+        found.append(failed)
     return Diagnosis(
         kernel=features.release,
-        obstacle=obstacle,
-        loaded=loaded,
-        interrupts_told_apart=bool(features.preempt_count_addr and features.per_cpu_offset_addr),
-        probes=tuple(health_of(probe, features) for probe in PROBES),
+        obstacle=" ".join(found),
+        loaded=tried and not found,
+        interrupts_told_apart=not features.why_no_addresses,
+        probes=tuple(health_of(probe, features, config) for probe in PROBES),
+        obstacles=tuple(found),
+        why_not_told_apart=features.why_no_addresses,
     )
 
 
@@ -90,16 +118,17 @@ def as_text(diagnosis: Diagnosis) -> str:
         if probe.state == "foreign":
             lines.append(f"{'':24} needs the patched kernel")
         if probe.missing:
-            lines.append(f"{'':24} lacks {', '.join(probe.missing)}: {probe.cost}")
+            remedy = f" ({probe.remedy})" if probe.remedy else ""
+            lines.append(f"{'':24} lacks {', '.join(probe.missing)}{remedy}: {probe.cost}")
     if not diagnosis.interrupts_told_apart:
         lines += [
             "",
-            "The kernel hides its addresses (kernel.kptr_restrict). Wake-ups by interrupts look",
-            "like wake-ups by the interrupted task, so chains may name the wrong waker.",
+            "Wake-ups by interrupts look like wake-ups by the interrupted task, so chains may name",
+            f"the wrong waker: {diagnosis.why_not_told_apart}.",
         ]
     lines.append("")
-    if diagnosis.obstacle:
-        lines.append(f"Cannot record: {diagnosis.obstacle}")
+    if diagnosis.obstacles:
+        lines += [f"Cannot record: {obstacle}" for obstacle in diagnosis.obstacles]
     elif diagnosis.loaded:
         lines.append("Ready: every probe was loaded, attached and detached.")
     else:

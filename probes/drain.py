@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.probes.contract.events import CMDLINE, RECORDS, REQUEST, Record
+from rcp.probes.contract.options import FULL
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.program import STACKS
-from rcp.probes.who.cmdlines import FULL, cmdlines_to_store
+from rcp.probes.who.cmdlines import cmdlines_to_store
 
 _HOUSEKEEPING_S = 1.0  # a SIGKILL loses the counters and new stacks of this time at most
 # A stack that could not be taken has a negative error number as its id. As an index that counts

@@ -13,8 +13,10 @@ from rcp.probes.contract.events import (
     UPROBE_REQUEST_NR,
     Record,
 )
+from rcp.probes.contract.user_error import UserError
 from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.features import Features
+from rcp.probes.kernel.headers import header_macros
 from rcp.probes.kernel.probe import SYSCALLS_WITHOUT_ARGUMENTS
 from rcp.probes.requests.points import Requests
 
@@ -113,7 +115,7 @@ class GlobTable:
     """256 masks: which states advance on this byte."""
 
 
-class GlobError(Exception):
+class GlobError(UserError):
     """The globs together are too long for the BPF side."""
 
 
@@ -188,6 +190,7 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
     globs = compile_globs(options.target.comms)
     cgroup = options.target.cgroup
     macros = {
+        **header_macros(features),
         "RCP_SELF_PID": self_pid,
         "RCP_STACKS": STACKS,
         "RCP_MIN_WAIT_NS": f"{options.min_wait_ns}ULL",
@@ -208,4 +211,5 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
         for name in probe.optional_functions:
             if name not in features.missing_functions:
                 macros[f"RCP_HAVE_{name}"] = 1
-    return [f"-I{BPF_DIR}", *(f"-D{name}={value}" for name, value in macros.items())]
+    # bcc asks for debug information, which nothing here reads
+    return ["-g0", f"-I{BPF_DIR}", *(f"-D{name}={value}" for name, value in macros.items())]

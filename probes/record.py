@@ -18,6 +18,7 @@ from typing import Any
 from rcp.probes.attach import Probes
 from rcp.probes.command import ForkedCommand
 from rcp.probes.contract.events import SCHEMA_VERSION
+from rcp.probes.contract.options import FULL
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.drain import Recorder, Source
 from rcp.probes.flight.flight import Flight, FlightPlan, announce, describe_flight
@@ -28,7 +29,7 @@ from rcp.probes.kernel.features import Features
 from rcp.probes.program import Options
 from rcp.probes.signals import Signals
 from rcp.probes.upkeep import Upkeep
-from rcp.probes.who.cmdlines import FULL, arguments_to_store, cmdlines, redacted
+from rcp.probes.who.cmdlines import arguments_to_store, cmdlines, redacted
 from rcp.probes.who.roles import cmdline_rule_pids
 
 # A drain uses a CPU for most of a millisecond. On a small machine that shows in the measured

@@ -14,7 +14,6 @@ from rcp.analyzer.commands.common import (
     recording,
 )
 from rcp.probes.contract.options import PATH
-from rcp.probes.contract.spool import PACKED_SUFFIX, unpack
 
 
 @click.command(short_help="Load a spool into a DuckDB file.")
@@ -37,6 +36,7 @@ def recover(spool: Path, output: Path | None, force: bool) -> None:
       rcp-trace recover slow.spool.tar.xz -o slow.duckdb
     """
     from rcp.analyzer.loading.load import load_spool
+    from rcp.probes.contract.spool import PACKED_SUFFIX, unpack
 
     base = spool.name.removesuffix(".tar.xz").removesuffix(".spool") or "recording"
     target = output or spool.with_name(f"{base}.duckdb")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rcp.probes.commands.live import Analysis, live_command
+from rcp.probes.commands.analysis import Analysis
+from rcp.probes.commands.live import live_command
 from rcp.probes.commands.record import record_command
-from rcp.probes.contract.spool import Spool
+
+if TYPE_CHECKING:
+    from rcp.probes.contract.spool import Spool
 
 
 def _load_recorded(spool: Path, output: Path) -> None:

@@ -22,7 +22,8 @@ from typing import Any
 from rcp.probes.attach import Probes
 from rcp.probes.contract.percent import percent
 from rcp.probes.cost.cost import enable_run_stats, read_run_stats
-from rcp.probes.kernel.features import RecordError, read_features, require
+from rcp.probes.kernel.features import RecordError, read_features
+from rcp.probes.kernel.obstacles import require
 from rcp.probes.program import Options
 
 

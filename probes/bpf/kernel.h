@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel headers and macros that the probes need. Structs are not included from headers: they are
- * made from BTF (kernel_types.py) and follow this file. bcc parses each header three times, and the
- * headers with those structs take longer than the rest of compiling. BTF has no macros, so those
- * are below; their values are the same since before v5.15.
+ * What the probes need of the kernel besides its structs, which are made from BTF (kernel_types.py)
+ * and follow this file. BTF has no macros, so those are below; their values are the same since
+ * before v5.15. No header of the kernel is included: bcc's own code finds those it needs in
+ * headers/, so that recording needs none installed and clang parses little, which bcc has it do
+ * three times.
  */
-#include <uapi/asm-generic/errno-base.h>
-#include <uapi/linux/futex.h>
-#include <uapi/linux/ptrace.h>
-#include <uapi/linux/stat.h>
-#include <asm/page_types.h>
+#include <asm/page.h>
 #include <linux/types.h>
 #include <linux/version.h>
+
+#define EEXIST 17 /* include/uapi/asm-generic/errno-base.h */
+
+#define FUTEX_WAITERS 0x80000000 /* include/uapi/linux/futex.h */
+#define FUTEX_TID_MASK 0x3fffffff
+
+#define S_IFMT 0170000 /* include/uapi/linux/stat.h */
+#define S_ISDIR(mode) (((mode) & S_IFMT) == 0040000)
+#define S_ISBLK(mode) (((mode) & S_IFMT) == 0060000)
 
 #define TASK_COMM_LEN 16 /* include/linux/sched.h */
 #define TASK_RUNNING 0
@@ -30,15 +36,9 @@
 #define MSG_PEEK 2 /* include/linux/socket.h */
 #define SOCK_STREAM 1 /* include/linux/net.h */
 
-/*
- * Free bytes above the registers at the top of a kernel stack: room for the larger frame of FRED
- * where the kernel can use that (arch/x86/include/asm/thread_info.h, since v6.9).
- */
-#if defined(CONFIG_X86_FRED) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
-#define TOP_OF_KERNEL_STACK_PADDING 16
-#else
-#define TOP_OF_KERNEL_STACK_PADDING 0
-#endif
+/* Sizes that depend on how the kernel was built: see headers.py. */
+#define THREAD_SIZE RCP_THREAD_SIZE
+#define TOP_OF_KERNEL_STACK_PADDING RCP_TOP_OF_KERNEL_STACK_PADDING
 
 #ifndef NULL
 #define NULL ((void *)0)

@@ -11,15 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from rcp.probes.contract.cli_error import EXIT_ERROR, OneLineError
-from rcp.probes.contract.durations import DurationError
-from rcp.probes.contract.spool import SpoolError
-from rcp.probes.flight.triggers import TriggerError
-from rcp.probes.kernel.features import RecordError
-from rcp.probes.program import GlobError
-from rcp.probes.who.roles import RuleError
-
-USER_ERRORS = (RecordError, RuleError, GlobError, SpoolError, TriggerError, DurationError)
-"""Errors the user can act on; each message names the thing, the fault and the remedy."""
+from rcp.probes.contract.user_error import UserError
 
 Command = Callable[..., None]
 
@@ -39,6 +31,14 @@ def fail(message: str, code: int = EXIT_ERROR) -> NoReturn:
     """End the command with an error line and exit status ``code``."""
     RecorderError(message).show()
     sys.exit(code)
+
+
+def fail_with(error: UserError) -> NoReturn:
+    """End the command with what the user can act on: a line for each thing to mend."""
+    *others, last = error.messages
+    for message in others:
+        RecorderError(message).show()
+    fail(last)
 
 
 class OptionGroup:

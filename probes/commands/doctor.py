@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import click
 
+from rcp.probes.commands.common import fail, say
 from rcp.probes.contract.options import format_option
-from rcp.probes.diagnosis import as_text, diagnose
 
 
 @click.command("doctor", short_help="Check whether this machine can record.")
 @click.option("--no-load", is_flag=True, help="Do not compile and attach the probes.")
+@click.option("--mount", is_flag=True, help="Mount tracefs first, if it is not mounted.")
 @format_option("text", "json")
-def doctor(no_load: bool, kind: str) -> None:
+def doctor(no_load: bool, mount: bool, kind: str) -> None:
     """Check whether this machine can record, and list what each probe lacks here.
 
-    The exit status is 0 if recording is possible and 1 if it is not.
+    It names the kernel option that something missing needs, and says whether this kernel was built
+    with it, if /proc/config.gz or /boot has its configuration. The exit status is 0 if recording
+    is possible and 1 if it is not.
 
     \b
     Examples:
       sudo rcp-trace doctor
+      sudo rcp-trace doctor --mount
       rcp-trace doctor --no-load --format json
     """
+    from rcp.probes.diagnosis import as_text, diagnose
+
+    if mount:
+        _mount_tracefs()
     diagnosis = diagnose(load=not no_load)
     click.echo(json.dumps(diagnosis.as_dict(), indent=1) if kind == "json" else as_text(diagnosis))
     sys.exit(1 if diagnosis.obstacle else 0)
+
+
+def _mount_tracefs() -> None:
+    """Mount tracefs unless it is mounted; say so."""
+    from rcp.probes.kernel.features import read_features
+    from rcp.probes.kernel.obstacles import MOUNT
+
+    features = read_features()
+    if features.tracefs or features.tracefs_is_hidden:
+        return
+    done = subprocess.run(MOUNT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        fail(f"`{' '.join(MOUNT)}` failed: {done.stderr.strip()}: run it as root")
+    say(f"`{' '.join(MOUNT)}` done.")

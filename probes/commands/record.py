@@ -1,34 +1,21 @@
-"""``rcp-trace record``."""
+"""``rcp-trace record``: its options. What it does is in ``recording.py``, imported when it runs."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rcp.probes.commands.common import USER_ERRORS, fail, say
-from rcp.probes.commands.flight import (
-    FlightOptions,
-    clear_dumps,
-    flight_options,
-    flight_plan,
-    numbered,
-    spool_of,
-)
-from rcp.probes.commands.targets import TargetOptions, select, target_options
-from rcp.probes.contract.meta_text import cost_text
-from rcp.probes.contract.options import PATH
-from rcp.probes.contract.spool import SpoolError
-from rcp.probes.record import Ended, Plan, record
-from rcp.probes.who.cmdlines import cmdline_option
+from rcp.probes.commands.cmdline_option import cmdline_option
+from rcp.probes.commands.common import fail_with
+from rcp.probes.commands.flight_options import FlightOptions, flight_options
+from rcp.probes.commands.targets import TargetOptions, target_options
+from rcp.probes.contract.options import PATH, SECONDS
+from rcp.probes.contract.user_error import UserError
 
-Loader = Callable[[Path, Path], None]
-"""Loads a spool folder into a new store file."""
+if TYPE_CHECKING:
+    from rcp.probes.commands.recording import Loader
 
 _RECORD_HELP = """Record what delays the requests of chosen tasks.
 
@@ -53,100 +40,6 @@ Examples:
 """
 
 
-def _show_progress(n_records: int, n_bytes: int) -> None:
-    """Rewrite one line on a terminal; a log would fill with such lines."""
-    if sys.stderr.isatty():
-        text = f"rcp-trace: {n_records:,} events, {n_bytes / (1 << 20):.1f} MiB"
-        click.echo(f"\r{text}  ", nl=False, err=True)
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """What ends or bounds a recording: ``-d``, ``--max-spool``, ``--max-cpu``."""
-
-    duration: float | None
-    max_spool: int
-    max_cpu: float | None
-
-
-def _plan(
-    targets: TargetOptions,
-    flight: FlightOptions,
-    limits: _Limits,
-    output: Path,
-    command: Sequence[str],
-    cmdline: str,
-) -> Plan:
-    selection = select(targets, has_command=bool(command))
-    return Plan(
-        spool=spool_of(output),
-        options=selection.options,
-        features=selection.features,
-        roles=selection.roles,
-        duration_s=limits.duration,
-        command=tuple(command),
-        max_bytes=limits.max_spool << 20,
-        progress=_show_progress,
-        max_cpu=limits.max_cpu / 100 if limits.max_cpu else None,
-        flight=flight_plan(flight, output, selection.options.requests.names.values()),
-        cmdline=cmdline,
-    )
-
-
-def _make_room(output: Path, spool: Path, force: bool) -> None:
-    """Remove what is at ``output`` and ``spool`` with ``force``, else raise SpoolError."""
-    for path in {output, spool}:
-        if not path.exists():
-            continue
-        if not force:
-            remedy = "load it with `rcp-trace recover`" if path == spool else "name another file"
-            raise SpoolError(f"{path} already exists: {remedy}, or use --force to replace it.")
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    if not output.parent.is_dir():
-        raise SpoolError(f"{output.parent} is not a folder: make it first.")
-
-
-def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
-    spool, is_flight = plan.spool, plan.flight is not None
-    lost = f", {ended.n_lost} lost" if ended.n_lost else ", none lost"
-    if sys.stderr.isatty():
-        click.echo(err=True)
-    say(f"ended ({ended.why}: {ended.detail}); {ended.n_records} events{lost}.")
-    if ended.cost:
-        say(f"cost: {cost_text(ended.cost)}.")
-    if ended.why == "disk":
-        fail(
-            f"{ended.detail}; what was recorded is in {spool}: free some space, then run "
-            f"`rcp-trace recover {spool}`.",
-            code=1,
-        )
-    if is_flight:
-        _finish_dumps(ended, output, load)
-    else:
-        _load(spool, output, load)
-        say(f"see it with `rcp-trace report {output}`.")
-    sys.exit(ended.status)
-
-
-def _load(spool: Path, output: Path, load: Loader) -> None:
-    if output != spool:
-        say(f"loading into {output}…")
-        load(spool, output)
-        shutil.rmtree(spool)
-
-
-def _finish_dumps(ended: Ended, output: Path, load: Loader) -> None:
-    if not ended.dumps:
-        say("no trigger fired, so nothing was written; SIGUSR1 writes the window at any time.")
-    for number, spool in enumerate(ended.dumps, 1):
-        _load(spool, numbered(output, number), load)
-    if ended.dumps:
-        say(f"see the first with `rcp-trace report {numbered(output, 1)}`.")
-
-
 def record_command(load: Loader) -> click.Command:
     """Return ``rcp-trace record``; ``load`` turns the finished spool into the store."""
 
@@ -155,9 +48,9 @@ def record_command(load: Loader) -> click.Command:
     @click.option(
         "-d",
         "--duration",
-        type=click.FloatRange(min=0.0, min_open=True),
-        metavar="SECS",
-        help="Stop after this many seconds.",
+        type=SECONDS,
+        metavar="TIME",
+        help="Stop after this time: seconds, or a number with a unit (500ms, 5m).",
     )
     @click.option(
         "-o",
@@ -195,15 +88,13 @@ def record_command(load: Loader) -> click.Command:
         cmdline: str,
         **limits: Any,
     ) -> None:
+        from rcp.probes.commands.recording import make_recording
+
         try:
-            plan = _plan(targets, flight, _Limits(**limits), output, command, cmdline)
-            if plan.flight:
-                clear_dumps(output, force)
-            _make_room(output, plan.spool, force)
-            ended = record(plan, say)
-        except USER_ERRORS as error:
-            fail(str(error))
-        else:
-            _finish(ended, output, plan, load)
+            make_recording(
+                targets, flight, limits, output, command, cmdline, force=force, load=load
+            )
+        except UserError as error:
+            fail_with(error)
 
     return record_tasks

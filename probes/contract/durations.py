@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rcp.probes.contract.user_error import UserError
+
 UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 """Micro as u, as the micro sign (U+00B5) and as the Greek mu (U+03BC)."""
 
@@ -14,7 +16,7 @@ _SPANS_NS = {**UNITS_NS, "m": 60 * 10**9, "h": 3600 * 10**9}
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµμ]*)")
 
 
-class DurationError(ValueError):
+class DurationError(UserError, ValueError):
     """A duration is malformed; the message gives the expected form."""
 
 
@@ -40,12 +42,20 @@ def duration_text(value_ns: int) -> str:
     return f"{value_ns}ns"
 
 
+_BARE = re.compile(r"\d+(\.\d+)?")
+
+
+def duration_s(text: str) -> float:
+    """Return ``30``, ``30s`` or ``500ms`` in seconds; raise DurationError."""
+    return parse_duration_ns(f"{text}s" if _BARE.fullmatch(text.strip()) else text) / 1e9
+
+
 def option_ns(option: str, text: str, bare_seconds: bool = False) -> int:
     """Return the value of a command line option in ns; raise DurationError that names it.
 
     ``bare_seconds`` takes a number without a unit, as seconds.
     """
-    if bare_seconds and re.fullmatch(r"\d+(\.\d+)?", text):
+    if bare_seconds and _BARE.fullmatch(text):
         text += "s"
     try:
         return parse_duration_ns(text)

@@ -8,8 +8,31 @@ from typing import Any, TypeVar
 
 import click
 
+from rcp.probes.contract.durations import DurationError, duration_s
+
 PATH = click.Path(path_type=Path, readable=False)
 """A path; whether it can be read shows when it is opened, and is then told in one line."""
+
+
+class _Seconds(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no [float]
+    """A time as seconds: a number with a unit, or bare seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return seconds."""
+        try:
+            return duration_s(str(value))
+        except DurationError as error:
+            self.fail(f"{value!r}: {error}.", param, ctx)
+
+
+SECONDS = _Seconds()
+
+FULL, NAME = "full", "name"
+"""Values of ``--cmdline``: how much of command lines a recording stores."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -8,3 +8,8 @@ class UserError(Exception):
 
     The programs print it in one line and exit with status 2 (``cli_error.OneLineGroup``).
     """
+
+    @property
+    def messages(self) -> list[str]:
+        """The message, or several where several things are to be mended."""
+        return [str(self)]

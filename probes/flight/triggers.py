@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.probes.contract.durations import DurationError, duration_text, parse_duration_ns
+from rcp.probes.contract.user_error import UserError
 
 ANY = "request"
 """The name that matches every request."""
@@ -18,7 +19,7 @@ ANY = "request"
 _FORM = re.compile(r"\s*([^<>=\s]*)\s*>\s*([^<>=]*)")
 
 
-class TriggerError(Exception):
+class TriggerError(UserError):
     """A trigger is malformed or can never fire; the message gives the remedy."""
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from rcp.probes.contract.user_error import UserError
 from rcp.probes.kernel.module_types import has_types
-from rcp.probes.kernel.probe import PROBES, Probe
+from rcp.probes.kernel.probe import PROBES
 
 _CLOSING_BRACKET = ord("]")
-TRACEFS_MOUNTS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+_CAP_SYS_ADMIN, _CAP_SYSLOG, _CAP_PERFMON, _CAP_BPF = 21, 34, 38, 39  # uapi/linux/capability.h
+# Functions that a kernel has with CONFIG_KASAN and CONFIG_X86_FRED only.
+_KASAN, _FRED = "kasan_report", "asm_fred_entrypoint_user"
+_PREEMPT_COUNT, _PER_CPU_OFFSET = ("__preempt_count", "pcpu_hot"), "__per_cpu_offset"
+_TRACEFS_MOUNTS = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 
 
-class RecordError(Exception):
+class RecordError(UserError):
     """Recording is impossible; the message names what is missing and the remedy."""
 
 
@@ -27,14 +31,11 @@ class Features:
     machine: str
     may_load_bpf: bool
     tracefs: Path | None
-    headers: Path | None
-    """Build tree of exactly the running kernel; None when not installed."""
+    """Where tracefs is mounted and readable."""
     has_btf: bool
-    """The kernel has BTF, which fentry/fexit probes need."""
-    kernel_headers_embedded: bool
-    """CONFIG_IKHEADERS: the kernel contains its headers."""
+    """The kernel has BTF, which the types of the probes and fentry/fexit probes need."""
     preempt_count_addr: int
-    """Per-CPU offset of preempt_count, 0 when the kernel hides it."""
+    """Per-CPU offset of preempt_count, 0 when it is not known: see ``why_no_addresses``."""
     per_cpu_offset_addr: int
     missing_tracepoints: tuple[str, ...]
     missing_functions: tuple[str, ...]
@@ -42,50 +43,59 @@ class Features:
     """Modules whose BTF cannot be read, of probes whose tracepoints are here."""
     left_out: tuple[str, ...] = ()
     """Probes disabled by the user."""
+    tracefs_is_hidden: bool = False
+    """tracefs is mounted, but this user may not read it."""
+    why_no_addresses: str = ""
+    """Why kallsyms does not have the addresses above, and the remedy; empty when it has."""
+    has_kasan: bool = False
+    """CONFIG_KASAN: kernel stacks are twice as large."""
+    has_fred: bool = False
+    """CONFIG_X86_FRED: the frame at the top of kernel stacks may be larger."""
 
 
-def _has_capabilities() -> bool:
-    if os.geteuid() == 0:
-        return True
-    match = re.search(r"^CapEff:\s*([0-9a-f]+)", Path("/proc/self/status").read_text(), re.M)
-    effective = int(match[1], 16) if match else 0
-    cap_sys_admin, cap_perfmon, cap_bpf = 21, 38, 39  # include/uapi/linux/capability.h
-    return bool(effective >> cap_sys_admin & 1) or bool(
-        effective >> cap_bpf & 1 and effective >> cap_perfmon & 1
+def _capabilities(root: Path) -> int:
+    match = re.search(r"^CapEff:\s*([0-9a-f]+)", (root / "proc/self/status").read_text(), re.M)
+    return int(match[1], 16) if match else 0
+
+
+def _may_load_bpf(capabilities: int) -> bool:
+    return bool(
+        capabilities >> _CAP_SYS_ADMIN & 1
+        or (capabilities >> _CAP_BPF & 1 and capabilities >> _CAP_PERFMON & 1)
     )
 
 
-def _tracefs() -> Path | None:
-    for mount in TRACEFS_MOUNTS:
+def _tracefs(root: Path) -> Path | None:
+    for mount in _TRACEFS_MOUNTS:
         try:
-            if (mount / "events").is_dir():
-                return mount
+            if (root / mount / "events").is_dir():
+                return root / mount
         except PermissionError:
             continue
     return None
 
 
-def _headers(release: str) -> Path | None:
-    """Return the build tree of this kernel, checked against its release."""
-    build = Path(os.environ.get("BCC_KERNEL_SOURCE", f"/lib/modules/{release}/build"))
+def _is_mounted(root: Path) -> bool:
+    """Whether tracefs is mounted, which every user may know."""
     try:
-        made_for = (build / "include/config/kernel.release").read_text().strip()
+        mounts = (root / "proc/self/mounts").read_text().splitlines()
     except OSError:
-        # Debian splits the tree; its generated part always has utsrelease.h.
-        try:
-            text = (build / "include/generated/utsrelease.h").read_text()
-        except OSError:
-            return None
-        match = re.search(r'UTS_RELEASE "([^"]+)"', text)
-        made_for = match[1] if match else ""
-    return build if made_for == release else None
+        return False
+    return any(line.split()[2:3] == ["tracefs"] for line in mounts)
 
 
-def _symbols(wanted: set[str]) -> dict[str, int]:
-    """Return addresses by name. Slices lines instead of splitting: there are 150,000."""
+def _symbols(root: Path, wanted: set[str]) -> dict[str, int]:
+    """Return addresses by name, 0 where hidden.
+
+    Slices lines instead of splitting: there are 150,000.
+    """
     names = {name.encode() for name in wanted}
     addresses: dict[str, int] = {}
-    with Path("/proc/kallsyms").open("rb") as file:
+    try:
+        file = (root / "proc/kallsyms").open("rb")
+    except OSError:
+        return {}  # CONFIG_KALLSYMS=n
+    with file:
         for line in file:
             # 16 digits, type, name, and after a tab the module
             name = line[19:-1] if line[-2] != _CLOSING_BRACKET else line[19:].partition(b"\t")[0]
@@ -94,70 +104,81 @@ def _symbols(wanted: set[str]) -> dict[str, int]:
     return addresses
 
 
-def _all_functions(probes: tuple[Probe, ...]) -> set[str]:
-    return {name for p in probes for name in (*p.functions, *p.optional_functions)}
+def _missing_tracepoints(tracefs: Path | None, symbols: dict[str, int]) -> tuple[str, ...]:
+    """Return the tracepoints that the kernel lacks.
+
+    Without tracefs kallsyms has them: each tracepoint has a function ``__traceiter_NAME``.
+    """
+    names = [name for probe in PROBES for name in probe.tracepoints]
+    if tracefs:
+        here = [(tracefs / "events" / name.replace(":", "/")).is_dir() for name in names]
+    else:
+        here = [not symbols or _function_of(name) in symbols for name in names]
+    return tuple(name for name, is_here in zip(names, here, strict=True) if not is_here)
 
 
-def read_features() -> Features:
-    """Read the features of the running kernel; missing ones do not raise."""
-    release = platform.release()
-    tracefs = _tracefs()
-    functions = _all_functions(PROBES)
-    symbols = _symbols(functions | {"__preempt_count", "pcpu_hot", "__per_cpu_offset"})
+def _function_of(tracepoint: str) -> str:
+    return f"__traceiter_{tracepoint.partition(':')[2]}"
+
+
+def _number(path: Path) -> int:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _why_no_addresses(root: Path, symbols: dict[str, int], capabilities: int) -> str:
+    if not symbols:
+        return "this kernel was built without CONFIG_KALLSYMS"
+    names = (*_PREEMPT_COUNT, _PER_CPU_OFFSET)
+    if not any(name in symbols for name in names):
+        return "this kernel was built without CONFIG_KALLSYMS_ALL: it lists functions only"
+    if any(symbols.get(name) for name in _PREEMPT_COUNT) and symbols.get(_PER_CPU_OFFSET):
+        return ""
+    restrict = _number(root / "proc/sys/kernel/kptr_restrict")
+    if restrict > 1:
+        return f"kernel.kptr_restrict is {restrict}: run `sysctl kernel.kptr_restrict=1`"
+    if not capabilities >> _CAP_SYSLOG & 1:
+        return "only root and CAP_SYSLOG see the kernel's addresses: use sudo"
+    lacking = " or ".join(name for name in names if not symbols.get(name))
+    return f"this kernel has no address for {lacking}"
+
+
+def _wanted_symbols() -> tuple[set[str], set[str]]:
+    """Return the functions that probes hook, and the other symbols that tell something."""
+    functions = {name for p in PROBES for name in (*p.functions, *p.optional_functions)}
+    iterators = {_function_of(name) for probe in PROBES for name in probe.tracepoints}
+    return functions, {*_PREEMPT_COUNT, _PER_CPU_OFFSET, _KASAN, _FRED, *iterators}
+
+
+def read_features(root: Path = Path("/")) -> Features:
+    """Read the features of the running kernel; missing ones do not raise.
+
+    *root* has ``proc`` and ``sys``: another folder in tests.
+    """
+    tracefs, capabilities = _tracefs(root), _capabilities(root)
+    functions, others = _wanted_symbols()
+    symbols = _symbols(root, functions | others)
     # struct pcpu_hot { current_task; preempt_count; … } (arch/x86/include/asm/current.h, v6.2-6.14)
     preempt = symbols.get("__preempt_count") or (
         symbols["pcpu_hot"] + 8 if symbols.get("pcpu_hot") else 0
     )
-    missing = tuple(
-        name
-        for probe in PROBES
-        for name in probe.tracepoints
-        if tracefs is None or not (tracefs / "events" / name.replace(":", "/")).is_dir()
-    )
+    missing = _missing_tracepoints(tracefs, symbols)
     modules = (p.module for p in PROBES if p.module and not set(p.tracepoints) & set(missing))
     return Features(
-        release=release,
-        machine=platform.machine(),
-        may_load_bpf=_has_capabilities(),
+        release=(root / "proc/sys/kernel/osrelease").read_text().strip(),
+        machine=os.uname().machine,
+        may_load_bpf=_may_load_bpf(capabilities),
         tracefs=tracefs,
-        headers=_headers(release),
-        has_btf=Path("/sys/kernel/btf/vmlinux").exists(),
-        kernel_headers_embedded=Path("/sys/kernel/kheaders.tar.xz").exists(),
+        has_btf=(root / "sys/kernel/btf/vmlinux").exists(),
         preempt_count_addr=preempt,
-        per_cpu_offset_addr=symbols.get("__per_cpu_offset", 0),
+        per_cpu_offset_addr=symbols.get(_PER_CPU_OFFSET, 0),
         missing_tracepoints=missing,
         missing_functions=tuple(sorted(functions - symbols.keys())),
         missing_modules=tuple(name for name in modules if not has_types(name)),
+        tracefs_is_hidden=tracefs is None and _is_mounted(root),
+        why_no_addresses=_why_no_addresses(root, symbols, capabilities),
+        has_kasan=_KASAN in symbols,
+        has_fred=_FRED in symbols,
     )
-
-
-def require(features: Features) -> None:
-    """Raise RecordError unless the probes can be compiled and loaded here."""
-    if not features.may_load_bpf:
-        raise RecordError("recording needs root, or CAP_BPF and CAP_PERFMON: run it with sudo.")
-    if features.machine != "x86_64":
-        raise RecordError(
-            f"recording on {features.machine} is not supported: the ring buffer is read with "
-            "x86 memory ordering."
-        )
-    if features.tracefs is None:
-        raise RecordError(
-            "tracefs is not mounted: run `mount -t tracefs tracefs /sys/kernel/tracing`."
-        )
-    if not features.has_btf:
-        raise RecordError(
-            "this kernel has no BTF (/sys/kernel/btf/vmlinux): boot one built with "
-            "CONFIG_DEBUG_INFO_BTF, as Debian's are."
-        )
-    if features.headers is None and not features.kernel_headers_embedded:
-        raise RecordError(
-            f"the headers of exactly this kernel ({features.release}) are not installed: "
-            f"run `apt-get install linux-headers-{features.release}`."
-        )
-    absent = {*features.missing_tracepoints, *features.missing_functions}
-    needed = [n for p in PROBES if p.essential for n in (*p.tracepoints, *p.functions)]
-    if lacks := sorted(absent.intersection(needed)):
-        raise RecordError(
-            f"this kernel lacks {', '.join(lacks)}, which every recording needs: "
-            "`rcp-trace doctor` lists what each probe needs."
-        )

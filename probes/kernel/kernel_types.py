@@ -39,6 +39,7 @@ STRUCTS: dict[str, str] = {
     "mutex": "owner",
     "page": "compound_head",
     "pid": "level numbers[].nr",
+    "pt_regs": "ax bp bx cx di dx ip orig_ax r8 r9 r10 si sp",
     "rcp_queue": (
         "q last_critical_ns inflight knobs.strict knobs.tokens knobs.token_total knobs.hold_ms"
     ),

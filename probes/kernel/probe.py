@@ -29,6 +29,10 @@ class Probe:
     """Kernel module whose structs it reads if their BTF is available."""
     without_module: str = ""
     """What it costs the verdicts if not."""
+    config: str = ""
+    """Kernel option without which its hooks are missing; empty when there is none."""
+    kernel_module: str = ""
+    """Kernel module that may have its hooks."""
     is_of_patch: bool = False
     """Its tracepoints are in the patched kernel only."""
 
@@ -85,6 +89,7 @@ PROBES: tuple[Probe, ...] = (
         optional_functions=("__blk_throtl_bio",),
         without_optional="an io delayed by io.max seems to be queued late, by a kernel worker",
         needs_any=True,
+        config="CONFIG_BLK_DEV_THROTTLING",
         without="an io delayed by io.max seems to be queued late, by a kernel worker",
     ),
     Probe(
@@ -135,6 +140,8 @@ PROBES: tuple[Probe, ...] = (
             "jbd2_journal_lock_updates",
         ),
         without_optional="waits in it get their reason from the stack, without the journal",
+        config="CONFIG_JBD2",
+        kernel_module="jbd2",
         without="commits and their phases are unknown, as on a kernel without ext4",
     ),
     Probe(
@@ -143,6 +150,8 @@ PROBES: tuple[Probe, ...] = (
         "whose open handles a commit waited for",
         ("jbd2:jbd2_end_commit",),
         functions=("start_this_handle", "stop_this_handle"),
+        config="CONFIG_JBD2",
+        kernel_module="jbd2",
         without="a commit that waits for open handles is blamed on the last handle only",
     ),
     Probe(
@@ -192,6 +201,7 @@ PROBES: tuple[Probe, ...] = (
         optional_functions=("futex_wait", "futex_lock_pi"),
         without_optional="waits in it get their reason from the stack, without futex and owner",
         needs_any=True,
+        config="CONFIG_FUTEX",
         without="waits for futexes get their reason from the stack, without futex and owner",
     ),
     Probe(
@@ -201,6 +211,7 @@ PROBES: tuple[Probe, ...] = (
         optional_functions=("__do_semtimedop",),
         without_optional="waits for semaphores get their reason from the stack, without an owner",
         needs_any=True,
+        config="CONFIG_SYSVIPC",
         without="waits for semaphores get their reason from the stack, without an owner",
     ),
     Probe(

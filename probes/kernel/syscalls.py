@@ -56,11 +56,15 @@ NUMBERS = {
 }
 
 
-def numbers(names: Iterable[str], tracefs: Path) -> dict[int, str]:
-    """Return ``names`` by syscall number; raise RecordError for one that cannot be traced."""
+def numbers(names: Iterable[str], tracefs: Path | None) -> dict[int, str]:
+    """Return ``names`` by syscall number; raise RecordError for one that cannot be traced.
+
+    Without ``tracefs`` it is unknown whether this kernel can trace them.
+    """
     by_number = {}
     for name in names:
-        if name not in NUMBERS or not (tracefs / f"events/syscalls/sys_enter_{name}").is_dir():
+        event = tracefs and tracefs / f"events/syscalls/sys_enter_{name}"
+        if name not in NUMBERS or (event and not event.is_dir()):
             known = ", ".join(sorted(NUMBERS))
             raise RecordError(f"cannot record the syscall {name!r}: choose from {known}.")
         by_number[NUMBERS[name]] = name

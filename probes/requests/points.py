@@ -13,16 +13,12 @@ from rcp.probes.kernel.features import RecordError
 from rcp.probes.kernel.probe import DEFAULT_SYSCALLS
 from rcp.probes.kernel.syscalls import NUMBERS, numbers
 from rcp.probes.requests.binaries import find_program
+from rcp.probes.requests.forms import FORMS
 from rcp.probes.requests.uprobe import Hook, require_uprobes
 
 MAX_POINTS = 4  # sets of functions in points.bpf.c
 _MAX_NEAR = 8
 _SOCKET_TRACEPOINTS = ("sock_recv_length", "sock_send_length")
-
-FORMS = (
-    "syscall:NAME[,NAME…], usdt:BIN:PROVIDER:BEGIN,END, uprobe:BIN:FUNCTION, "
-    "uprobe:BIN:BEGIN,END, socket or postgresql"
-)
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def _syscalls_of(spec: str) -> list[str] | None:
     return [] if rest == "none" else rest.split(",")
 
 
-def _socket_of(specs: Iterable[str], tracefs: Path) -> str:
+def _socket_of(specs: Iterable[str], tracefs: Path | None) -> str:
     """Return the name of socket requests, empty when no spec has them."""
     for spec in specs:
         name, kind, rest = _split(spec)
@@ -218,7 +214,8 @@ def _socket_of(specs: Iterable[str], tracefs: Path) -> str:
             continue
         if rest:
             raise RecordError(f"bad request {spec!r}: write it without anything after socket.")
-        if not all((tracefs / "events/sock" / name).is_dir() for name in _SOCKET_TRACEPOINTS):
+        events = tracefs and tracefs / "events/sock"
+        if events and not all((events / name).is_dir() for name in _SOCKET_TRACEPOINTS):
             raise RecordError(
                 "this kernel lacks the tracepoints sock:sock_recv_length and "
                 "sock:sock_send_length, which came with Linux 6.3: choose uprobe or syscall "
@@ -228,11 +225,12 @@ def _socket_of(specs: Iterable[str], tracefs: Path) -> str:
     return ""
 
 
-def resolve_requests(specs: Iterable[str], tracefs: Path, pids: Iterable[int]) -> Requests:
+def resolve_requests(specs: Iterable[str], tracefs: Path | None, pids: Iterable[int]) -> Requests:
     """Resolve the specs to syscalls and probe points; raise RecordError for what is not there.
 
     Without any ``syscall:`` the default syscalls are recorded, so that other requests show the
-    fsync calls inside them. ``pids`` are the target processes: a program named without a path is
+    fsync calls inside them. Without ``tracefs`` nothing can be recorded, but a malformed spec is
+    still told. ``pids`` are the target processes: a program named without a path is
     searched for among their files first.
     """
     specs, pids = tuple(specs), tuple(pids)

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.probes import live
-from rcp.probes.commands.live import Analysis, live_command
+from rcp.probes.commands.analysis import Analysis
+from rcp.probes.commands.live import live_command
 from rcp.probes.contract.events import IO, REQUEST, SLEEP, TASK
 from rcp.probes.live import History, Live, LivePlan
 from rcp.probes.signals import Signals

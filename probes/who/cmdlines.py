@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
-import click
 import numpy as np
 import numpy.typing as npt
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from rcp.probes.contract.options import FULL
 
-FULL, NAME = "full", "name"
 HIDDEN = "***"
 _MAX = 200  # characters: enough for program and main arguments, not for a Java class path
 
@@ -50,18 +47,6 @@ _SHORT_PASSWORD_OPTIONS = (
     ("sshpass", "-p", True),
     ("curl", "-u", True),
 )
-
-
-def cmdline_option(command: Command) -> Command:
-    """Give a command ``--cmdline``."""
-    return click.option(
-        "--cmdline",
-        type=click.Choice([FULL, NAME]),
-        default=FULL,
-        show_default=True,
-        help="Command lines to store: full ones without what looks like a password, or only the "
-        "program's name.",
-    )(command)
 
 
 def _short_options(program: str) -> list[tuple[str, bool]]:

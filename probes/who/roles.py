@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rcp.probes.contract.role_profiles import Profile, profiles
+from rcp.probes.contract.user_error import UserError
 from rcp.probes.program import Cgroup
 from rcp.probes.who.cmdlines import pids_of
 
@@ -15,7 +16,7 @@ CGROUP_ROOT = Path("/sys/fs/cgroup")
 _KINDS = ("comm", "pid", "cgroup", "cmdline")
 
 
-class RuleError(Exception):
+class RuleError(UserError):
     """A role rule or target is malformed or matches nothing; the message gives the remedy."""
 
 

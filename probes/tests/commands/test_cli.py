@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner, Result
 
-from rcp.probes.commands import record, targets
+from rcp.probes.commands import record, recording, selection
 from rcp.probes.cost.cost import Cost
 from rcp.probes.kernel.features import Features
 from rcp.probes.record import Ended, Plan
@@ -25,7 +25,7 @@ def recorder(
     for name in ("fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"):
         (tmp_path / f"events/syscalls/sys_enter_{name}").mkdir(parents=True)
 
-    def record(plan: Plan, _say: object) -> Ended:
+    def make(plan: Plan, _say: object) -> Ended:
         state.plan = plan
         ended: Ended = state.ended
         if plan.flight is None or ended.why == "disk":
@@ -34,9 +34,9 @@ def recorder(
             dump.mkdir()
         return ended
 
-    monkeypatch.setattr(targets, "read_features", lambda: state.features)
-    monkeypatch.setattr(targets, "import_bcc", lambda: None)
-    monkeypatch.setattr("rcp.probes.commands.record.record", record)
+    monkeypatch.setattr(selection, "read_features", lambda: state.features)
+    monkeypatch.setattr(selection, "import_bcc", lambda: None)
+    monkeypatch.setattr(recording, "record", make)
     return state
 
 
@@ -291,3 +291,58 @@ def test_wrong_limits_end_in_one_line(
 ) -> None:
     result = run(recorder, "-o", str(tmp_path / "a.spool"), *arguments)
     assert (result.exit_code, result.stderr) == (2, f"rcp-trace: error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("30", 30), ("0.5", 0.5), ("30s", 30), ("500ms", 0.5), ("2m", 120)]
+)
+def test_a_duration_has_a_unit_or_is_in_seconds(
+    recorder: SimpleNamespace, tmp_path: Path, text: str, seconds: float
+) -> None:
+    assert run(recorder, "-d", text, "-o", str(tmp_path / "a.spool")).exit_code == 0
+    assert recorder.plan.duration_s == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "-1", "fast", "30 parsecs", ""])
+def test_a_duration_that_is_none_is_refused(recorder: SimpleNamespace, text: str) -> None:
+    result = run(recorder, "-d", text)
+    assert (result.exit_code, recorder.plan) == (2, None)
+    assert "'-d' / '--duration'" in result.stderr
+
+
+def test_options_are_judged_before_the_machine(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    recorder.features = replace(recorder.features, may_load_bpf=False, tracefs=None, has_btf=False)
+    existing = tmp_path / "a.duckdb"
+    existing.touch()
+    for words, fault in {
+        ("--min-wait", "soon"): "--min-wait 'soon'",
+        ("--background", "pid:x"): "bad background rule",
+        ("--request", "fsink"): "cannot record the syscall",
+        ("--keep", "1ms"): "--keep '1ms'",
+        ("-o", str(existing)): "already exists",
+        ("-o", "/no/such/folder/a.duckdb"): "is not a folder",
+    }.items():
+        result = run(recorder, *words)
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("rcp-trace: error: ") and fault in line
+        assert result.exit_code == 2
+
+
+def test_all_obstacles_have_a_line_each(recorder: SimpleNamespace, tmp_path: Path) -> None:
+    recorder.features = replace(recorder.features, may_load_bpf=False, tracefs=None, has_btf=False)
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"))
+    assert (result.exit_code, recorder.plan) == (2, None)
+    root, tracefs, btf = result.stderr.splitlines()
+    assert root.startswith("rcp-trace: error: recording needs root")
+    assert tracefs.startswith("rcp-trace: error: tracefs is not mounted: run `mount -t tracefs")
+    assert btf.startswith("rcp-trace: error: this kernel has no BTF")
+
+
+def test_force_removes_nothing_where_recording_is_impossible(
+    recorder: SimpleNamespace, tmp_path: Path
+) -> None:
+    recorder.features = replace(recorder.features, has_btf=False)
+    precious = tmp_path / "a.duckdb"
+    precious.write_text("precious")
+    assert run(recorder, "--force", "-o", str(precious)).exit_code == 2
+    assert precious.read_text() == "precious"

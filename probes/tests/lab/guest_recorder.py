@@ -232,13 +232,44 @@ def without_probes() -> dict[str, Any]:
     return {**done, "spool": spool_facts(path), "meta": open_spool(path).meta}
 
 
+WITHOUT_HEADERS = """
+mount -t tmpfs none /usr/src
+for tree in /lib/modules/*; do
+	mount -t tmpfs none "$tree" 2>/dev/null || exit 1
+done
+exec "$@"
+"""
+
+
+def without_headers() -> dict[str, Any]:
+    """Record where neither headers nor modules of the kernel are installed."""
+    release = os.uname().release
+    path = WORK / "bare.spool"
+    # jbd2 is loaded, so its types are in /sys
+    done = trace(
+        *("record", "-o", str(path), "--", "sync"),
+        wrap=("unshare", "-m", "sh", "-c", WITHOUT_HEADERS, "sh"),
+    )
+    looked = subprocess.run(
+        [
+            *("unshare", "-m", "sh", "-c", WITHOUT_HEADERS, "sh"),
+            *("find", "/usr/src", f"/lib/modules/{release}", "-name", "*.h"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    left = looked.stdout.splitlines()
+    return {**done, "headers_left": left, "spool": spool_facts(path)}
+
+
 CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor": lambda: trace("doctor", "--format", "json"),
     "unknown_pid": lambda: trace("record", "-p", "4194305", "-o", "/tmp/recorder/a.spool"),
     "no_root": lambda: trace(
         "record", wrap=("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all")
     ),
-    "no_headers": lambda: trace("record", env={"BCC_KERNEL_SOURCE": "/nowhere"}),
+    "no_headers": without_headers,
     "no_tracefs": lambda: trace(
         "record",
         wrap=(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from click.testing import CliRunner
 
-from rcp.probes.commands.live import Analysis, live_command
+from rcp.probes.commands.analysis import Analysis
+from rcp.probes.commands.live import live_command
 from rcp.probes.contract.events import IO, RECORDS, REQUEST, SLEEP, TASK
 from rcp.probes.contract.spool import Spool, SpoolWriter, open_spool
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from rcp.probes.contract.events import CMDLINE
+from rcp.probes.contract.options import FULL, NAME
 from rcp.probes.kernel.features import Features
 from rcp.probes.program import Options
 from rcp.probes.record import Plan, describe
 from rcp.probes.who.cmdlines import (
-    FULL,
-    NAME,
     arguments_to_store,
     cmdlines,
     cmdlines_to_store,

@@ -1,16 +1,13 @@
-"""The options of ``rcp-trace record`` that make it a flight recorder."""
+"""The flight recorder's plan, from its options."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from rcp.probes.commands.common import OptionGroup
+from rcp.probes.commands.flight_options import DEFAULT_MAX_DUMPS, FlightOptions
 from rcp.probes.contract.durations import duration_text, option_ns
 from rcp.probes.contract.spool import SpoolError
 from rcp.probes.flight.flight import FlightPlan
@@ -18,47 +15,7 @@ from rcp.probes.flight.triggers import TriggerError, parse_trigger
 
 SPOOL_SUFFIX = ".spool"
 _DEFAULT_AFTER_NS = 2_000_000_000
-_DEFAULT_MAX_DUMPS = 10
 _SHORTEST_KEEP_NS = 1_000_000_000  # drains may be half a second apart
-
-
-@dataclass(frozen=True)
-class FlightOptions:
-    """The options as typed; each field is the option of its name."""
-
-    keep: str | None = None
-    when: tuple[str, ...] = ()
-    after: str | None = None
-    max_dumps: int | None = None
-
-
-flight_options = OptionGroup(
-    "flight",
-    FlightOptions,
-    click.option(
-        "--keep",
-        metavar="TIME",
-        help="Flight recorder: keep only the last TIME (30s), and write it to FILE-1, FILE-2, … "
-        "when triggered.",
-    ),
-    click.option(
-        "--when",
-        multiple=True,
-        metavar="NAME>TIME",
-        help="Trigger: a request took longer than TIME, as in request>50ms or fsync>20ms.",
-    ),
-    click.option(
-        "--after",
-        metavar="TIME",
-        help="Record this much longer after the trigger, then write.  [default: 2s]",
-    ),
-    click.option(
-        "--max-dumps",
-        type=click.IntRange(min=1),
-        help=f"End after this many dumps.  [default: {_DEFAULT_MAX_DUMPS}]",
-    ),
-)
-"""Gives a command the options that make it a flight recorder."""
 
 
 def spool_of(output: Path) -> Path:
@@ -94,7 +51,7 @@ def flight_plan(options: FlightOptions, output: Path, names: Collection[str]) ->
         keep_ns=keep_ns,
         triggers=triggers,
         after_ns=after_ns,
-        max_dumps=options.max_dumps or _DEFAULT_MAX_DUMPS,
+        max_dumps=options.max_dumps or DEFAULT_MAX_DUMPS,
         dump_path=lambda number: spool_of(numbered(output, number)),
     )
 

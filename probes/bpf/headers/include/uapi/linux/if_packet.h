@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bcc's helpers.h includes this file for programs on network packets, of which rcp has none. */
