@@ -5,18 +5,33 @@ from __future__ import annotations
 import click
 
 from rcp.analyzer.commands.common import TraceGroup
-from rcp.analyzer.commands.diff import diff
-from rcp.analyzer.commands.export import export
-from rcp.analyzer.commands.read import path, recover, report, schema, sql
-from rcp.analyzer.commands.record import live, record
-from rcp.analyzer.commands.roles import roles
-from rcp.analyzer.gate.commands.gate import gate
-from rcp.probes.commands.doctor import doctor
-from rcp.ui.command import explore
+from rcp.probes.contract.lazy_group import Lazy
+
+_READ = "rcp.analyzer.commands.read"
+COMMANDS = {
+    "record": Lazy("rcp.analyzer.commands.record:record", "Record what delays requests."),
+    "live": Lazy("rcp.analyzer.commands.record:live", "Show what delays requests now."),
+    "doctor": Lazy("rcp.probes.commands.doctor:doctor", "Check whether this machine can record."),
+    "recover": Lazy(f"{_READ}:recover", "Load a spool into a DuckDB file."),
+    "report": Lazy(f"{_READ}:report", "Show what delayed foreground requests."),
+    "path": Lazy(f"{_READ}:path", "Print one request's critical path."),
+    "sql": Lazy(f"{_READ}:sql", "Run a SQL query on a recording."),
+    "schema": Lazy(f"{_READ}:schema", "Print the tables and views of a recording."),
+    "roles": Lazy("rcp.analyzer.commands.roles:roles", "Show or change the role of each thread."),
+    "diff": Lazy("rcp.analyzer.commands.diff:diff", "Show what changed between two recordings."),
+    "export": Lazy(
+        "rcp.analyzer.commands.export:export", "Export a recording to Perfetto and other tools."
+    ),
+    "explore": Lazy("rcp.ui.command:explore", "Explore recordings in the browser."),
+    "gate": Lazy(
+        "rcp.analyzer.gate.commands.gate:gate", "Check whether latencies got worse, and why."
+    ),
+}
 
 
 @click.group(
     cls=TraceGroup,
+    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Find the I/O that slows requests.",
 )
@@ -32,9 +47,3 @@ def main() -> None:
       rcp-trace report slow.duckdb
       rcp-trace path slow.duckdb 17
     """
-
-
-RECORDING_COMMANDS = (record, live, doctor, recover)
-READING_COMMANDS = (report, path, sql, schema, roles, diff, export, explore)
-for command in (*RECORDING_COMMANDS, *READING_COMMANDS, gate):
-    main.add_command(command)

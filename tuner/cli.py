@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import click
 
+from rcp.probes.contract.lazy_group import DefaultGroup, Lazy
 from rcp.tuner.commands.common import TuneGroup
-from rcp.tuner.commands.keep import keep
-from rcp.tuner.commands.profiles import profiles
-from rcp.tuner.commands.restore import restore
-from rcp.tuner.commands.run import run
-from rcp.tuner.commands.study import compare, explain, export, merge, show, status
-from rcp.tuner.commands.trial import describe, trial
-from rcp.tuner.commands.verify import verify
+
+_STUDY = "rcp.tuner.commands.study"
+_TRIAL = "rcp.tuner.commands.trial"
+COMMANDS = {
+    "run": Lazy("rcp.tuner.commands.run:run", "Search for settings that meet the SLOs."),
+    "status": Lazy(f"{_STUDY}:status", "Show the state of a study."),
+    "show": Lazy(f"{_STUDY}:show", "List the trials of a study."),
+    "explain": Lazy(f"{_STUDY}:explain", "Explain the result of a study."),
+    "export": Lazy(f"{_STUDY}:export", "Write the trials as CSV."),
+    "compare": Lazy(f"{_STUDY}:compare", "Compare two studies."),
+    "merge": Lazy(f"{_STUDY}:merge", "Merge the trials of several studies."),
+    "restore": Lazy(
+        "rcp.tuner.commands.restore:restore", "Restore the knobs that a killed tuner left changed."
+    ),
+    "keep": Lazy("rcp.tuner.commands.keep:keep", "Write files that keep settings over a reboot."),
+    "verify": Lazy(
+        "rcp.tuner.commands.verify:verify", "Compare this machine with the settings that were kept."
+    ),
+    "profiles": Lazy(
+        "rcp.tuner.commands.profiles:profiles", "List and show profiles: settings to start from."
+    ),
+    "trial": Lazy(f"{_TRIAL}:trial", "", hidden=True),
+    "describe": Lazy(f"{_TRIAL}:describe", "", hidden=True),
+}
 
 
-class DefaultGroup(TuneGroup):
+class _Group(TuneGroup, DefaultGroup):
     """The group ``rcp-tune``, with ``run`` as default: ``rcp-tune --slo … -- WORKLOAD``."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert ``run`` unless the first word is a command or an option of the group."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help", "--version"):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
+    default = "run"
 
 
 @click.group(
-    cls=DefaultGroup,
+    cls=_Group,
+    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Tune kernel knobs until a latency objective holds.",
 )
@@ -44,8 +59,3 @@ def main() -> None:
       rcp-tune --slo p99=2ms@read --lab reads-vs-compaction --kernel rcp
       rcp-tune explain rcp-tune.duckdb
     """
-
-
-STUDIES = (status, show, explain, export, compare, merge)
-for command in (run, *STUDIES, restore, keep, verify, profiles, trial, describe):
-    main.add_command(command)

@@ -30,8 +30,8 @@ ALLOWED = {
     "rcp.analyzer": ["rcp.probes.contract"],
     "rcp.tuner": ["rcp.analyzer", "rcp.probes.contract"],
     "rcp.ui": ["rcp.analyzer", "rcp.probes.contract", "rcp.tuner"],
-    "rcp.lab": [],
-    "rcp.mark": [],
+    "rcp.lab": ["rcp.probes.contract.boundary"],
+    "rcp.mark": ["rcp.probes.contract.boundary"],
     "rcp.fixtures": ["rcp.mark", "rcp.probes.contract"],
 }
 
@@ -60,7 +60,7 @@ ROOMS = {
     ),
     "rcp.analyzer": (
         *("text", "db", "arrays", "paths", "blame", "loading", "reports", "compare"),
-        *("export", "latencies", "bench", "commands", "gate", "cli"),
+        *("export", "latencies", "bench", "commands", "gate", "cli", "__main__"),
     ),
     "rcp.analyzer.gate": (
         *("limits", "statistics", "correction", "host", "machine", "child", "causes"),
@@ -70,7 +70,7 @@ ROOMS = {
     ),
     "rcp.tuner": (
         *("errors", "knobs", "profiles", "session", "search", "trials", "studies"),
-        *("tuning", "bench", "commands", "cli"),
+        *("tuning", "bench", "commands", "cli", "__main__"),
     ),
     "rcp.ui": (
         *("texts", "palette", "places", "queries", "rows", "bound", "info", "style", "source"),

@@ -1,6 +1,14 @@
-"""`python -m rcp.lab`: the same as rcp-lab, where no script is installed."""
+"""The program ``rcp-lab``, also as ``python -m rcp.lab``."""
 
-from rcp.lab.cli import main
+from typing import NoReturn
+
+from rcp.probes.contract.boundary import run
+
+
+def main() -> NoReturn:
+    """Run rcp-lab."""
+    run("rcp-lab", "rcp.lab.cli:main")
+
 
 if __name__ == "__main__":
-    main(prog_name="rcp-lab")
+    main()

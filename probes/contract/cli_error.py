@@ -9,6 +9,7 @@ from typing import IO, Any, ClassVar
 
 import click
 
+from rcp.probes.contract.lazy_group import LazyGroup
 from rcp.probes.contract.user_error import UserError
 
 EXIT_ERROR = 2
@@ -43,7 +44,7 @@ class OneLineError(click.ClickException):
         click.echo(line, file=file or sys.stderr)
 
 
-class OneLineGroup(click.Group):
+class OneLineGroup(LazyGroup):
     """A group of commands that end in one line, whatever is wrong with what they were given."""
 
     error: ClassVar[type[OneLineError]]

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from rcp.analyzer.gate.commands.history import history
 from rcp.analyzer.gate.commands.options import judging_options, output_options
 from rcp.analyzer.gate.commands.reporting import ReportingCommand
-from rcp.analyzer.gate.commands.run import run
-from rcp.analyzer.gate.commands.save import save
-from rcp.probes.contract.cli_error import OneLineGroup
+from rcp.probes.contract.lazy_group import DefaultGroup, Lazy
 from rcp.probes.contract.options import PATH
 
-_DEFAULT = "check"
+_ROOM = "rcp.analyzer.gate.commands"
+_SUBCOMMANDS = {
+    "check": Lazy(f"{_ROOM}.gate:check", "Compare runs with a baseline (the default)."),
+    "run": Lazy(f"{_ROOM}.run:run", "Run two commands in turn and compare them."),
+    "save": Lazy(f"{_ROOM}.save:save", "Save runs as a baseline."),
+    "history": Lazy(
+        f"{_ROOM}.history:history", "Show a quantile over a baseline's saves, with change points."
+    ),
+}
 
-CRASHED = os.EX_SOFTWARE
-"""Exit status after a fault of rcp."""
 
-
-class GateGroup(click.Group):
+class _GateGroup(DefaultGroup):
     """``gate CANDIDATE…`` is ``gate check CANDIDATE…``."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the default command if none is named."""
-        if args and args[0] not in {*self.commands, "-h", "--help"}:
-            args = [_DEFAULT, *args]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a fault of rcp has its own exit status: 1 would be a regression."""
-        try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception as error:
-            root = ctx.find_root().command
-            if isinstance(root, OneLineGroup) and root.message_of(error) is not None:
-                raise
-            traceback.print_exc()
-            raise SystemExit(CRASHED) from error
+    default = "check"
+    own_options = ("-h", "--help")
 
 
 class _Check(ReportingCommand):
@@ -67,7 +51,9 @@ def _spread(args: Sequence[str], options: Sequence[str]) -> list[str]:
     return found
 
 
-@click.group(cls=GateGroup, short_help="Check whether latencies got worse, and why.")
+@click.group(
+    cls=_GateGroup, lazy=_SUBCOMMANDS, short_help="Check whether latencies got worse, and why."
+)
 def gate() -> None:
     """Check whether a candidate's tail latency is worse than a baseline's, and why.
 
@@ -84,7 +70,7 @@ def gate() -> None:
     """
 
 
-@gate.command(cls=_Check, short_help="Compare runs with a baseline (the default).")
+@click.command(cls=_Check, short_help="Compare runs with a baseline (the default).")
 @click.argument("candidate", nargs=-1)
 @click.option(
     "-b",
@@ -127,8 +113,3 @@ def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any)
     from rcp.analyzer.gate.commands import common
 
     common.check(candidate, baseline, options)
-
-
-gate.add_command(run)
-gate.add_command(save)
-gate.add_command(history)

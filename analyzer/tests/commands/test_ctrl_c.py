@@ -1,0 +1,140 @@
+"""Ctrl-C ends every program with status 130 and without a word, whenever it comes."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rcp.probes.contract.boundary import EXIT_FAULT, EXIT_INTERRUPTED
+
+ROOT = Path(__file__).parents[3]
+RECORDING = ROOT / "fixtures/recordings/wal-vs-checkpoint.spool.tar.xz"
+STUDY = ROOT / "fixtures/recordings/reads-vs-writers.duckdb"
+INSTANTS_MS = range(0, 2000, 80)
+"""Each for one of the commands, after our first line has run: before it Ctrl-C is Python's."""
+
+START = """
+import os, signal, sys
+module, announce = sys.argv[1], int(sys.argv[2])
+sys.argv = ["program", *sys.argv[3:]]
+from rcp.probes.contract.boundary import run
+signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # as run does first
+os.write(announce, b"!")
+os.close(announce)
+run("rcp-trace" if module == "rcp.analyzer" else "rcp-tune", module + ".cli:main")
+"""
+TWO = ["gate", "run", "--a", "sleep 1; echo 1ms", "--b", "sleep 1; echo 1ms"]
+COMMANDS = {
+    "report": ("rcp.analyzer", ["report", str(RECORDING)]),
+    "recover": ("rcp.analyzer", ["recover", str(RECORDING), "-o", "{tmp}/x.duckdb"]),
+    "gate run": ("rcp.analyzer", TWO),
+    "gate": ("rcp.analyzer", ["gate", "{tmp}/n.txt", "--baseline", "{tmp}/n.txt", "--unit", "ms"]),
+    "explain": ("rcp.tuner", ["explain", str(STUDY)]),
+}
+
+
+def ended_by(number: signal.Signals, name: str, after_s: float, tmp_path: Path) -> tuple[int, str]:
+    """Start a command, signal it, return its exit status and standard error."""
+    module, words = COMMANDS[name]
+    (tmp_path / "n.txt").write_text("\n".join(str(1 + i % 97) for i in range(200_000)))
+    read_end, write_end = os.pipe()
+    arguments = [word.format(tmp=tmp_path) for word in words]
+    with subprocess.Popen(
+        [sys.executable, "-c", START, module, str(write_end), *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(write_end,),
+    ) as process:
+        os.close(write_end)
+        assert select.select([read_end], [], [], 60)[0]
+        os.close(read_end)
+        time.sleep(after_s)
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=60)
+    return process.returncode, stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "after_ms"), [(list(COMMANDS)[i % 5], ms) for i, ms in enumerate(INSTANTS_MS)]
+)
+def test_ctrl_c_is_130_without_a_word(name: str, after_ms: int, tmp_path: Path) -> None:
+    status, stderr = ended_by(signal.SIGINT, name, after_ms / 1000, tmp_path)
+    progress = "rcp-trace: A, run", "rcp-trace: B, run"
+    said = [line for line in stderr.splitlines() if line and not line.startswith(progress)]
+    if status == EXIT_INTERRUPTED:
+        assert said == []
+    else:  # it was done before
+        assert (after_ms > 0, status) in ((True, 0), (True, 2)), stderr
+
+
+def test_sigterm_is_left_to_the_system(tmp_path: Path) -> None:
+    status, stderr = ended_by(signal.SIGTERM, "gate run", 0.5, tmp_path)
+    assert status in (-signal.SIGTERM, 128 + signal.SIGTERM)  # 143 in a shell
+    assert "Traceback" not in stderr
+
+
+FAULTY = """
+import sys, types, click
+from rcp.probes.contract import boundary
+@click.command()
+def main(): raise ZeroDivisionError("by zero")
+module = sys.modules["toy"] = types.ModuleType("toy")
+module.main = main
+boundary.run("rcp-toy", "toy:main")
+"""
+
+
+def test_a_fault_of_rcp_is_never_status_1() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTY], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == EXIT_FAULT == 70
+    assert "ZeroDivisionError: by zero\n" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("rcp-toy: error: a fault of rcp")
+
+
+DESTRUCTOR = """
+import os, signal, sys, types, click
+from rcp.probes.contract import boundary
+class Thing:
+    def __del__(self): os.kill(os.getpid(), signal.SIGINT)
+@click.command()
+def main():
+    Thing()  # Ctrl-C hits its destructor, which cannot raise
+    while True: pass
+module = sys.modules["toy"] = types.ModuleType("toy")
+module.main = main
+boundary.run("rcp-toy", "toy:main")
+"""
+
+
+def test_ctrl_c_in_a_destructor_is_not_lost() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DESTRUCTOR], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (EXIT_INTERRUPTED, "\n")
+
+
+IGNORING = """
+import os, signal, sys, types, click
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from rcp.probes.contract import boundary
+@click.command()
+def main(): os.kill(os.getpid(), signal.SIGINT)
+module = sys.modules["toy"] = types.ModuleType("toy")
+module.main = main
+boundary.run("rcp-toy", "toy:main")
+"""
+
+
+def test_an_ignored_ctrl_c_stays_ignored() -> None:
+    """As under nohup, or in a shell's background job."""
+    assert subprocess.run([sys.executable, "-c", IGNORING], check=False).returncode == 0

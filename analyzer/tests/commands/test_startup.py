@@ -1,0 +1,123 @@
+"""Help and completion import no heavy library, whichever command is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+
+import click
+import pytest
+
+from rcp.probes.contract.lazy_group import Lazy, LazyGroup
+
+PROGRAMS = ("rcp.analyzer", "rcp.tuner", "rcp.lab", "rcp.mark")
+HEAVY = frozenset(
+    {"duckdb", "google", "hdrh", "numpy", "optuna", "pandas", "perfetto", "pyarrow", "rich"}
+    | {"ruptures", "scipy", "skopt", "sklearn", "streamlit"}
+)
+MODULES_MAX = 230
+"""Python itself imports about 60 modules, click 50 more; each of ours takes up to a millisecond."""
+
+# Runs a program as its script does, then tells what it imported.
+RUN = """
+import atexit, json, os, sys
+module, words, out = sys.argv[1], sys.argv[2:], os.dup(1)
+atexit.register(lambda: os.write(out, b"\\n" + json.dumps(sorted(sys.modules)).encode()))
+sys.argv = ["program", *words]
+from importlib import import_module
+import_module(module + ".__main__").main()
+"""
+
+
+def command_lines() -> Iterator[tuple[str, list[str]]]:
+    """Every command of every program, found by walking the groups."""
+    for program in PROGRAMS:
+        waiting: list[tuple[list[str], click.Command]] = [
+            ([], import_module(f"{program}.cli").main)
+        ]
+        while waiting:
+            words, command = waiting.pop()
+            yield program, words
+            if isinstance(command, click.Group):
+                waiting += [([*words, name], below) for name, below in command.commands.items()]
+
+
+COMMAND_LINES = list(command_lines())
+
+
+def groups() -> Iterator[LazyGroup]:
+    for program, words in COMMAND_LINES:
+        command: click.Command = import_module(f"{program}.cli").main
+        for word in words:
+            assert isinstance(command, click.Group)
+            command = command.commands[word]
+        if isinstance(command, LazyGroup):
+            yield command
+
+
+def imported(program: str, words: list[str], **environment: str) -> tuple[str, set[str]]:
+    """Return what a program printed, and the modules it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, program, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+    text, _, modules = done.stdout.rpartition("\n")
+    return text, set(json.loads(modules))
+
+
+def light(modules: set[str]) -> None:
+    assert modules & HEAVY == set()
+    assert len(modules) <= MODULES_MAX
+
+
+def test_all_commands_were_found() -> None:
+    assert ("rcp.analyzer", ["gate", "check"]) in COMMAND_LINES
+    assert ("rcp.tuner", ["run"]) in COMMAND_LINES
+    assert len(COMMAND_LINES) > 30
+
+
+@pytest.mark.parametrize(
+    ("program", "words"), COMMAND_LINES, ids=[" ".join([p, *w]) for p, w in COMMAND_LINES]
+)
+def test_help_imports_nothing_heavy(program: str, words: list[str]) -> None:
+    text, modules = imported(program, [*words, "--help"])
+    assert text.startswith("Usage: ")
+    light(modules)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"), COMMAND_LINES, ids=[" ".join([p, *w]) for p, w in COMMAND_LINES]
+)
+def test_completion_imports_nothing_heavy(program: str, words: list[str]) -> None:
+    name = {"analyzer": "trace", "tuner": "tune", "lab": "lab", "mark": "run"}[program[4:]]
+    text, modules = imported(
+        program,
+        [],
+        **{
+            f"_RCP_{name.upper()}_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join([f"rcp-{name}", *words, "--"]),
+            "COMP_CWORD": str(len(words) + 1),
+        },
+    )
+    assert "plain,--help" in text.splitlines()
+    light(modules)
+
+
+def test_a_groups_lines_are_those_of_its_commands() -> None:
+    seen = 0
+    for group in groups():
+        for name, lazy in group.lazy.items():
+            assert isinstance(lazy, Lazy)
+            command = lazy.load()
+            assert (command.name, command.hidden) == (name, lazy.hidden)
+            if not lazy.hidden:
+                assert lazy.short_help == command.short_help, name
+            seen += 1
+    assert seen > 25

@@ -1,0 +1,121 @@
+"""What every program of rcp runs in: Ctrl-C ends it quietly, a fault of rcp has its own status.
+
+Imports nothing slow: until a program's modules are imported, Ctrl-C is this module's alone.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import sys
+import time
+from importlib import import_module
+from threading import Thread
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+EXIT_FAULT = 70
+"""EX_SOFTWARE of sysexits.h: never 1, which means a regression, a missed SLO or no recording."""
+
+_IMPORTING = "<frozen importlib._bootstrap>"
+_RETRY_S = 0.01
+
+
+def _end_at_once(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End where nothing has to be cleaned up."""
+    os._exit(EXIT_INTERRUPTED)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORTING:
+            return True
+        frame = frame.f_back
+    return False
+
+
+class _Interrupts:
+    """Turns Ctrl-C into KeyboardInterrupt where that can be raised, and remembers it."""
+
+    def __init__(self) -> None:
+        self.received = False
+
+    def install(self) -> None:
+        signal.signal(signal.SIGINT, self._on_signal)
+        sys.unraisablehook = self._on_unraisable
+
+    def _on_signal(self, _number: int, frame: FrameType | None) -> None:
+        self.received = True
+        if _is_importing(frame):
+            # An extension module that is interrupted while it starts may abort the process.
+            self._again()
+        else:
+            raise KeyboardInterrupt
+
+    def _on_unraisable(self, unraisable: UnraisableHookArgs) -> None:
+        """Raise a KeyboardInterrupt again that hit a destructor, which cannot pass it on."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._again()
+        else:
+            sys.__unraisablehook__(unraisable)
+
+    @staticmethod
+    def _again() -> None:
+        def later() -> None:
+            time.sleep(_RETRY_S)
+            _thread.interrupt_main()
+
+        Thread(target=later, daemon=True).start()
+
+
+def run(program: str, where: str) -> NoReturn:
+    """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
+
+    130 after Ctrl-C, without a word; EXIT_FAULT after an exception that no one foresaw,
+    with its traceback.
+    """
+    # Whoever starts us may have Ctrl-C ignored: nohup, or a shell's background job.
+    heeded = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    if heeded:
+        signal.signal(signal.SIGINT, _end_at_once)
+    interrupts = _Interrupts()
+    try:
+        status = _status(program, where, interrupts, heeded)
+    finally:
+        if heeded:
+            signal.signal(signal.SIGINT, _end_at_once)  # what is left is Python's own shutdown
+    sys.exit(status)
+
+
+def _status(program: str, where: str, interrupts: _Interrupts, heeded: bool) -> int:
+    import click
+
+    try:
+        module, _, name = where.partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        if heeded:
+            interrupts.install()
+        status = command.main(prog_name=program, standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if interrupts.received:  # DuckDB, for one, makes a RuntimeError of it
+            return EXIT_INTERRUPTED
+        if isinstance(error, click.ClickException):
+            error.show()
+            return error.exit_code
+        return _fault(program)
+    return status if isinstance(status, int) else 0
+
+
+def _fault(program: str) -> int:
+    import traceback
+
+    traceback.print_exc()
+    print(f"{program}: error: a fault of rcp: please report the lines above.", file=sys.stderr)
+    return EXIT_FAULT
