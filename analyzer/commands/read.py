@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from rcp.analyzer.commands.common import (
     CliError,
@@ -68,9 +69,30 @@ def report(file: Path, kind: str) -> None:
         click.echo(render.report_as(kind, reports.report(store)), nl=False)
 
 
+def _slowest(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete ids of the slowest requests; not of a spool, which would have to be loaded."""
+    file = ctx.params.get("file")
+    if file is None or file.suffix != ".duckdb":
+        return []
+    from rcp.analyzer.db.store import open_store
+    from rcp.analyzer.text import duration
+
+    try:
+        with open_store(file) as store:
+            query = "SELECT request_id, name, dur FROM request ORDER BY dur DESC LIMIT 20"
+            rows = store.ask(query).rows
+    except Exception:  # whatever is wrong with the file, the command tells it
+        return []
+    return [
+        CompletionItem(str(request_id), help=f"{name}, {duration(dur)}")
+        for request_id, name, dur in rows
+        if str(request_id).startswith(incomplete)
+    ]
+
+
 @click.command(short_help="Print one request's critical path.")
 @file_argument
-@click.argument("request_id")
+@click.argument("request_id", shell_complete=_slowest)
 @formatted
 def path(file: Path, request_id: str, kind: str) -> None:
     """Print every segment of one request's critical path.

@@ -13,6 +13,7 @@ from rcp.analyzer.commands.common import (
     formatted,
     recording,
 )
+from rcp.probes.contract.completions import PROFILES, words
 from rcp.probes.contract.options import PATH
 from rcp.probes.contract.role_profiles import profiles as known_profiles
 
@@ -44,6 +45,7 @@ def _change(file: Path, change: RoleChange, target: Path) -> None:
     "added",
     multiple=True,
     metavar="ROLE=RULE",
+    shell_complete=words("foreground=", "background="),
     help="Add a role rule, before those of the recording: foreground= or background= comm:GLOB, "
     "pid:N, cgroup:ID or cmdline:REGEX; can be repeated.",
 )
@@ -52,6 +54,7 @@ def _change(file: Path, change: RoleChange, target: Path) -> None:
     "replaced",
     multiple=True,
     metavar="ROLE=RULE",
+    shell_complete=words("foreground=", "background="),
     help="Replace all role rules of the recording by this one; can be repeated.",
 )
 @click.option(
@@ -59,6 +62,7 @@ def _change(file: Path, change: RoleChange, target: Path) -> None:
     "profiles",
     multiple=True,
     metavar="NAME",
+    shell_complete=PROFILES,
     help=f"Add a database's role rules, after all others: {', '.join(known_profiles())}.",
 )
 @click.option("--reset", "is_reset", is_flag=True, help="Return to the rules it was recorded with.")

@@ -30,7 +30,7 @@ ALLOWED = {
     "rcp.analyzer": ["rcp.probes.contract"],
     "rcp.tuner": ["rcp.analyzer", "rcp.probes.contract"],
     "rcp.ui": ["rcp.analyzer", "rcp.probes.contract", "rcp.tuner"],
-    "rcp.lab": ["rcp.probes.contract.boundary"],
+    "rcp.lab": ["rcp.probes.contract.boundary", "rcp.probes.contract.completions"],
     "rcp.mark": ["rcp.probes.contract.boundary"],
     "rcp.fixtures": ["rcp.mark", "rcp.probes.contract"],
 }

@@ -25,6 +25,7 @@ from rcp.lab import (
 )
 from rcp.lab.command import AFTER, Command, catch_signals
 from rcp.lab.progress import Progress
+from rcp.probes.contract import completions
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -121,7 +122,12 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
 
 
 @main.command("run", cls=Command, short_help="Run a scenario or a command.")
-@click.argument("name", required=False, metavar="[SCENARIO] [-- CMD ARGS...]")
+@click.argument(
+    "name",
+    required=False,
+    metavar="[SCENARIO] [-- CMD ARGS...]",
+    shell_complete=completions.SCENARIOS,
+)
 @click.option("--timing", "mode", flag_value="timing", help="One CPU in virtual time.")
 @click.option("--functional", "mode", flag_value="functional", help="Two CPUs in host time.")
 @click.option(
@@ -137,6 +143,7 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     "env",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=completions.parameters,
     help="Environment variable to set in the guest.",
 )
 @click.option(
@@ -146,7 +153,13 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     type=click.Path(exists=True, path_type=Path),
     help="File or folder to copy to $RCP_LAB_IN/inputs.",
 )
-@click.option("--module", "modules", multiple=True, help="Kernel module to load first.")
+@click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    shell_complete=completions.words(*module.FOLDERS),
+    help="Kernel module to load first.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import click
 
 from rcp.probes.commands.common import OptionGroup
+from rcp.probes.contract.completions import PROFILES, RULES, words
 from rcp.probes.contract.role_profiles import profiles
-from rcp.probes.kernel.probe import DEFAULT_SYSCALLS
+from rcp.probes.kernel.probe import DEFAULT_SYSCALLS, PROBES
+from rcp.probes.kernel.syscall_numbers import NUMBERS
 from rcp.probes.requests.forms import FORMS
+
+_OTHER_REQUESTS = ("syscall:", "usdt:", "uprobe:", "socket", "postgresql")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ target_options = OptionGroup(
         "--foreground",
         multiple=True,
         metavar="RULE",
+        shell_complete=RULES,
         help="Foreground tasks: comm:GLOB, pid:N, cgroup:PATH or "
         "cmdline:REGEX.  [default: the targets]",
     ),
@@ -48,18 +53,21 @@ target_options = OptionGroup(
         "--background",
         multiple=True,
         metavar="RULE",
+        shell_complete=RULES,
         help="Background tasks, by the same rules.",
     ),
     click.option(
         "--profile",
         multiple=True,
         metavar="NAME",
+        shell_complete=PROFILES,
         help=f"Built-in roles of a database's threads: {', '.join(profiles())}.",
     ),
     click.option(
         "--request",
         multiple=True,
         metavar="[NAME=]SPEC",
+        shell_complete=words(*NUMBERS, *_OTHER_REQUESTS),
         help=f"What counts as a request: {FORMS}. Default syscalls, replaced by any "
         f"syscall:NAME: {' '.join(DEFAULT_SYSCALLS)}; syscall:none disables them.",
     ),
@@ -72,6 +80,7 @@ target_options = OptionGroup(
         "--without",
         multiple=True,
         metavar="PROBE",
+        shell_complete=words(*(p.name for p in PROBES if not p.essential)),
         help="Record without this probe or kernel hook, as on a kernel that lacks it; "
         "rcp-trace doctor lists them.",
     ),

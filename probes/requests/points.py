@@ -11,7 +11,8 @@ from rcp.probes.contract.events import SOCKET_REQUEST_NR, UPROBE_REQUEST_NR
 from rcp.probes.formats.elf import Elf, ElfError
 from rcp.probes.kernel.features import RecordError
 from rcp.probes.kernel.probe import DEFAULT_SYSCALLS
-from rcp.probes.kernel.syscalls import NUMBERS, numbers
+from rcp.probes.kernel.syscall_numbers import NUMBERS
+from rcp.probes.kernel.syscalls import numbers
 from rcp.probes.requests.binaries import find_program
 from rcp.probes.requests.forms import FORMS
 from rcp.probes.requests.uprobe import Hook, require_uprobes

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rcp.probes.contract.completions import DISKS
 from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
@@ -18,7 +19,7 @@ from rcp.tuner.session.persist import FORMATS, persist_file
 
 @click.command(short_help="Write files that keep settings over a reboot.")
 @click.argument("settings", type=PATH)
-@click.option("--disk", help="The disk; default: the one in SETTINGS.")
+@click.option("--disk", shell_complete=DISKS, help="The disk; default: the one in SETTINGS.")
 @needs_options
 @format_option(
     *FORMATS,

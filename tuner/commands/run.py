@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rcp.probes.contract import completions
 from rcp.probes.contract.options import PATH, format_option
 from rcp.tuner.commands.common import CliError
 from rcp.tuner.commands.common import machine as machine_files
@@ -34,7 +35,10 @@ EXIT_UNMET = 1
 
 @click.command(short_help="Search for settings that meet the SLOs.")
 @click.option(
-    "--slo", metavar="SLO", help="Latency bounds, such as p999=50ms or p99=10ms@fsync,p999=1s."
+    "--slo",
+    metavar="SLO",
+    shell_complete=completions.SLO_QUANTILES,
+    help="Latency bounds, such as p999=50ms or p99=10ms@fsync,p999=1s.",
 )
 @click.option(
     "--objective",
@@ -47,6 +51,7 @@ EXIT_UNMET = 1
     default="auto",
     show_default=True,
     metavar="rcp|stock|auto|FILE.toml",
+    shell_complete=completions.KNOB_SETS,
     help="Knobs to set: rcp (patched kernel), stock (any kernel), auto (both), or a TOML file.",
 )
 @click.option(
@@ -64,7 +69,12 @@ EXIT_UNMET = 1
 @click.option(
     "--dry-run", is_flag=True, help="Print the knobs and the first writes; write nothing."
 )
-@click.option("--lab", metavar="SCENARIO", help="Tune a scenario in the lab, in virtual time.")
+@click.option(
+    "--lab",
+    metavar="SCENARIO",
+    shell_complete=completions.SCENARIOS,
+    help="Tune a scenario in the lab, in virtual time.",
+)
 @click.option(
     "--kernel",
     type=click.Choice(["stock", "rcp"]),
@@ -78,6 +88,7 @@ EXIT_UNMET = 1
     "parameters",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=completions.parameters,
     help="Parameter of the scenario.",
 )
 @click.option(
@@ -95,7 +106,12 @@ EXIT_UNMET = 1
     show_default=True,
     help="Length of a trial with --attach.",
 )
-@click.option("--disk", metavar="NAME", help="Disk to tune; default: the only one.")
+@click.option(
+    "--disk",
+    metavar="NAME",
+    shell_complete=completions.DISKS,
+    help="Disk to tune; default: the only one.",
+)
 @click.option(
     "--foreground",
     multiple=True,

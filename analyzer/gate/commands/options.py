@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rcp.probes.contract.completions import SLO_QUANTILES, words
 from rcp.probes.contract.options import PATH, format_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -15,11 +16,21 @@ OUTPUT_FORMATS = ("text", "json", "markdown", "junit", "github")
 
 _INPUT_OPTIONS = (
     click.option("--input-format", default="auto", metavar="NAME", help="Format of the files."),
-    click.option("--unit", metavar="UNIT", help="Unit of bare numbers: ns, us, ms or s."),
+    click.option(
+        "--unit",
+        metavar="UNIT",
+        shell_complete=words("ns", "us", "ms", "s"),
+        help="Unit of bare numbers: ns, us, ms or s.",
+    ),
 )
 
 _JUDGING = (
-    click.option("--slo", metavar="SLO", help="Bounds on quantiles: p999=50ms,p99=10ms@fsync."),
+    click.option(
+        "--slo",
+        metavar="SLO",
+        shell_complete=SLO_QUANTILES,
+        help="Bounds on quantiles: p999=50ms,p99=10ms@fsync.",
+    ),
     click.option(
         "--max-regression",
         default="p99=5%",

@@ -88,20 +88,6 @@ def test_without_a_word_noise_does_not_fail_a_build(noisy: list[object], gate: G
     assert gate(*noisy).exit_code == 0
 
 
-def test_a_fault_of_rcp_is_no_regression(
-    make_runs: MakeRuns, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("rcp.analyzer.gate.commands.common.judge", fails)
-    monkeypatch.setattr("rcp.analyzer.db.errors._unverified", "")  # an earlier test's recording
-    runs = make_runs("run", 1, requests=10)
-    result = gate(*runs, "-b", *runs)
-    assert result.exit_code == 70
-    assert "ZeroDivisionError" in result.stderr
-
-
 def test_runs_in_turn_are_compared_with_their_neighbours(
     make_runs: MakeRuns, gate: Gate, gate_error: GateError
 ) -> None:

@@ -88,8 +88,12 @@ def test_the_exit_status_is_the_commands() -> None:
             "rcp-run: error: no process 999999999: ps -e lists the running ones",
         ),
         (
-            ["--noncritical", "--", "no-such-program"],
-            "rcp-run: error: no-such-program: command not found",
+            ["--critical", "--noncritical", "true"],
+            "Error: --critical and --noncritical exclude each other: give one of them",
+        ),
+        (
+            ["--noncritical", "--unmark", "--pid", "1"],
+            "Error: --noncritical and --unmark exclude each other: give one of them",
         ),
     ],
 )
@@ -97,6 +101,24 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], last_line: str) -> 
     done = rcp_run(*arguments)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == last_line
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "fault"),
+    [
+        ("no-such-program", 127, "no-such-program: command not found"),
+        ("/no/such/program", 127, "/no/such/program: command not found"),
+        ("/etc/passwd", 126, "/etc/passwd: Permission denied"),
+        ("/", 126, "/: Permission denied"),
+    ],
+)
+def test_a_command_that_cannot_run_has_the_status_of_a_shell(
+    command: str, status: int, fault: str
+) -> None:
+    done = rcp_run("--noncritical", "--", command)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (status, f"rcp-run: error: {fault}")
+    shell = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+    assert shell.returncode == status
 
 
 @needs_stock

@@ -1,0 +1,70 @@
+"""What a shell completes, asked of the programs as bash asks them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from rcp.analyzer.db.store import open_store
+
+GROUPS = {"rcp-trace": "rcp.analyzer.cli", "rcp-tune": "rcp.tuner.cli", "rcp-lab": "rcp.lab.cli"}
+
+
+def completed(line: str) -> list[str]:
+    """Return what follows after TAB at the end of *line*."""
+    program, *words, incomplete = line.split(" ")
+    main: click.Command = import_module(GROUPS[program]).main
+    shell = ShellComplete(main, {}, program, "_COMPLETE")
+    return [item.value for item in shell.get_completions(words, incomplete)]
+
+
+@pytest.mark.parametrize(
+    ("line", "some"),
+    [
+        ("rcp-trace re", ["record", "recover", "report"]),
+        ("rcp-trace gate h", ["history"]),
+        ("rcp-trace gate --max", ["--max-regression", "--max-loss"]),
+        ("rcp-trace record --profile p", ["postgresql"]),
+        ("rcp-trace record --request fs", ["fsync"]),
+        ("rcp-trace record --request po", ["poll", "postgresql"]),
+        ("rcp-trace record --without lock", ["lock_wait"]),
+        ("rcp-trace live --background co", ["comm:"]),
+        ("rcp-trace roles x.duckdb --profile r", ["redis", "rocksdb"]),
+        ("rcp-trace gate check --unit m", ["ms"]),
+        ("rcp-tune --sl", ["--slo"]),
+        ("rcp-tune --slo p999", ["p999=", "p9999="]),
+        ("rcp-tune --slo p99=1ms --lab wal", ["wal-vs-checkpoint"]),
+        ("rcp-tune --lab wal-vs-checkpoint -e CHECK", ["CHECKPOINT_MIB="]),
+        ("rcp-tune st", ["status"]),
+        ("rcp-lab run wal", ["wal-vs-checkpoint"]),
+        ("rcp-lab run wal-vs-checkpoint -e PRESET=s", ["PRESET=sata_ssd"]),
+        ("rcp-lab run --module rcp", ["rcpdisk"]),
+    ],
+)
+def test_names_are_completed(line: str, some: list[str]) -> None:
+    assert set(completed(line)) == set(some)
+
+
+def test_disks_are_those_of_the_machine() -> None:
+    disks = {path.name for path in Path("/sys/block").iterdir()}
+    for line in ("rcp-tune --disk ", "rcp-tune keep best.toml --disk "):
+        assert set(completed(line)) <= disks
+
+
+def test_ids_are_those_of_the_slowest_requests(recording: Path) -> None:
+    with open_store(recording) as store:
+        slowest = store.ask("SELECT request_id FROM request ORDER BY dur DESC LIMIT 20").rows
+    ids = [str(request_id) for (request_id,) in slowest]
+    assert ids
+    assert set(completed(f"rcp-trace path {recording} ")) == set(ids)
+    assert set(completed(f"rcp-trace path {recording} 1")) == {i for i in ids if i[0] == "1"}
+
+
+def test_a_file_that_is_no_recording_completes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x.duckdb").write_text("no")
+    assert completed(f"rcp-trace path {tmp_path}/x.duckdb ") == []
+    assert completed(f"rcp-trace path {tmp_path}/none.duckdb ") == []
