@@ -209,6 +209,8 @@ bench-steps:
 	@$(BIN)/python -m rcp.analyzer.bench.export --json > build/bench/export.json
 	@echo "==> reading latencies, usually half a minute"
 	@$(BIN)/python -m rcp.analyzer.bench.latencies --json > build/bench/latencies.json
+	@echo "==> how soon each command answers, usually half a minute"
+	@$(BIN)/python -m rcp.analyzer.bench.startup --json > build/bench/startup.json
 	@echo "==> the explorer on a million requests, usually 3-5 minutes"
 	@.ci/system-packages chromium fonts-dejavu-core
 	@$(BIN)/python -m rcp.ui.bench --json > build/bench/ui.json
