@@ -1,13 +1,9 @@
-"""Compiles, loads and attaches the probes: the only module that imports bcc.
-
-Everything is attached through file descriptors, which the kernel closes with the process: a
-recorder that is killed leaves no probe attached.
-"""
+"""The attached probes: compiled or taken from the cache, loaded, and read while they run."""
 
 from __future__ import annotations
 
-import ctypes
 import os
+import struct
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -15,12 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from rcp.probes.compiled import Compiled, cache_folder, key_of, store, stored
+from rcp.probes.compiler import compile_probes
 from rcp.probes.contract.events import RECORDS, Record
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel.features import Features, RecordError
-from rcp.probes.kernel.headers import HEADERS_DIR
-from rcp.probes.kernel.kernel_types import kernel_types, read_btf
-from rcp.probes.program import Options, cflags, compile_globs, ring_bytes, source_text
+from rcp.probes.kernel.kernel_types import identity, kernel_types, read_btf
+from rcp.probes.kernel.symbols import KernelSymbols
+from rcp.probes.loader import Loaded
+from rcp.probes.program import (
+    Options,
+    cflags,
+    compile_globs,
+    ring_bytes,
+    source_text,
+    values,
+)
 from rcp.probes.requests.points import Points
 from rcp.probes.requests.uprobe import Hook, attach
 from rcp.probes.ring import Ring
@@ -29,72 +35,56 @@ from rcp.probes.ring import Ring
 _RECORDING = ("bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__bpf_trace_", "__traceiter_")
 _COUNTERS = ("written", "lost", "excluded", "filtered")
 _LOST_STACKS = "stacks_lost"
-_FRAMES_MAX = 127  # PERF_MAX_STACK_DEPTH, which bcc gives its stack tables
+# Parts of struct task_state (common.h asserts their places), struct open_key, open_request.
+_TASK_STATE = struct.Struct("<104xI76xQQ")
+_OPEN_KEY, _WORDS = struct.Struct("<QII"), struct.Struct("<QQ")
 
 
-def import_bcc() -> Any:
-    """Return the bcc module, or raise RecordError that names the package to install."""
-    try:
-        import bcc
-    except ImportError:
-        raise RecordError(
-            "Python cannot import bcc: run `apt-get install python3-bpfcc`, and inside a virtual "
-            "environment make it with `python3 -m venv --system-site-packages`."
-        ) from None
-    return bcc
+def compiled(options: Options, features: Features) -> Compiled:
+    """Return the compiled probes: those of an earlier start if nothing changed since.
 
-
-def load_program(text: str, cflags: list[str]) -> Any:
-    """Compile one BPF program and return bcc's object; raise RecordError when it fails."""
-    bcc = import_bcc()
-    os.environ["BCC_KERNEL_SOURCE"] = str(HEADERS_DIR)
-    try:
-        return bcc.BPF(text=text, cflags=cflags, debug=0)
-    except Exception as error:  # bcc raises bare Exception for every failure
-        raise RecordError(f"the probes did not load: {error}") from error
-
-
-class _Map:
-    """Reads a BPF map by index, one system call each: bcc's own tables take ten times as long."""
-
-    def __init__(self, table: Any, value_words: int) -> None:
-        """``value_words``: 64-bit words of a value; of a per-CPU map, for all CPUs."""
-        self._fd = table.map_fd
-        self._look_up = import_bcc().lib.bpf_lookup_elem
-        self._key = ctypes.c_int()
-        self._value = (ctypes.c_uint64 * value_words)()
-
-    def words(self, key: int) -> list[int]:
-        """Return the words of one value, [] when there is none."""
-        self._key.value = key
-        if self._look_up(self._fd, ctypes.byref(self._key), self._value) != 0:
-            return []
-        return self._value[:]
+    Raises RecordError when they do not compile.
+    """
+    flags = cflags(options, features)
+    # the types follow from the kernel, and reading them takes half a second
+    folder = cache_folder()
+    key = key_of([*identity(), source_text(features, options.requests, ""), *flags])
+    found = stored(folder, key)
+    if found is None:
+        btfs = read_btf()
+        text = source_text(features, options.requests, kernel_types(*btfs.values()))
+        found = compile_probes(text, flags, btfs)
+        store(folder, key, found)
+    return found
 
 
 class Probes:
     """The attached probes; a context manager, which detaches them."""
 
     def __init__(self, options: Options, features: Features, self_pid: int) -> None:
-        """Compile, load and attach all probes; raise RecordError with bcc's reason."""
-        text = source_text(features, options.requests, kernel_types(*read_btf()))
-        self._bpf = load_program(text, cflags(options, features, self_pid))
+        """Compile, load and attach all probes; raise RecordError with the reason."""
+        assert features.tracefs is not None  # obstacles.py made sure
+        program = compiled(options, features)
         self._uprobe_fds: list[int] = []
         self._symbols: dict[int, str] = {}
+        self._kernel_symbols = KernelSymbols()
         try:
+            self._loaded = Loaded(program, values(features, self_pid), features.tracefs)
+            self._loaded.attach_all()
             self._choose_targets(options)
             for index, points in enumerate(options.requests.points):
                 self._attach_points(index, points)
-        except Exception as error:  # as above
-            raise RecordError(f"the probes did not attach: {error}") from error
-        # The first lookup reads all of /proc/kallsyms, 0.3 s of CPU in the lab: do it now, not
-        # while recording.
-        self._bpf.ksym(0)
-        n_cpus = self._bpf["written"].total_cpu
-        self._counts = {name: _Map(self._bpf[name], n_cpus) for name in (*_COUNTERS, _LOST_STACKS)}
-        self._stacks = _Map(self._bpf["stacks"], _FRAMES_MAX)
+        except OSError as error:
+            raise RecordError(f"the probes did not load: {error}") from error
+        # Now, not while recording: the file takes a tenth of a second to read.
+        self._kernel_symbols.load()
+        names = (*_COUNTERS, _LOST_STACKS)
+        self._counts = {name: self._loaded.map(name) for name in names}
+        self._stacks = self._loaded.map("stacks")
         self._rings = {
-            record.name: Ring(self._bpf[f"{record.name}_ring"].map_fd, record, ring_bytes(record))
+            record.name: Ring(
+                self._loaded.map_fd(f"{record.name}_ring"), record, ring_bytes(record)
+            )
             for record in RECORDS
         }
 
@@ -106,7 +96,7 @@ class Probes:
         """Detach every probe and free the maps."""
         for fd in self._uprobe_fds:
             os.close(fd)
-        self._bpf.cleanup()
+        self._loaded.close()
 
     def _attach_points(self, index: int, points: Points) -> None:
         # the ends first: otherwise a request could begin and never end
@@ -121,22 +111,22 @@ class Probes:
         self, function: str, hooks: Iterable[Hook], is_return: bool = False
     ) -> None:
         for hook in hooks:
-            program = self._bpf.load_func(function, import_bcc().BPF.KPROBE)
-            self._uprobe_fds.append(attach(hook, program.fd, is_return))
+            self._uprobe_fds.append(attach(hook, self._loaded.load(function), is_return))
 
     def _choose_targets(self, options: Options) -> None:
-        table = self._bpf["glob_step"]
+        table = self._loaded.map("glob_step")
         for code, mask in enumerate(compile_globs(options.target.comms).step):
             if mask:
-                table[ctypes.c_int(code)] = ctypes.c_uint64(mask)
+                table.update(code, mask.to_bytes(8, "little"))
+        pids = self._loaded.map("target_pids")
         for pid in options.target.pids:
-            self._bpf["target_pids"][ctypes.c_uint32(pid)] = ctypes.c_uint8(1)
+            pids.update(pid, b"\1")
         # The probes run since they were loaded: forget tasks seen before the targets were set.
-        self._bpf["tasks"].clear()
+        self._loaded.clear("tasks")
 
     def programs(self) -> dict[str, int]:
         """Return the file descriptors of the BPF programs by C name."""
-        return {name.decode(): int(function.fd) for name, function in self._bpf.funcs.items()}
+        return dict(self._loaded.programs)
 
     def drain(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
         """Take all finished records of one type off its ring."""
@@ -160,12 +150,8 @@ class Probes:
 
     def shed(self, shedding: Shedding) -> None:
         """Apply ``shedding`` from now on."""
-        table = self._bpf["settings"]
-        table[ctypes.c_int(0)] = table.Leaf(
-            shedding.wait_ns,
-            int(not shedding.stacks),
-            int(shedding.paused),
-        )
+        fields = shedding.wait_ns, int(not shedding.stacks), int(shedding.paused)
+        self._loaded.map("settings").update(0, struct.pack("<QII", *fields))
 
     @property
     def program_fds(self) -> list[int]:
@@ -175,7 +161,7 @@ class Probes:
     def _symbol(self, address: int) -> str:
         """Return a kernel function's name; cached, since most stacks share their frames."""
         if address not in self._symbols:
-            self._symbols[address] = self._bpf.ksym(address).decode(errors="replace")
+            self._symbols[address] = self._kernel_symbols.name(address)
         return self._symbols[address]
 
     def stacks(self, ids: Iterable[int]) -> Iterator[tuple[int, list[str]]]:
@@ -187,14 +173,13 @@ class Probes:
 
     def unfinished_requests(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
         """Return the unfinished requests, with ``end_ns`` 0."""
-        rows = [
-            (state.request_ts, 0, 0, state.request_arg0, tid.value, state.request_nr)
-            for tid, state in self._bpf["tasks"].items()
-            if state.request_ts
-        ]
-        rows += [
-            (open_request.ts, 0, 0, key.object, key.tid, key.nr)
-            for key, open_request in self._bpf["open_requests"].items()
-            if Path(f"/proc/{key.tid}").exists()  # else it ended within its request
-        ]
+        rows = []
+        for key, state in self._loaded.map("tasks").items():
+            request_nr, request_ts, argument = _TASK_STATE.unpack(state)
+            if request_ts:
+                rows.append((request_ts, 0, 0, argument, int.from_bytes(key, "little"), request_nr))
+        for key, request in self._loaded.map("open_requests").items():
+            (ts, _frame), (thing, tid, number) = _WORDS.unpack(request), _OPEN_KEY.unpack(key)
+            if Path(f"/proc/{tid}").exists():  # else it ended within its request
+                rows.append((ts, 0, 0, thing, tid, number))
         return np.array(rows, record.dtype)

@@ -6,7 +6,8 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rcp.probes.attach import Probes, import_bcc
+from rcp.probes.attach import Probes
+from rcp.probes.compiler import require_bcc
 from rcp.probes.kernel.active import is_foreign, lacking
 from rcp.probes.kernel.config import NO_CONFIG, KernelConfig, read_config
 from rcp.probes.kernel.features import Features, RecordError, read_features
@@ -93,7 +94,7 @@ def diagnose(load: bool) -> Diagnosis:
     config = read_config(features.release)
     found = obstacles(features, config)
     try:
-        import_bcc()
+        require_bcc()
     except RecordError as error:
         found.append(str(error))
     tried = load and not found

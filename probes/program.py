@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rcp.probes.compiled import PER_CPU_OFFSET, PREEMPT_COUNT, SELF_PID
 from rcp.probes.contract.events import (
     RECORDS,
     SOCKET_REQUEST_NR,
@@ -174,6 +175,20 @@ def source_text(features: Features, requests: Requests, kernel_types: str) -> st
     )
 
 
+def knows_addresses(features: Features) -> bool:
+    """Whether the probes can read preempt_count."""
+    return bool(features.preempt_count_addr and features.per_cpu_offset_addr)
+
+
+def values(features: Features, self_pid: int) -> dict[int, int]:
+    """Return what stands for each placeholder in this run."""
+    return {
+        SELF_PID: self_pid,
+        PREEMPT_COUNT: features.preempt_count_addr,
+        PER_CPU_OFFSET: features.per_cpu_offset_addr,
+    }
+
+
 def _request_macros(requests: Requests) -> dict[str, int]:
     calls = sum(1 << i for i, points in enumerate(requests.points) if points.is_call)
     return {
@@ -185,13 +200,16 @@ def _request_macros(requests: Requests) -> dict[str, int]:
     }
 
 
-def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
-    """Return the compiler flags that carry options and kernel features into the probes."""
+def cflags(options: Options, features: Features) -> list[str]:
+    """Return the compiler flags that carry options and kernel features into the probes.
+
+    What differs from run to run is a placeholder (``compiled.py``): ``values`` has it.
+    """
     globs = compile_globs(options.target.comms)
     cgroup = options.target.cgroup
     macros = {
         **header_macros(features),
-        "RCP_SELF_PID": self_pid,
+        "RCP_SELF_PID": SELF_PID,
         "RCP_STACKS": STACKS,
         "RCP_MIN_WAIT_NS": f"{options.min_wait_ns}ULL",
         "RCP_TARGET_ALL": int(options.target.is_everyone),
@@ -200,8 +218,8 @@ def cflags(options: Options, features: Features, self_pid: int) -> list[str]:
         "RCP_GLOB_START": f"{globs.start:#x}ULL",
         "RCP_GLOB_LOOP": f"{globs.loop:#x}ULL",
         "RCP_GLOB_ACCEPT": f"{globs.accept:#x}ULL",
-        "RCP_PREEMPT_COUNT_ADDR": f"{features.preempt_count_addr:#x}ULL",
-        "RCP_PER_CPU_OFFSET_ADDR": f"{features.per_cpu_offset_addr:#x}ULL",
+        "RCP_PREEMPT_COUNT_ADDR": f"{PREEMPT_COUNT if knows_addresses(features) else 0:#x}ULL",
+        "RCP_PER_CPU_OFFSET_ADDR": f"{PER_CPU_OFFSET if knows_addresses(features) else 0:#x}ULL",
         **_request_macros(options.requests),
     }
     for record in RECORDS:

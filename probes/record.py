@@ -229,7 +229,7 @@ def record(plan: Plan, say: Callable[[str], None]) -> Ended:
     with signals.caught():
         command = ForkedCommand(plan.command) if plan.command else None
         try:
-            say("compiling the probes (usually 2-10 s)…")
+            say("attaching the probes (the first time they are compiled, usually 2-10 s)…")
             options = plan.options
             if command and options.target.is_the_command:
                 options = options.with_pid(command.pid)

@@ -55,7 +55,18 @@ EXCEPTIONS = {
 ROOMS = {
     "rcp.probes": (
         *("contract", "formats", "cost", "signals", "command"),
-        *("kernel", "requests", "program", "who", "ring", "attach", "drain", "upkeep"),
+        *(
+            "kernel",
+            "requests",
+            "compiled",
+            "program",
+            "compiler",
+            "loader",
+            "who",
+            "ring",
+            "attach",
+        ),
+        *("drain", "upkeep"),
         *("diagnosis", "flight", "record", "live", "bench", "commands"),
     ),
     "rcp.analyzer": (
@@ -102,7 +113,7 @@ FILES_MAX = 20
 
 # Outside things, and the only modules (or packages) that may touch them.
 DOORS = {
-    "bcc": ["rcp.probes.attach"],
+    "bcc": ["rcp.probes.compiler"],
     "duckdb": ["rcp.analyzer.db.store"],
     "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
@@ -320,7 +331,7 @@ def test_package_files_hold_a_docstring_only() -> None:
         ("rcp.tuner.tuning.tune", "from rcp.probes.record import record", "must not import"),
         ("rcp.probes.commands.record", "from .spool import Spool", "relative import"),
         ("rcp.analyzer.db.store", "from probes.contract import events", "imported as rcp.probes"),
-        ("rcp.probes.drain", "def f():\n    import bcc", "bcc is for rcp.probes.attach only"),
+        ("rcp.probes.drain", "def f():\n    import bcc", "bcc is for rcp.probes.compiler only"),
         ("rcp.probes.drain", "from bcc import BPF", "bcc is for"),
         ("rcp.analyzer.reports.report", "import duckdb", "duckdb is for rcp.analyzer.db.store"),
         ("rcp.analyzer.reports.report", "import pyarrow.parquet as pq", "pyarrow is for"),
@@ -339,7 +350,7 @@ def test_a_planted_violation_is_found(name: str, source: str, complaint: str) ->
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("rcp.probes.attach", "import bcc"),
+        ("rcp.probes.compiler", "import bcc"),
         ("rcp.analyzer.db.store", "import duckdb"),
         ("rcp.analyzer.db.arrow", "import pyarrow as pa"),
         ("rcp.analyzer.db.store", "from rcp.probes.contract.events import IO"),

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rcp.probes.attach import load_program
+from rcp.probes.compiler import load_program
 from rcp.probes.contract.events import SLEEP
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.program import BPF_DIR, PAGE_BYTES

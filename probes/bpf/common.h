@@ -77,6 +77,12 @@ struct task_state {
 	u64 request_arg0;
 };
 
+/* attach.py reads these */
+_Static_assert(__builtin_offsetof(struct task_state, request_nr) == 104, "request_nr");
+_Static_assert(__builtin_offsetof(struct task_state, request_ts) == 184, "request_ts");
+_Static_assert(__builtin_offsetof(struct task_state, request_arg0) == 192, "request_arg0");
+_Static_assert(sizeof(struct task_state) == 200, "task_state");
+
 /* At most 65536 live tasks; further ones are not recorded and count as lost. */
 BPF_HASH(tasks, u32, struct task_state, 65536);
 BPF_HASH(target_pids, u32, u8, 65536);

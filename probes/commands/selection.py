@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rcp.probes.attach import import_bcc
 from rcp.probes.commands.common import say
 from rcp.probes.commands.targets import TargetOptions
+from rcp.probes.compiler import require_bcc
 from rcp.probes.contract.durations import option_ns
 from rcp.probes.kernel.active import missing_probes, without
 from rcp.probes.kernel.features import Features, RecordError, read_features
@@ -68,7 +68,7 @@ def require_machine(features: Features) -> None:
     """
     found = obstacles(features)
     try:
-        import_bcc()
+        require_bcc()
     except RecordError as error:
         found.append(str(error))
     if found:

@@ -76,7 +76,7 @@ def watch(
 def _watch(plan: Plan, live_plan: LivePlan, kind: str, analysis: Analysis) -> None:
     signals = Signals()
     with signals.caught():
-        say("compiling the probes (usually 2-10 s)…")
+        say("attaching the probes (the first time they are compiled, usually 2-10 s)…")
         with Probes(plan.options, plan.features, os.getpid()) as probes:
             live = Live(probes, describe(plan), live_plan, signals)
             for interval in live.intervals():

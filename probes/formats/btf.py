@@ -17,9 +17,10 @@ import numpy.typing as npt
 _MAGIC = 0xEB9F
 _BTF_HEADER = struct.Struct("<HBBIIIII")
 
-INT, POINTER, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG, ENUM64 = (
-    1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 18, 19,
+INT, POINTER, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, RESTRICT = (
+    1, 2, 3, 4, 5, 6, 8, 9, 10, 11,
 )  # fmt: skip
+FUNC, TYPE_TAG, ENUM64 = 12, 18, 19
 _NAMING = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 # Number of words of a type by kind: fixed, and for each of its elements.
 _WORDS_ONCE = [3 + {INT: 1, ARRAY: 3, 14: 1, 17: 1}.get(kind, 0) for kind in range(32)]
@@ -142,10 +143,17 @@ class Btf:
 
     def structs(self, names: set[str]) -> dict[str, int]:
         """Return the ids of structs and unions by name; those that are missing are left out."""
+        return self._named(names, (STRUCT, UNION))
+
+    def functions(self, names: set[str]) -> dict[str, int]:
+        """Return the ids of functions by name; those that are missing are left out."""
+        return self._named(names, (FUNC,))
+
+    def _named(self, names: set[str], of: tuple[int, ...]) -> dict[str, int]:
         wanted = {self._name_offset(name): name for name in names}
         wanted.pop(0, None)
         name_offsets, kinds = self._table
-        found = np.isin(name_offsets, list(wanted)) & ((kinds == STRUCT) | (kinds == UNION))
+        found = np.isin(name_offsets, list(wanted)) & np.isin(kinds, of)
         # backwards: of several of one name the first counts
         return {
             wanted[int(name_offsets[type_id])]: int(type_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rcp.probes.formats.btf import ARRAY, ENUM, INT, POINTER, STRUCT, UNION, Btf, BtfError, Member
 from rcp.probes.kernel import module_types
@@ -163,14 +164,25 @@ def kernel_types(kernel: Btf, *modules: Btf) -> str:
     return "".join(parts)
 
 
-def read_btf() -> list[Btf]:
-    """Return the BTF of the running kernel, alone and with each module that the probes read.
+def read_btf() -> dict[str, Btf]:
+    """Return the BTF of the running kernel as "", and with each module that the probes read.
 
     Raises RecordError when it cannot be read.
     """
     try:
         kernel = Btf((module_types.BTF_DIR / "vmlinux").read_bytes())
-        blobs = [module_types.module_types(name) for name in module_types.MODULES]
-        return [kernel, *(kernel.with_module(blob) for blob in blobs if blob)]
+        blobs = {name: module_types.module_types(name) for name in module_types.MODULES}
+        modules = {name: kernel.with_module(blob) for name, blob in blobs.items() if blob}
+        return {"": kernel, **modules}
     except (OSError, BtfError) as error:
         raise RecordError(f"cannot read the kernel's BTF: {error}") from error
+
+
+def identity() -> list[bytes]:
+    """Return what changes with the types: the kernel's build id, and the modules' BTF."""
+    notes = Path("/sys/kernel/notes")
+    try:
+        kernel = notes.read_bytes()
+    except OSError:
+        kernel = (module_types.BTF_DIR / "vmlinux").read_bytes()
+    return [kernel, *(module_types.module_types(name) for name in module_types.MODULES)]

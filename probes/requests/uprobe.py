@@ -8,20 +8,14 @@ must increment in every process that runs the file, now or later.
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from rcp.probes.kernel import perf_event
 from rcp.probes.kernel.features import RecordError
 
 _PMU = Path("/sys/bus/event_source/devices/uprobe")
-_PERF_EVENT_OPEN = 298  # arch/x86/entry/syscalls/syscall_64.tbl
-_FLAG_FD_CLOEXEC = 8  # include/uapi/linux/perf_event.h
-_IOC_ENABLE = 0x2400
-_IOC_SET_BPF = 0x40042408
-_ATTR_BYTES = 112  # PERF_ATTR_SIZE_VER5, which Linux 4.1 has
 # The offset of the semaphore is in the upper half of perf_event_attr.config, since commit
 # a6ca88b241d5 ("trace_uprobe: support reference counter in fd-based uprobe") (in v4.20).
 _SEMAPHORE_SHIFT = 32
@@ -55,21 +49,7 @@ def attach(hook: Hook, program_fd: int, is_return: bool = False) -> int:
     path = ctypes.create_string_buffer(os.fsencode(hook.path))
     config = hook.semaphore_offset << _SEMAPHORE_SHIFT | (_IS_RETURN if is_return else 0)
     kind = int((_PMU / "type").read_text())
-    # type, size, config; sample period and type, read format, flags, wake-up, breakpoint type;
-    # config1: the path; config2: the offset in it
-    attributes = struct.pack(
-        "<IIQ4Q2I2Q", kind, _ATTR_BYTES, config, *(0,) * 6, ctypes.addressof(path), hook.offset
-    ).ljust(_ATTR_BYTES, b"\0")
-    libc = ctypes.CDLL(None, use_errno=True)
-    # every process (-1) and CPU 0: the program runs on whatever CPU hits the uprobe
-    fd = libc.syscall(_PERF_EVENT_OPEN, attributes, -1, 0, -1, ctypes.c_ulong(_FLAG_FD_CLOEXEC))
-    if fd < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code), str(hook.path))
     try:
-        fcntl.ioctl(fd, _IOC_SET_BPF, program_fd)
-        fcntl.ioctl(fd, _IOC_ENABLE, 0)
-    except OSError:
-        os.close(fd)
-        raise
-    return int(fd)
+        return perf_event.attach(kind, config, program_fd, ctypes.addressof(path), hook.offset)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(hook.path)) from error

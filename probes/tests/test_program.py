@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rcp.probes.compiled import PREEMPT_COUNT, SELF_PID
 from rcp.probes.kernel.active import missing_probes, without
 from rcp.probes.kernel.features import Features, RecordError
 from rcp.probes.kernel.probe import PROBES
@@ -67,13 +68,13 @@ def test_globs_too_long_for_the_kernel_are_refused() -> None:
 def test_flags_carry_the_target_and_what_the_kernel_has(features: Features) -> None:
     features = replace(features, missing_functions=("wait_transaction_locked",))
     options = Options(target=Target(cgroup=Cgroup("/db", id=77, level=2)))
-    flags = cflags(options, features, self_pid=42)
+    flags = cflags(options, features)
     assert {
-        "-DRCP_SELF_PID=42",
+        f"-DRCP_SELF_PID={SELF_PID}",
         "-DRCP_TARGET_ALL=0",
         "-DRCP_TARGET_CGROUP=77",
         "-DRCP_TARGET_LEVEL=2",
-        "-DRCP_PREEMPT_COUNT_ADDR=0x35008ULL",
+        f"-DRCP_PREEMPT_COUNT_ADDR={PREEMPT_COUNT:#x}ULL",
         "-DRCP_SLEEP_PAGES=4096",
         "-DRCP_HAVE_jbd2_journal_wait_updates=1",
     } <= set(flags)
@@ -126,7 +127,7 @@ def test_a_probe_that_lacks_a_hook_is_left_out_and_the_rest_is_compiled(features
     waits = next(probe for probe in PROBES if probe.name == "buffer_wait")
     assert waits in missing_probes(without(features, waits.optional_functions))
     assert waits not in missing_probes(without(features, waits.optional_functions[:1]))
-    text, flags = source_text(poorer, Requests(), ""), cflags(Options(), poorer, self_pid=1)
+    text, flags = source_text(poorer, Requests(), ""), cflags(Options(), poorer)
     assert "lock_wait.bpf.c" not in text
     assert "journal.bpf.c" not in text
     assert "sleep.bpf.c" in text
@@ -148,5 +149,5 @@ def test_only_a_known_probe_or_hook_can_be_left_out(features: Features) -> None:
 
 
 def test_the_shortest_wait_holds_from_the_first_event(features: Features) -> None:
-    assert "-DRCP_MIN_WAIT_NS=20000ULL" in cflags(Options(min_wait_ns=20_000), features, 1)
-    assert "-DRCP_MIN_WAIT_NS=0ULL" in cflags(Options(), features, 1)
+    assert "-DRCP_MIN_WAIT_NS=20000ULL" in cflags(Options(min_wait_ns=20_000), features)
+    assert "-DRCP_MIN_WAIT_NS=0ULL" in cflags(Options(), features)

@@ -35,7 +35,7 @@ def recorder(
         return ended
 
     monkeypatch.setattr(selection, "read_features", lambda: state.features)
-    monkeypatch.setattr(selection, "import_bcc", lambda: None)
+    monkeypatch.setattr(selection, "require_bcc", lambda: None)
     monkeypatch.setattr(recording, "record", make)
     return state
 

@@ -16,6 +16,7 @@ from rcp.probes.kernel.features import Features, read_features
 from rcp.probes.kernel.headers import header_macros, version_code
 from rcp.probes.kernel.obstacles import MOUNT, obstacles, require
 from rcp.probes.kernel.probe import PROBES
+from rcp.probes.kernel.symbols import kallsyms
 
 RELEASE = "6.12.0-test"
 TRACEPOINTS = [name for probe in PROBES for name in probe.tracepoints if not probe.is_of_patch]
@@ -61,6 +62,7 @@ class Machine:
             if name not in set(without)
         ]
         self.write("proc/kallsyms", "".join(lines))
+        kallsyms.cache_clear()
 
     def mount_tracefs(self) -> None:
         self.write("proc/self/mounts", MOUNTED)

@@ -263,6 +263,23 @@ def without_headers() -> dict[str, Any]:
     return {**done, "headers_left": left, "spool": spool_facts(path)}
 
 
+def starts() -> dict[str, Any]:
+    """Record three times with the same options; tell how long each start took."""
+    cache = WORK / "cache"
+    seconds, spools = [], []
+    for number in range(3):
+        path, began_s = WORK / f"start-{number}.spool", time.monotonic()
+        done = trace(
+            *("record", "-o", str(path), "--", "sh", "-c"),
+            "cut -d' ' -f1 /proc/uptime; sync",
+            env={"RCP_CACHE": str(cache)},
+        )
+        seconds.append(float(done["stdout"]) - began_s)
+        spools.append(spool_facts(path))
+    kept = [path.name for path in (cache / "probes").iterdir()]
+    return {"seconds": seconds, "spools": spools, "kept": kept}
+
+
 CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
     "doctor": lambda: trace("doctor", "--format", "json"),
     "unknown_pid": lambda: trace("record", "-p", "4194305", "-o", "/tmp/recorder/a.spool"),
@@ -270,6 +287,7 @@ CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
         "record", wrap=("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all")
     ),
     "no_headers": without_headers,
+    "starts": starts,
     "no_tracefs": lambda: trace(
         "record",
         wrap=(

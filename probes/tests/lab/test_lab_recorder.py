@@ -58,6 +58,20 @@ def test_no_kernel_headers_are_needed(seen: dict[str, Any]) -> None:
     assert check["spool"]["n_requests"] == 1
 
 
+def test_probes_are_compiled_once(seen: dict[str, Any]) -> None:
+    """The seconds are virtual, so equal on every host."""
+    check = seen["starts"]
+    first, *later = check["seconds"]
+    assert first > 5
+    assert max(later) < 3
+    assert len(check["kept"]) == 1
+    for spool in check["spools"]:
+        assert spool["n_requests"] == 1
+        assert spool["n_sleeps"] > 10
+        assert spool["n_stacks"] > 5
+        assert spool["excluded"]["sleep"][0] > 0  # the recorder's own: its pid is in place
+
+
 def test_a_failing_commands_status_is_passed_on_and_its_trace_kept(seen: dict[str, Any]) -> None:
     check = seen["command_fails"]
     assert check["status"] == 23

@@ -1,0 +1,45 @@
+"""Names of functions by address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rcp.probes.kernel.symbols import KernelSymbols, kallsyms
+
+functions = st.dictionaries(st.integers(1, 2**64 - 1), st.text("abc_", min_size=1), max_size=20)
+
+
+def symbols(folder: Path, lines: list[str]) -> KernelSymbols:
+    (folder / "proc").mkdir(exist_ok=True)
+    (folder / "proc/kallsyms").write_text("".join(f"{line}\n" for line in lines))
+    kallsyms.cache_clear()
+    return KernelSymbols(folder)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(functions, st.integers(0, 2**64 - 1), st.randoms())
+def test_an_address_is_in_the_function_before_it(
+    tmp_path: Path, found: dict[int, str], address: int, random: object
+) -> None:
+    lines = [f"{at:016x} t {name}\t[jbd2]" for at, name in found.items()]
+    before = [at for at in found if at <= address]
+    expected = found[max(before)] if before else "[unknown]"
+    assert symbols(tmp_path, lines).name(address) == expected
+
+
+def test_variables_and_hidden_addresses_are_no_functions(tmp_path: Path) -> None:
+    found = symbols(
+        tmp_path,
+        ["00000000000000f0 A pcpu_hot", "ffffffff81000000 T start", "ffffffff82000000 D data"],
+    )
+    assert found.name(0xFFFFFFFF82000010) == "start"
+    assert found.name(0xF8) == "[unknown]"
+    hidden = symbols(tmp_path, ["0000000000000000 T start", "0000000000000000 T other"])
+    assert hidden.name(0xFFFFFFFF81000000) == "[unknown]"
+
+
+def test_the_running_kernels_file_can_be_read() -> None:
+    KernelSymbols().load()
