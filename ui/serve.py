@@ -10,14 +10,17 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from rcp.ui import frame
-from rcp.ui.source import given
+from rcp.probes.contract.boundary import end_on_ctrl_c
 
 _SCRIPT = Path(__file__).with_name("app.py")
 
 
 def main() -> None:
     """Serve until a signal; OPTIONs are those of ``streamlit run``."""
+    end_on_ctrl_c()  # until the server has a handler of its own: what follows imports for a second
+    from rcp.ui import frame
+    from rcp.ui.source import given
+
     Thread(target=frame.open_ahead, args=[given()[0]], name="ahead").start()
     sys.argv = ["streamlit", "run", str(_SCRIPT), *sys.argv[1:]]
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

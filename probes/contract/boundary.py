@@ -73,16 +73,24 @@ class _Interrupts:
         Thread(target=later, daemon=True).start()
 
 
+def end_on_ctrl_c() -> bool:
+    """Let Ctrl-C end the process at once, until another handler is installed.
+
+    Returns False where it is ignored, and leaves it so: under nohup, in a shell's background job.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return False
+    signal.signal(signal.SIGINT, _end_at_once)
+    return True
+
+
 def run(program: str, where: str) -> NoReturn:
     """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
 
     130 after Ctrl-C, without a word; EXIT_FAULT after an exception that no one foresaw,
     with its traceback.
     """
-    # Whoever starts us may have Ctrl-C ignored: nohup, or a shell's background job.
-    heeded = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-    if heeded:
-        signal.signal(signal.SIGINT, _end_at_once)
+    heeded = end_on_ctrl_c()
     interrupts = _Interrupts()
     try:
         status = _status(program, where, interrupts, heeded)

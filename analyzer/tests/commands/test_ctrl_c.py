@@ -138,3 +138,19 @@ boundary.run("rcp-toy", "toy:main")
 def test_an_ignored_ctrl_c_stays_ignored() -> None:
     """As under nohup, or in a shell's background job."""
     assert subprocess.run([sys.executable, "-c", IGNORING], check=False).returncode == 0
+
+
+def test_the_explorer_ends_while_it_starts() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'streamlit': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "import rcp.ui.serve\n"
+        "rcp.ui.serve.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (EXIT_INTERRUPTED, "")
