@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
         write_man_pages(
             program,
             import_module(module).main,
-            version=version("rcp"),
+            version=version("rcp-trace"),
             target_dir=str(folder),
             date=None,
         )
