@@ -162,6 +162,7 @@ def store(folder: Path, key: str, compiled: Compiled) -> None:
             return
         with atomic_replace(folder / f"{key}.json.z") as temporary:
             temporary.write_bytes(zlib.compress(json.dumps(table).encode()))
+            temporary.chmod(0o600)  # whatever the umask: others must not write it
         _forget_oldest(sorted(folder.glob("*.json.z"), key=lambda p: p.stat().st_mtime))
     except OSError:
         return

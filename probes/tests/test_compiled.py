@@ -136,6 +136,16 @@ def test_what_others_could_have_written_is_not_loaded(tmp_path: Path, mode: int)
         assert stored(folder, "key") is None
 
 
+@pytest.mark.parametrize("mask", [0, 0o002, 0o022, 0o077])
+def test_the_umask_does_not_matter(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        store(tmp_path / "probes", "key", KEPT)
+    finally:
+        os.umask(before)
+    assert stored(tmp_path / "probes", "key") == KEPT
+
+
 def test_only_the_latest_are_kept(tmp_path: Path) -> None:
     for number in range(20):
         store(tmp_path / "probes", str(number), KEPT)
