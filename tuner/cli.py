@@ -8,7 +8,7 @@ from rcp.probes.contract.lazy_group import DefaultGroup, Lazy
 from rcp.tuner.commands.common import TuneGroup
 
 _STUDY = "rcp.tuner.commands.study"
-_TRIAL = "rcp.tuner.commands.trial"
+_TRIAL_MODULE = "rcp.tuner.commands.trial"
 COMMANDS = {
     "run": Lazy("rcp.tuner.commands.run:run", "Search for settings that meet the SLOs."),
     "status": Lazy(f"{_STUDY}:status", "Show the state of a study."),
@@ -27,8 +27,8 @@ COMMANDS = {
     "profiles": Lazy(
         "rcp.tuner.commands.profiles:profiles", "List and show profiles: settings to start from."
     ),
-    "trial": Lazy(f"{_TRIAL}:trial", "", hidden=True),
-    "describe": Lazy(f"{_TRIAL}:describe", "", hidden=True),
+    "trial": Lazy(f"{_TRIAL_MODULE}:trial", "", hidden=True),
+    "describe": Lazy(f"{_TRIAL_MODULE}:describe", "", hidden=True),
 }
 
 

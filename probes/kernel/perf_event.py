@@ -12,7 +12,7 @@ _TYPE_TRACEPOINT = 2  # include/uapi/linux/perf_event.h
 _FLAG_FD_CLOEXEC = 8
 _IOC_ENABLE = 0x2400
 _IOC_SET_BPF = 0x40042408
-_ATTR_BYTES = 112  # PERF_ATTR_SIZE_VER5, which Linux 4.1 has
+_PERF_ATTR_BYTES = 112  # PERF_ATTR_SIZE_VER5, which Linux 4.1 has
 
 
 def attach(kind: int, config: int, program_fd: int, config1: int = 0, config2: int = 0) -> int:
@@ -23,8 +23,8 @@ def attach(kind: int, config: int, program_fd: int, config1: int = 0, config2: i
     # type, size, config; sample period and type, read format, flags, wake-up, breakpoint type;
     # config1, config2
     attributes = struct.pack(
-        "<IIQ4Q2I2Q", kind, _ATTR_BYTES, config, *(0,) * 6, config1, config2
-    ).ljust(_ATTR_BYTES, b"\0")
+        "<IIQ4Q2I2Q", kind, _PERF_ATTR_BYTES, config, *(0,) * 6, config1, config2
+    ).ljust(_PERF_ATTR_BYTES, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
     # every process (-1) and CPU 0: the program runs on whatever CPU the event is
     fd = libc.syscall(_PERF_EVENT_OPEN, attributes, -1, 0, -1, ctypes.c_ulong(_FLAG_FD_CLOEXEC))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -55,16 +54,7 @@ def _lab_options(options: Mapping[str, Any]) -> list[str]:
 
 
 def run_and_report(options: Mapping[str, Any]) -> None:
-    """Run ``rcp-trace gate run`` and exit with the verdict's status, or 130 after Ctrl-C."""
-    try:
-        _run_and_report(options)
-    except KeyboardInterrupt:
-        # Click would exit with 1, which means a regression. The run has ended (child.py).
-        click.echo("rcp-trace: interrupted", err=True)
-        raise SystemExit(128 + signal.SIGINT) from None
-
-
-def _run_and_report(options: Mapping[str, Any]) -> None:
+    """Run ``rcp-trace gate run`` and exit with the verdict's status."""
     with ExitStack() as stack:
         folder = options["keep"] or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rcp-gate-"))

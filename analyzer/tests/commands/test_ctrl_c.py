@@ -43,7 +43,7 @@ COMMANDS = {
 def ended_by(number: signal.Signals, name: str, after_s: float, tmp_path: Path) -> tuple[int, str]:
     """Start a command, signal it, return its exit status and standard error."""
     module, words = COMMANDS[name]
-    (tmp_path / "n.txt").write_text("\n".join(str(1 + i % 97) for i in range(200_000)))
+    (tmp_path / "n.txt").write_text("".join(f"{1 + i % 97}\n" for i in range(200_000)))
     read_end, write_end = os.pipe()
     arguments = [word.format(tmp=tmp_path) for word in words]
     with subprocess.Popen(
@@ -72,7 +72,7 @@ def test_ctrl_c_is_130_without_a_word(name: str, after_ms: int, tmp_path: Path) 
     if status == EXIT_INTERRUPTED:
         assert said == []
     else:  # it was done before
-        assert (after_ms > 0, status) in ((True, 0), (True, 2)), stderr
+        assert after_ms > 0 and status in (0, 2, 3), stderr  # 3: inconclusive
 
 
 def test_sigterm_is_left_to_the_system(tmp_path: Path) -> None:
