@@ -162,7 +162,7 @@ searches: setup ## the tuner's searches side by side on a table of trials, as do
 	@head -n 40 docs/results/searches.md
 
 gate-bench: setup ## how often the gate and its peers are wrong: docs/results/gate.md
-	@echo "==> simulating runs, usually 5-10 minutes"
+	@echo "==> simulating runs, usually 10-20 minutes"
 	@mkdir -p build docs/results
 	@$(call page,gate-bench,gate,$(BIN)/python -m rcp.analyzer.gate.bench.rates \
 		$(if $(OTAVA),--otava $(OTAVA)))

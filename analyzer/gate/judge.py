@@ -156,6 +156,20 @@ def _machine(runs: Sequence[Run]) -> dict[str, Floats]:
     return {name: values for name, values in every.items() if np.ptp(values) > 0}
 
 
+def _tested(pairs: Sequence[Pair], need: sufficiency.Need, how: How) -> list[Tested]:
+    short = [sufficiency.shortage(pair.limit, pair.base, pair.candidate, need) for pair in pairs]
+    enough = [pair for pair, lack in zip(pairs, short, strict=True) if not lack]
+    judged: Iterator[Tested] = iter(())
+    if need.exact:
+        judged = map(exactly, enough)
+    elif enough:
+        judged = statistically(enough, how)
+    return [
+        untested(pair, lack.why, lack.runs_needed) if lack else next(judged)
+        for pair, lack in zip(pairs, short, strict=True)
+    ]
+
+
 def judge(
     base: Sequence[Run],
     candidate: Sequence[Run],
@@ -174,17 +188,7 @@ def judge(
     exact = host.is_exact([[run.host for run in side] for side in (base, candidate)])
     pairs = list(_pairs(base, candidate, rules)) if base else []
     need = sufficiency.Need(exact, rules.alpha, in_turn)
-    short = [sufficiency.shortage(pair.limit, pair.base, pair.candidate, need) for pair in pairs]
-    enough = [pair for pair, lack in zip(pairs, short, strict=True) if not lack]
-    judged: Iterator[Tested] = iter(())
-    if exact:
-        judged = map(exactly, enough)
-    elif enough:
-        judged = statistically(enough, How(alpha, in_turn, _machine(runs)))
-    tested = [
-        untested(pair, lack.why, lack.runs_needed) if lack else next(judged)
-        for pair, lack in zip(pairs, short, strict=True)
-    ]
+    tested = _tested(pairs, need, How(alpha, in_turn, _machine(runs)))
     refused = sufficiency.too_lossy(runs, rules.max_loss_ppm) or sufficiency.all_alike(runs)
     if not refused:
         tested = [_causes(one, base, candidate) for one in tested]

@@ -72,8 +72,6 @@ class Gate:
         """
         from rcp.analyzer.gate import limits
         from rcp.analyzer.gate.judge import Rules, judge
-        from rcp.analyzer.gate.output.render import headline, text
-        from rcp.analyzer.gate.policy import NoisePolicy, Outcome
         from rcp.analyzer.gate.saving import save_runs, shortages
         from rcp.analyzer.latencies.slo import parse
 
@@ -89,12 +87,19 @@ class Gate:
         judgement = judge(base, made, rules)
         if max_attempts > 1:
             judgement = _confirmed(judgement, base, made, measure, unit, rules)
-        outcome = Outcome(NoisePolicy(inconclusive))
-        if outcome.fails(judgement):
-            pytest.fail(text(judgement), pytrace=False)
-        if outcome.warning(judgement):
-            warnings.warn(f"rcp_gate {name}: {headline(judgement)}", stacklevel=2)
+        _tell(name, judgement, inconclusive)
         return judgement
+
+
+def _tell(name: str, judgement: Judgement, inconclusive: str) -> None:
+    from rcp.analyzer.gate.output.render import headline, text
+    from rcp.analyzer.gate.policy import NoisePolicy, Outcome
+
+    outcome = Outcome(NoisePolicy(inconclusive))
+    if outcome.fails(judgement):
+        pytest.fail(text(judgement), pytrace=False)
+    if outcome.warning(judgement):
+        warnings.warn(f"rcp_gate {name}: {headline(judgement)}", stacklevel=3)
 
 
 def _baseline(folder: Path) -> list[Run]:

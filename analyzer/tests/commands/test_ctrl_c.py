@@ -69,7 +69,7 @@ def test_ctrl_c_is_130_without_a_word(name: str, after_ms: int, tmp_path: Path) 
     status, stderr = ended_by(signal.SIGINT, name, after_ms / 1000, tmp_path)
     progress = "rcp-trace: A, run", "rcp-trace: B, run"
     said = [line for line in stderr.splitlines() if line and not line.startswith(progress)]
-    if status == EXIT_INTERRUPTED:
+    if status in (EXIT_INTERRUPTED, -signal.SIGINT):  # the latter while Python ends: 130 in a shell
         assert said == []
     else:  # it was done before
         assert after_ms > 0 and status in (0, 2, 3), stderr  # 3: inconclusive
