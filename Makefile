@@ -31,7 +31,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 	&& echo page written'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-wheel test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
+.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
 	typecheck bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench planted-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
@@ -182,6 +182,11 @@ rcpdisk-steps:
 
 test-bare: ## prove `make demo` and `make test` in a fresh Debian 12 (as root)
 	@.ci/test-bare
+
+test-tutorial: setup ## follow docs/tutorial.md in a fresh Debian 13 (as root)
+	@.ci/system-packages mmdebstrap
+	@echo "==> every command of the tutorial in a bare Debian 13, usually 20-30 minutes"
+	@$(SUITES) run tutorial -- $(BIN)/python -m rcp.fixtures.experiments.tutorial
 
 lint: setup ## ruff, shellcheck, clang-format, and the house rules
 	@.ci/lint
