@@ -7,6 +7,8 @@ PYTEST_ARGS ?=
 # A guest keeps one CPU and 2-6 GiB busy: as many at once as there are CPUs, never over four.
 TOGETHER := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 CASES_OPTIONS ?=
+FUZZ_CASES ?=
+FUZZ_SEED ?=
 BIN := .venv/bin
 SCENARIO := wal-vs-checkpoint
 # Benchmarks that need a booted kernel: scenarios that leave NAME.json in $RCP_LAB_OUT.
@@ -32,7 +34,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
-	typecheck bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench planted-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
+	typecheck fuzz bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench planted-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -202,6 +204,12 @@ typecheck: setup ## mypy, strict
 	@ln -s "$(CURDIR)/conftest.py" build/typecheck/
 	@ln -s "$(CURDIR)/.ci/tests" build/typecheck/ci_tests
 	@MYPYPATH=build/typecheck $(BIN)/mypy -p rcp -m conftest -p ci_tests
+
+fuzz: setup ## damage 2000 recordings at random and read them: FUZZ_CASES, FUZZ_SEED
+	@echo "==> reading damaged recordings, usually 5-10 minutes"
+	@$(SUITES) run fuzz $(if $(FUZZ_CASES)$(FUZZ_SEED),--partial) -- \
+		$(BIN)/python -m rcp.fixtures.experiments.fuzz \
+		$(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@$(SUITES) run recording-cost -- $(MAKE) --no-print-directory bench-steps

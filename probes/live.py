@@ -185,7 +185,6 @@ class Live:
         spool = MemorySpool(
             path=Path("live"),
             end=None,
-            torn_bytes=0,
             meta={**self._meta, "clock": clock},
             counters=change,
             rows={**self._history.since(min(first_ns, started_ns)), REQUEST.name: rows},

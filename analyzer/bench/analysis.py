@@ -68,7 +68,7 @@ def _measure(folder: Path, target: Path) -> dict[str, float]:
         lap()
         trace = read_trace(spool)
         map_s = lap()
-        n_recorded = insert_records(store, spool, trace)
+        n_recorded = insert_records(store, spool, trace, {})
         insert_s = lap()
         paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
         paths_s = lap()

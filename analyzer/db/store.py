@@ -26,7 +26,7 @@ from rcp.analyzer.db.seal import SealError, check_seal
 from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.cli_error import one_clause
 
-STORE_VERSION = 4
+STORE_VERSION = 5
 """Increased when a table or column changes its meaning or is removed, or reports need a new one."""
 
 BATCH_ROWS = 500_000

@@ -17,6 +17,7 @@ from rcp.analyzer.latencies.files import AUTO, open_latencies
 from rcp.analyzer.latencies.formats import BY_NAME
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError
 from rcp.analyzer.loading.opening import open_recording
+from rcp.analyzer.reports.doubts import incomplete, missing_share
 from rcp.probes.contract.durations import UNITS_NS
 
 _HEAD_BYTES = 4096
@@ -37,10 +38,12 @@ class Run:
     latencies: Latencies
     host: host.Facts
     lost_ppm: float = 0.0
-    """Requests lost by the recorder, per million."""
+    """Requests lost by the recorder, per million; or missing records, if these are more."""
     causes: causes.Windows = _unknown
     machine: Mapping[str, float] = field(default_factory=dict)
     """What the machine was like during the run, whatever ran (``machine.py``)."""
+    incomplete: str = ""
+    """What the recording no longer has, as a sentence; "" if it is whole."""
 
 
 @dataclass(frozen=True)
@@ -133,5 +136,7 @@ def _of_store(store: Store, path: Path, how: Reading) -> Run:
             return causes.window(again, kind, share)
 
     latencies = recording.of_store(store, path, without_others=how.without_others)
-    where = host.of_recording(facts(store))
-    return Run(str(path), latencies, where, 1e6 * lost / max(lost + written, 1), window)
+    meta = facts(store)
+    shares = [lost / max(lost + written, 1), missing_share(meta)]
+    where, ppm = host.of_recording(meta), 1e6 * max(shares)
+    return Run(str(path), latencies, where, ppm, window, incomplete=incomplete(meta))

@@ -139,10 +139,16 @@ def too_few(
 
 
 def too_lossy(runs: Sequence[Run], max_loss_ppm: float) -> str:
-    """Say which run lost more requests than allowed; "" if none did."""
+    """Say which run lost or misses more than allowed; "" if none does."""
     worst = max(runs, key=lambda run: run.lost_ppm)
     if worst.lost_ppm <= max_loss_ppm:
         return ""
+    if worst.incomplete:
+        what = worst.incomplete.partition(": ")[2].removesuffix(".")
+        return (
+            f"{worst.name} is incomplete: {what}; record anew, or allow "
+            f"it with --max-loss {math.ceil(worst.lost_ppm)}"
+        )
     return (
         f"{worst.name} lost {worst.lost_ppm:.0f} requests per million, more than "
         f"{max_loss_ppm:.0f}; lost requests are mostly slow ones: record with fewer probes "

@@ -23,10 +23,11 @@ from rcp.analyzer.db.errors import note_unverified
 from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
+from rcp.analyzer.loading.found import Found, Missing, found_in, recorded_share
 from rcp.analyzer.paths.critical_path import critical_paths
 from rcp.analyzer.paths.segments import Paths
 from rcp.probes.contract.atomic import atomic_replace
-from rcp.probes.contract.events import CMDLINE, RECORDS, SOCKET_REQUEST_NR
+from rcp.probes.contract.events import CMDLINE, SOCKET_REQUEST_NR
 from rcp.probes.contract.spool import Spool, open_spool
 
 _NAMES_OF_REQUESTS = ("request_syscalls", "request_points")
@@ -41,7 +42,7 @@ def request_names(meta: Mapping[str, Any]) -> dict[int, str]:
 
 
 def _check(spool: Spool) -> None:
-    """Raise StoreError when ``meta.json`` or ``counters.json`` is not of the expected shape."""
+    """Raise StoreError when ``meta.json`` is not of the expected shape."""
     shapes = {
         "roles": list,
         "request_syscalls": dict,
@@ -59,10 +60,6 @@ def _check(spool: Spool) -> None:
     for key in (*_NAMES_OF_REQUESTS, "devices", "cmdlines"):
         if not all(number.isdigit() for number in spool.meta.get(key, {})):
             raise StoreError(f"{spool.path / 'meta.json'} is damaged: {key!r} has no numbers.")
-    for kind, probes in spool.counters.items():
-        counts = probes.values() if isinstance(probes, dict) else [None]
-        if not all(isinstance(per_cpu, list) for per_cpu in counts):
-            raise StoreError(f"{spool.path / 'counters.json'} is damaged: {kind!r} has no counts.")
 
 
 def _meta_at_end(spool: Spool) -> dict[str, Any]:
@@ -79,21 +76,10 @@ def role_rules(spool: Spool) -> list[RoleRule]:
         raise StoreError(f"{spool.path / 'meta.json'} is damaged: {error}.") from error
 
 
-def recorded_share(counters: Mapping[str, Any]) -> float:
-    """Return the share of sleeps and ios that was not lost, 0 to 1: verdicts rest on these."""
-    share = 1.0
-    for probe in ("sleep", "io"):
-        lost = sum(counters.get("lost", {}).get(probe, []))
-        written = sum(counters.get("written", {}).get(probe, []))
-        if lost:
-            share *= written / (written + lost)
-    return share
-
-
-def read_trace(spool: Spool) -> Trace:
-    """Return the records of a spool as columns."""
+def read_trace(spool: Spool, found: Found | None = None) -> Trace:
+    """Return the records of a spool, given as *found* or read, as columns."""
     reuse_memory()
-    rows = {record.name: spool.records(record) for record in RECORDS}
+    rows = (found or found_in(spool)).rows
     return build_trace(rows, role_rules(spool), spool.stacks())
 
 
@@ -114,32 +100,35 @@ def _extent(trace: Trace) -> tuple[int, int]:
     return min(int(t.min()) for t in ends), max(int(t.max()) for t in ends)
 
 
-def _facts(spool: Spool, trace: Trace) -> dict[str, Any]:
+def _facts(spool: Spool, trace: Trace, missing: Mapping[str, Missing]) -> dict[str, Any]:
     first_ns, last_ns = _extent(trace)
     return {
         **_meta_at_end(spool),
         "store_version": STORE_VERSION,
         "spool": spool.path.name,
         "torn_bytes": spool.torn_bytes,
+        "has_checksums": spool.is_covered,
+        "missing": missing,
+        "damage": spool.damage,
         "first_event_ns": first_ns,
         "last_event_ns": last_ns,
-        "recorded_share": recorded_share(spool.counters),
+        "recorded_share": recorded_share(spool.counters, missing),
     }
 
 
-def insert_records(store: Store, spool: Spool, trace: Trace) -> int:
+def insert_records(store: Store, spool: Spool, trace: Trace, missing: Mapping[str, Missing]) -> int:
     """Insert all records but requests; return the number of rows."""
     rules = role_rules(spool)
     devices = spool.meta.get("devices", {})
     return store.insert(
         {
             **{table: columns(trace) for table, columns in records.TABLES.items()},
-            "meta": who_and_where.meta(_facts(spool, trace)),
+            "meta": who_and_where.meta(_facts(spool, trace, missing)),
             "task": who_and_where.task(trace.tasks),
             "role_rule": who_and_where.role_rule(rules, trace.tasks),
             "stack": who_and_where.stack(spool.stacks()),
             "device": who_and_where.device(devices),
-            "loss": who_and_where.loss(spool.counters),
+            "loss": who_and_where.loss(spool.counters, missing),
             "file": records.file(trace, devices),
         }
     )
@@ -167,16 +156,17 @@ def insert_verdicts(
 
 def fill(store: Store, spool: Spool) -> None:
     """Load ``spool`` into a new, empty store."""
-    trace = read_trace(spool)
+    found = found_in(spool)
+    trace = read_trace(spool, found)
     names = request_names(spool.meta)
-    insert_records(store, spool, trace)
-    analyze(store, trace, names, recorded_share(spool.counters))
+    insert_records(store, spool, trace, found.missing)
+    analyze(store, trace, names, recorded_share(spool.counters, found.missing))
 
 
 def analyze(store: Store, trace: Trace, names: Mapping[int, str], share: float) -> None:
     """Insert requests with their paths and inversions.
 
-    ``share`` (0 to 1) of sleeps and ios was recorded.
+    ``share`` (0 to 1) of the records that verdicts rest on was recorded.
     """
     paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
     causes = io_causes(trace)

@@ -13,6 +13,7 @@ from rcp.analyzer.arrays.roles import ROLES, RoleRule
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import Columns, null_if, texts
+from rcp.analyzer.loading.found import Missing
 from rcp.probes.contract.events import TaskFlag
 
 # The kernel's names of partitions (block/partitions/core.c): a "p" follows a digit.
@@ -79,8 +80,11 @@ def device(names: Mapping[str, str]) -> Columns:
     }
 
 
-def loss(counters: Mapping[str, Any]) -> Columns:
-    """Columns of ``loss``, from counters by kind and probe, each a list by CPU."""
+def loss(counters: Mapping[str, Any], missing: Mapping[str, Missing]) -> Columns:
+    """Columns of ``loss``, from counters by kind and probe, each a list by CPU.
+
+    No CPU is known of missing records. Its row also has what was written but not counted.
+    """
     kinds = ("written", "lost", "excluded", "filtered")
     by_kind = {kind: counters.get(kind, {}) for kind in kinds}
     probes = list(dict.fromkeys(probe for counts in by_kind.values() for probe in counts))
@@ -89,6 +93,9 @@ def loss(counters: Mapping[str, Any]) -> Columns:
         per_cpu = [by_kind[kind].get(probe, []) for kind in kinds]
         for cpu in range(max(map(len, per_cpu))):
             counts = [values[cpu] if cpu < len(values) else 0 for values in per_cpu]
-            rows.append((probe, cpu, *counts))
-    names = ("probe", "cpu", *kinds)
+            rows.append((probe, cpu, *counts, 0))
+    for probe, gone in missing.items():
+        uncounted = max(gone.of - sum(by_kind["written"].get(probe, [])), 0)
+        rows.append((probe, None, uncounted, 0, 0, 0, gone.n))
+    names = ("probe", "cpu", *kinds, "missing")
     return {name: [row[position] for row in rows] for position, name in enumerate(names)}

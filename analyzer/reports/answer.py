@@ -25,6 +25,8 @@ class Answer(NamedTuple):
     share: float
     """Share of the held-up requests' time that inversions took, 0 to 1."""
     sentence: str
+    incomplete: str = ""
+    """What the recording no longer has, as a sentence that comes first; "" if it is whole."""
 
 
 class _RequestCounts(NamedTuple):

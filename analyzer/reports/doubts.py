@@ -38,13 +38,45 @@ def why_lowered(confidence: float, role: str, recorded_share: float) -> list[str
     return reasons
 
 
+def incomplete(meta: Mapping[str, Any]) -> str:
+    """Return a sentence about what a recording no longer has; "" if all that was written is there.
+
+    What the recorder lost while it recorded is not in it: probes count that (table ``loss``).
+    """
+    gone = [
+        f"{'all' if n == of else f'{n} of'} {of} {name} records"
+        for name, (n, of) in meta.get("missing", {}).items()
+    ]
+    clauses = [f"{_listed(gone)} are missing or damaged"] if gone else []
+    clauses += meta.get("damage", ())
+    if "end" in meta and meta["end"] is None and not any("end.json" in text for text in clauses):
+        clauses.append("the recorder was killed")
+    return f"Incomplete recording: {'; '.join(clauses)}." if clauses else ""
+
+
+def missing_share(meta: Mapping[str, Any]) -> float:
+    """Return the largest share of the records of one type that are missing, 0 to 1.
+
+    It is 1 where nobody can say: when the files with names, roles or counts are damaged.
+    """
+    if meta.get("damage"):
+        return 1.0
+    return max((n / of for n, of in meta.get("missing", {}).values()), default=0.0)
+
+
+def _listed(items: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+
+
 def notes(meta: Mapping[str, Any], n_unfinished: int) -> list[str]:
     """Return what makes a recording incomplete, one note each."""
     found = []
     if meta.get("end") is None:
         found.append("the recorder was killed: the recording ends with what it had written")
     if meta.get("torn_bytes"):
-        found.append(f"{meta['torn_bytes']} bytes of torn last records were left out")
+        found.append(f"{meta['torn_bytes']} bytes that are no whole records were left out")
+    if not meta.get("has_checksums", True):
+        found.append("its spool had no checksums: wrong values in its records are not found")
     found += omission_notes(meta)
     for name in meta.get("missing_probes", []):
         found.append(f"the probe {name} could not run: `rcp-trace doctor` lists what that costs")
@@ -58,5 +90,5 @@ def notes(meta: Mapping[str, Any], n_unfinished: int) -> list[str]:
         found.append(f"{plural(n_unfinished, 'foreground request')} did not finish: not judged")
     share = meta.get("recorded_share", 1.0)
     if share < 1:
-        found.append(f"lost sleeps and ios multiply every confidence by {share:.3f}")
+        found.append(f"lost and missing records multiply every confidence by {share:.3f}")
     return found

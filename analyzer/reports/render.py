@@ -184,9 +184,12 @@ def _policies(report: Report) -> Iterator[str]:
 
 
 def _losses(report: Report) -> Iterator[str]:
-    lossy = [loss for loss in report.losses if loss.lost]
+    lossy = [loss for loss in report.losses if loss.lost or loss.missing]
     for loss in lossy:
-        yield f"{loss.probe}: {loss.lost} lost of {loss.lost + loss.written}"
+        if loss.lost:
+            yield f"{loss.probe}: {loss.lost} lost of {loss.lost + loss.written}"
+        if loss.missing:
+            yield f"{loss.probe}: {loss.missing} missing or damaged of {loss.written} written"
     if not lossy:
         yield "none"
     excluded = sum(loss.excluded for loss in report.losses)
@@ -207,7 +210,8 @@ _SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
 
 def report_text(report: Report) -> str:
     """Return a report as text of less than 100 columns; its first line is the answer."""
-    lines = [*wrapped(report.answer.sentence, WIDTH - 1), "", *_header(report)]
+    first = f"{report.answer.incomplete} {report.answer.sentence}".lstrip()
+    lines = [*wrapped(first, WIDTH - 1), "", *_header(report)]
     for title, section in _SECTIONS.items():
         if section is _policies and not report.policies:
             continue  # not the patched kernel

@@ -9,7 +9,7 @@ from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.answer import Answer, answer
-from rcp.analyzer.reports.doubts import notes, why_lowered
+from rcp.analyzer.reports.doubts import incomplete, notes, why_lowered
 from rcp.analyzer.reports.policies import Policy, policies
 from rcp.analyzer.reports.story import StoryLine, request_story
 from rcp.probes.contract.meta_text import cost_text
@@ -108,6 +108,8 @@ class Loss(NamedTuple):
     written: int
     lost: int
     excluded: int
+    missing: int
+    """Events recorded that the spool no longer had whole."""
 
 
 class Report(NamedTuple):
@@ -204,7 +206,7 @@ def report(store: Store) -> Report:
     found = patterns(store)
     worst = _worst(store)
     return Report(
-        answer=answer(store),
+        answer=answer(store)._replace(incomplete=incomplete(meta)),
         header=head,
         latencies=latencies(store),
         waits=waits(store),

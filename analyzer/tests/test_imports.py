@@ -45,6 +45,7 @@ EXCEPTIONS = {
     "rcp.fixtures.experiments.cases": ["rcp.analyzer.text"],
     "rcp.fixtures.experiments.planted_score": ["rcp.analyzer.db.store"],
     "rcp.fixtures.experiments.planted_store": ["rcp.analyzer.db.store"],
+    "rcp.fixtures.experiments.fuzz": ["rcp.analyzer.cli"],
     # it measures for them
     "rcp.fixtures.experiments.tune_table": ["rcp.tuner.knobs", "rcp.tuner.search"],
     "rcp.analyzer.bench": ["rcp.fixtures"],  # hand-made traces; Perfetto's engine, a witness
@@ -100,6 +101,7 @@ ROOMS = {
             "console",
             "processes",
             "synth",
+            "damage",
             "explored",
             "fake_machine",
             "trace_processor",

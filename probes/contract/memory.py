@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rcp.probes.contract.events import Record
 from rcp.probes.contract.spool import Spool
+from rcp.probes.contract.spooling.frames import Covered
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,13 @@ class MemorySpool(Spool):
     rows: Mapping[str, npt.NDArray[np.void]] = field(default_factory=dict)
     frames: Mapping[int, list[str]] = field(default_factory=dict)
 
-    def pieces(self, record: Record) -> list[npt.NDArray[np.void]]:
-        """Return the records of one type, in one piece."""
-        return [self.rows.get(record.name, np.empty(0, record.dtype))]
+    @property
+    def is_covered(self) -> bool:
+        """Records in memory need no checksums."""
+        return True
+
+    def _stream(self, record: Record) -> list[Covered]:
+        return [Covered([self.rows.get(record.name, np.empty(0, record.dtype))], 0, 0)]
 
     def stacks(self) -> dict[int, list[str]]:
         """Return kernel stacks by id."""

@@ -5,125 +5,43 @@ A spool is a folder::
     meta.json        host, clock, roles, probes; written and fsync'd before the first record
     <record>.bin     64-byte header, then fixed-size records, appended (see events.RECORDS)
     <record>.<n>.bin the same for a flight recorder: the n-th piece of its window (see rolling)
+    <record>.frames  checksums and counts over the records of the file of that name (see frames)
     stack.jsonl      one {"id": …, "frames": […]} a line, innermost frame first
-    counters.json    events lost and excluded, replaced once a second
+    counters.json    events lost and excluded, records spooled; replaced once a second
     end.json         how the recording ended; absent when the recorder was killed
 
-Because records are fixed-size and appended, a recorder that dies leaves a readable spool: at
-most the last, torn record of each file is dropped. ``pack`` makes one ``.tar.xz`` of a spool.
+Because records are fixed-size and appended, a recorder that dies leaves a readable spool. Records
+count only if a frame covers them, JSON ends in its own checksum, and all checksums start from the
+id of the recording. What was promised and is not there, or not whole, is missing (``n_missing``).
+Spools of before have no checksums (``spool_id`` is empty); ``old_spool`` reads their records.
+``pack`` makes one ``.tar.xz`` of a spool.
 """
 
 from __future__ import annotations
 
-import json
 import lzma
-import os
-import struct
 import tarfile
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.events import RECORDS, SCHEMA_VERSION, Record
-from rcp.probes.contract.user_error import UserError
+from rcp.probes.contract.spooling import old_spool
+from rcp.probes.contract.spooling.frames import ID_BYTES, SUFFIX, Covered, covered, id_in, seed_of
+from rcp.probes.contract.spooling.sealed_json import unsealed
+from rcp.probes.contract.spooling.spool_writer import HEADER, STACK
+from rcp.probes.contract.spooling.spool_writer import SpoolError as SpoolError
+from rcp.probes.contract.spooling.spool_writer import SpoolWriter as SpoolWriter
 
-MAGIC = b"RCPSPOOL"
-_HEADER = struct.Struct("<8sII48s")  # magic, schema version, record size, record name
 PACKED_SUFFIX = ".spool.tar.xz"
 
-
-class SpoolError(UserError):
-    """A spool cannot be read or written; the message names the file, the fault and the remedy."""
-
-
-def _header(record: Record) -> bytes:
-    return _HEADER.pack(MAGIC, SCHEMA_VERSION, record.size_bytes, record.name.encode())
-
-
-def _replace(path: Path, text: str, sync: bool = True) -> None:
-    """Replace the text of ``path``; ``sync`` makes it outlive a power loss."""
-    with atomic_replace(path, sync=sync) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def create_record_file(path: Path, record: Record) -> BinaryIO:
-    """Create a record file with its header; records are then appended."""
-    # Unbuffered: completed writes are in the page cache and survive SIGKILL.
-    file = path.open("wb", buffering=0)
-    file.write(_header(record))
-    return file
-
-
-def write_whole(file: BinaryIO, data: bytes | memoryview) -> int:
-    """Write all of ``data``; return its length. On a nearly full disk a write may be short."""
-    view = memoryview(data).cast("B")
-    size = len(view)
-    while view:
-        view = view[file.write(view) :]
-    return size
-
-
-class SpoolWriter:
-    """Append records to a new spool; every method may raise OSError (disk full)."""
-
-    def __init__(self, path: Path, meta: dict[str, Any]) -> None:
-        """Create the folder with its headers and ``meta.json``; refuse an existing one."""
-        self.path = path
-        self.written_bytes = 0
-        try:
-            path.mkdir(parents=True)
-            self._start(meta)
-        except FileExistsError:
-            raise SpoolError(
-                f"{path} already exists: load it with `rcp-trace recover {path}` or remove it."
-            ) from None
-        except OSError as error:
-            raise SpoolError(
-                f"cannot write {path}: {error.strerror}: name another place with -o."
-            ) from error
-
-    def _start(self, meta: dict[str, Any]) -> None:
-        self._files: dict[str, BinaryIO] = {}
-        for record in RECORDS:
-            file = create_record_file(self.path / f"{record.name}.bin", record)
-            self._files[record.name] = file
-            self.written_bytes += _HEADER.size
-            os.fsync(file.fileno())
-        self._stacks = (self.path / "stack.jsonl").open("wb", buffering=0)
-        self.write_meta(meta)
-
-    def write_meta(self, meta: dict[str, Any]) -> None:
-        """Replace ``meta.json``; the recorder adds to it while it records."""
-        _replace(self.path / "meta.json", json.dumps(meta, indent=1))
-
-    def append(self, record: Record, rows: npt.NDArray[np.void]) -> None:
-        """Append ``rows`` (dtype ``record.dtype``)."""
-        if len(rows):
-            data = np.ascontiguousarray(rows).data
-            self.written_bytes += write_whole(self._files[record.name], data)
-
-    def append_stacks(self, stacks: Iterable[tuple[int, list[str]]]) -> None:
-        """Append kernel stacks: id, frames innermost first."""
-        lines = [json.dumps({"id": i, "frames": frames}) for i, frames in stacks]
-        if lines:
-            text = "\n".join(lines) + "\n"
-            self.written_bytes += write_whole(self._stacks, text.encode())
-
-    def write_counters(self, counters: dict[str, Any], sync: bool = True) -> None:
-        """Replace the loss counters; ``sync`` makes them outlive a power loss."""
-        _replace(self.path / "counters.json", json.dumps(counters), sync)
-
-    def close(self, end: dict[str, Any]) -> None:
-        """Finish the spool: ``end`` says how and when the recording ended."""
-        for file in (*self._files.values(), self._stacks):
-            os.fsync(file.fileno())
-            file.close()
-        _replace(self.path / "end.json", json.dumps(end))
+_COUNT_MAX = 1 << 48
+"""More events nobody counts: the sums of such counts fit 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +53,29 @@ class Spool:
     counters: dict[str, Any]
     end: dict[str, Any] | None
     """None when the recorder did not finish."""
-    torn_bytes: int
-    """Bytes of torn last records that were left out."""
+    spool_id: bytes = b""
+    """Empty for a spool without checksums."""
+    spooled: Mapping[str, int] = field(default_factory=dict)
+    """Records and stacks that were in the spool when the counters were written, by type."""
+    damage: tuple[str, ...] = ()
+    """What is wrong with the files of facts, a clause each."""
+    _streams: dict[str, list[Covered]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether checksums vouch for its records."""
+        return bool(self.spool_id)
+
+    def _stream(self, record: Record) -> list[Covered]:
+        """Return the records of one type, file by file; they are checked when first asked for."""
+        if record.name not in self._streams:
+            files = _files(self.path, record)
+            if self.spool_id:
+                found = [covered(file, HEADER.size, record, self.spool_id) for file in files]
+            else:
+                found = old_spool.stream(files, record, self.counters, self.end, self.meta)
+            self._streams[record.name] = found
+        return self._streams[record.name]
 
     def records(self, record: Record) -> npt.NDArray[np.void]:
         """Return all whole records of one type; empty when the file is missing."""
@@ -146,73 +85,121 @@ class Spool:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def pieces(self, record: Record) -> list[npt.NDArray[np.void]]:
-        """Return the same, file by file, without copying it."""
-        return [_map(path, record)[0] for path in _paths(self.path, record)]
+        """Return the same in pieces, without copying it."""
+        return [rows for file in self._stream(record) for rows in file.pieces]
+
+    @property
+    def torn_bytes(self) -> int:
+        """Bytes at the ends of record files that are no whole or no covered records: left out."""
+        return sum(file.n_extra_bytes for record in RECORDS for file in self._stream(record))
+
+    def n_promised(self, record: Record) -> int:
+        """Return how many records of one type the recorder wrote, as far as is known."""
+        return max(
+            sum(file.n_promised for file in self._stream(record)),
+            self.spooled.get(record.name, 0),
+        )
+
+    def n_missing(self, record: Record) -> int:
+        """Return how many of these are not there, or not whole."""
+        return max(self.n_promised(record) - sum(map(len, self.pieces(record))), 0)
+
+    def n_missing_stacks(self) -> int:
+        """Return how many kernel stacks that were written are not there, or not whole."""
+        return max(self.spooled.get(STACK, 0) - len(self.stacks()), 0)
 
     def stacks(self) -> dict[int, list[str]]:
-        """Return kernel stacks by id; a torn last line is left out."""
+        """Return kernel stacks by id; torn and damaged lines are left out."""
         frames_by_id: dict[int, list[str]] = {}
         path = self.path / "stack.jsonl"
-        if path.exists():
-            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    entry = json.loads(line)
-                    frames_by_id[int(entry["id"])] = [str(frame) for frame in entry["frames"]]
-                except (ValueError, TypeError, KeyError):
-                    continue
+        seed = seed_of(self.spool_id, STACK)
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        for line in text.split("\n"):
+            entry = unsealed(line, seed)
+            if entry is None or (self.is_covered and not entry.is_whole):
+                continue
+            try:
+                number, frames = int(entry.value["id"]), entry.value["frames"]
+                frames_by_id[number] = [str(frame) for frame in frames]
+            except (ValueError, TypeError, KeyError, OverflowError):
+                continue
         return frames_by_id
 
 
-def _paths(folder: Path, record: Record) -> list[Path]:
-    """The files with records of one type, oldest first."""
-    whole = folder / f"{record.name}.bin"
-    pieces = sorted(folder.glob(f"{record.name}.*.bin"))  # the numbers have leading zeros
-    return [*([whole] if whole.exists() else []), *pieces]
-
-
-def _map(path: Path, record: Record) -> tuple[npt.NDArray[np.void], int]:
-    empty = np.empty(0, record.dtype)
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(_HEADER.size)
-    if len(head) < _HEADER.size:  # killed while the spool was being made
-        return empty, size
-    magic, version, record_bytes, name = _HEADER.unpack(head)
-    if magic != MAGIC or name.rstrip(b"\0") != record.name.encode():
-        raise SpoolError(f"{path} is not an rcp spool file: its header is of another format.")
-    if version > SCHEMA_VERSION:
-        raise SpoolError(
-            f"{path} has spool version {version}, newer than this rcp's {SCHEMA_VERSION}: "
-            "update rcp."
-        )
-    if version < SCHEMA_VERSION:
-        raise SpoolError(
-            f"{path} has spool version {version}, older than this rcp's {SCHEMA_VERSION}: "
-            "load it with the rcp that recorded it, or record anew."
-        )
-    if record_bytes != record.size_bytes:
-        raise SpoolError(
-            f"{path} has {record_bytes}-byte records, expected {record.size_bytes}: "
-            "it was written by another build of rcp; load it with that one."
-        )
-    count, torn = divmod(size - _HEADER.size, record.size_bytes)
-    if count == 0:
-        return empty, torn
-    rows = np.memmap(path, record.dtype, "r", offset=_HEADER.size, shape=(count,))
-    return rows, torn
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None
+def _files(folder: Path, record: Record) -> list[Path]:
+    """The files with records of one type, oldest first; one of which only frames are left too."""
+    found = {*folder.glob(f"{record.name}.*.bin"), folder / f"{record.name}.bin"}
+    found |= {path.with_suffix(".bin") for path in folder.glob(f"{record.name}.*{SUFFIX}")}
+    # The numbers have leading zeros; the file without one sorts behind them.
+    return sorted(found, key=lambda path: (path.name != f"{record.name}.bin", path.name))
 
 
 def is_spool(path: Path) -> bool:
     """Tell whether ``path`` looks like a spool folder."""
     return path.is_dir() and any((path / f"{r.name}.bin").exists() for r in RECORDS)
+
+
+def _text(path: Path) -> str | None:
+    """Return the text of a file of facts; None without one."""
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+
+def _recording_id(folder: Path, meta: dict[str, Any]) -> bytes:
+    """Return the id that most files of frames name, or else the one in ``meta``."""
+    found = Counter(id_in(path) for path in sorted(folder.glob(f"*{SUFFIX}")) if path.is_file())
+    del found[b""]
+    if found:
+        return found.most_common(1)[0][0]
+    try:
+        own = bytes.fromhex(meta.get("spool_id", ""))
+    except (TypeError, ValueError):
+        own = b"?"
+    return own if len(own) in (0, ID_BYTES) else b"?" * ID_BYTES
+
+
+def _facts(folder: Path, name: str, spool_id: bytes) -> tuple[dict[str, Any] | None, bool]:
+    """Return the object in a file, and whether the file is damaged; None if it cannot be used."""
+    text = _text(folder / name)
+    if text is None:
+        return None, False
+    found = unsealed(text, seed_of(spool_id, name))
+    if found is None or (spool_id and not found.is_whole):
+        return None, True
+    return found.value, False
+
+
+def _open_meta(folder: Path) -> tuple[dict[str, Any], bytes, list[str]]:
+    """Return ``meta.json``, the id of the recording, and what is wrong; raise SpoolError."""
+    path = folder / "meta.json"
+    found = unsealed(_text(path) or "")
+    if found is None:
+        raise SpoolError(f"{path} is missing or damaged: restore it from a copy.")
+    meta = found.value
+    spool_id = _recording_id(folder, meta)
+    own = meta.pop("spool_id", "")
+    if found.is_whole is False or (spool_id and not (found.is_whole and own == spool_id.hex())):
+        return meta, spool_id, ["meta.json is damaged: names and roles may be wrong"]
+    version = meta.get("schema_version", SCHEMA_VERSION)
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise SpoolError(old_spool.other_version(folder, version))
+    return meta, spool_id, []
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < _COUNT_MAX
+
+
+def _are_counts(counters: Mapping[str, Any]) -> bool:
+    """Tell whether counters are lists of counts by kind and type; ``spooled`` has one of each."""
+    for kind, by_type in counters.items():
+        if not isinstance(by_type, dict):
+            return False
+        for counts in by_type.values():
+            if kind == "spooled":
+                counts = [counts]
+            if not isinstance(counts, list) or not all(map(_is_count, counts)):
+                return False
+    return True
 
 
 def open_spool(path: Path) -> Spool:
@@ -221,22 +208,23 @@ def open_spool(path: Path) -> Spool:
         raise SpoolError(f"{path} does not exist.")
     if not is_spool(path):
         raise SpoolError(f"{path} is not an rcp spool: it holds no record files.")
-    meta = _read_json(path / "meta.json")
-    if meta is None:
-        raise SpoolError(f"{path / 'meta.json'} is missing or damaged: the spool has no records.")
-    if meta.get("schema_version", 0) > SCHEMA_VERSION:
-        raise SpoolError(
-            f"{path} has spool version {meta['schema_version']}, newer than this rcp's "
-            f"{SCHEMA_VERSION}: update rcp."
-        )
-    torn = sum(_map(file, record)[1] for record in RECORDS for file in _paths(path, record))
-    return Spool(
-        path=path,
-        meta=meta,
-        counters=_read_json(path / "counters.json") or {},
-        end=_read_json(path / "end.json"),
-        torn_bytes=torn,
-    )
+    meta, spool_id, damage = _open_meta(path)
+    if not spool_id:
+        fault = old_spool.fault_of([file for record in RECORDS for file in _files(path, record)])
+        if fault:
+            raise SpoolError(fault)
+    counters, is_damaged = _facts(path, "counters.json", spool_id)
+    if counters is not None and not _are_counts(counters):
+        counters, is_damaged = None, True
+    if is_damaged or (spool_id and counters is None):
+        how = "damaged" if is_damaged else "missing"
+        damage.append(f"counters.json is {how}: how many events were lost is not known")
+    end, is_damaged = _facts(path, "end.json", spool_id)
+    if is_damaged:
+        damage.append("end.json is damaged: roles by command line may be wrong")
+    counters = counters or {}
+    spooled = counters.pop("spooled", {}) if spool_id else {}
+    return Spool(path, meta, counters, end, spool_id, spooled, tuple(damage))
 
 
 def pack(spool: Path, archive: Path) -> None:

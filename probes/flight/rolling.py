@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.contract.atomic import atomic_replace
-from rcp.probes.contract.events import FILE, RECORDS, TASK, Record, TaskFlag
-from rcp.probes.contract.spool import SpoolWriter, create_record_file, open_spool, write_whole
+from rcp.probes.contract.events import BY_NAME, FILE, RECORDS, TASK, Record, TaskFlag
+from rcp.probes.contract.spool import Spool, SpoolWriter, open_spool
+from rcp.probes.contract.spooling.frames import CoveredFile, frames_path
 
 LASTING = (TASK, FILE)
 """Record types that are not deleted with the window."""
@@ -53,7 +53,8 @@ class _Piece:
     counters: Counters
     """The counters when it was started."""
     size_bytes: int = 0
-    files: dict[str, BinaryIO] = field(default_factory=dict)
+    files: dict[str, CoveredFile] = field(default_factory=dict)
+    """Closed, but for those of the newest piece."""
 
 
 class RollingSpool(SpoolWriter):
@@ -71,13 +72,13 @@ class RollingSpool(SpoolWriter):
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         """Make the folder, as SpoolWriter does."""
+        self._pieces: list[_Piece] = []
         super().__init__(path, meta)
         self._keep_ns, self._max_bytes, self._clock_ns = keep_ns, max_bytes, clock_ns
         self._piece_ns = max(keep_ns // _PIECES, _SHORTEST_PIECE_NS)
         self._counters: Counters = {}
-        self._pieces: list[_Piece] = []
         self._begin_piece(clock_ns())
-        self._lasting_rows = dict.fromkeys((record.name for record in LASTING), 0)
+        self._n_thinned = 0
         self.n_cut_short = 0
         """How often the window was shortened to stay below ``max_bytes``."""
 
@@ -85,6 +86,15 @@ class RollingSpool(SpoolWriter):
     def window_ns(self) -> tuple[int, int]:
         """Start and end of the window."""
         return self._pieces[0].started_ns, self._clock_ns()
+
+    @property
+    def spooled(self) -> dict[str, int]:
+        """Records in the window and lasting ones, and stacks, by type."""
+        counts = super().spooled
+        for piece in self._pieces:
+            for name, file in piece.files.items():
+                counts[name] += file.n_rows
+        return counts
 
     def _begin_piece(self, now_ns: int) -> None:
         if self._pieces:
@@ -101,13 +111,11 @@ class RollingSpool(SpoolWriter):
             return
         if record in LASTING:
             super().append(record, rows)
-            self._lasting_rows[record.name] += len(rows)
             return
         piece = self._pieces[-1]
         if record.name not in piece.files:
-            path = self._file_of(piece, record)
-            piece.files[record.name] = create_record_file(path, record)
-        size = write_whole(piece.files[record.name], np.ascontiguousarray(rows).data)
+            piece.files[record.name] = self._create(self._file_of(piece, record), record)
+        size = piece.files[record.name].append(rows)
         piece.size_bytes += size
         self.written_bytes += size
 
@@ -133,14 +141,18 @@ class RollingSpool(SpoolWriter):
             self._delete_oldest()
             self.n_cut_short += 1
         for record in LASTING:
-            if self._lasting_rows[record.name] > _LASTING_ROWS_MAX:
+            if self._files[record.name].n_rows > _LASTING_ROWS_MAX:
                 self._thin_out(record)
 
     def _delete_oldest(self) -> None:
         piece = self._pieces.pop(0)
         self._close_files(piece)
-        for record in RECORDS:
-            self._file_of(piece, record).unlink(missing_ok=True)
+        # First, so that a recorder that is killed here promises no records that are gone.
+        self.write_counters(dict(self._counters))
+        for name in piece.files:
+            path = self._file_of(piece, BY_NAME[name])
+            frames_path(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
     def _thin_out(self, record: Record) -> None:
         """Remove threads that ended before the window; then the older half, if still too many."""
@@ -149,18 +161,26 @@ class RollingSpool(SpoolWriter):
             rows = without_exited(rows, self._pieces[0].started_ns)
         if len(rows) > _LASTING_ROWS_MAX // 2:
             rows = rows[-_LASTING_ROWS_MAX // 2 :]
-        path = self.path / f"{record.name}.bin"
-        with atomic_replace(path) as temporary:
-            file = create_record_file(temporary, record)
-            write_whole(file, np.ascontiguousarray(rows).data)
+        older = [path for path in self.path.glob(f"{record.name}.*") if path.suffix == ".bin"]
+        self._n_thinned += 1
+        path = self.path / f"{record.name}.{self._n_thinned:09}.bin"
+        temporary = path.with_name(f".{path.name}")
+        file = self._create(temporary, record, path.name)
+        file.append(rows)
+        # Records without frames do not count: until the second rename, the older ones do. Then both
+        # do for a moment, which does no harm.
+        temporary.replace(path)
+        frames_path(temporary).replace(frames_path(path))
         self._files[record.name].close()
         self._files[record.name] = file
-        self._lasting_rows[record.name] = len(rows)
+        self.write_counters(dict(self._counters))
+        for old in older:
+            frames_path(old).unlink(missing_ok=True)
+            old.unlink(missing_ok=True)
 
     def _close_files(self, piece: _Piece) -> None:
         for file in piece.files.values():
             file.close()
-        piece.files.clear()
 
     def dump(self, path: Path, meta: dict[str, Any], end: dict[str, Any], extra: Extra) -> int:
         """Write the window as a spool at ``path``; return its bytes.
@@ -174,9 +194,19 @@ class RollingSpool(SpoolWriter):
                 writer.append(record, rows)
             writer.append(record, extra.get(record.name, np.empty(0, record.dtype)))
         writer.append_stacks(window.stacks().items())
-        writer.write_counters(counters_since(self._counters, self._pieces[0].counters))
+        writer.write_counters(self._counters_of(window))
         writer.close(end)
         return writer.written_bytes
+
+    def _counters_of(self, window: Spool) -> dict[str, Any]:
+        """Return the counters of the window; what a full disk has kept from it counts as lost."""
+        counters = counters_since(self._counters, self._pieces[0].counters)
+        for record in RECORDS:
+            missing = window.n_missing(record)
+            if missing:
+                per_cpu = counters.setdefault("lost", {}).get(record.name) or [0]
+                counters["lost"][record.name] = [per_cpu[0] + missing, *per_cpu[1:]]
+        return counters
 
     def close(self, end: dict[str, Any]) -> None:
         """Finish the spool."""

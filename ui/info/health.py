@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports import report
-from rcp.analyzer.reports.doubts import notes
+from rcp.analyzer.reports.doubts import incomplete, notes
 from rcp.ui.queries import query
 
 
@@ -19,7 +19,7 @@ class Candidate(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Events of one probe that were lost."""
+    """Events of one probe that were lost, or are missing."""
 
     probe: str
     n: int
@@ -34,6 +34,8 @@ class Health(NamedTuple):
     is_virtual: bool
     """Whether it was made in the lab's virtual time, which counts the guest's instructions."""
     lost: list[Lost]
+    incomplete: str
+    """What it no longer has, as a sentence; "" if it is whole."""
     notes: list[str]
     """Further reasons why it is incomplete."""
     has_foreground: bool
@@ -49,6 +51,7 @@ def health(store: Store) -> Health:
         header=header,
         is_virtual=bool(meta.get("clock", {}).get("virtual")),
         lost=store.rows(Lost, query("health/lost")),
+        incomplete=incomplete(meta),
         notes=notes(meta, header.n_unfinished),
         has_foreground=bool(store.query("SELECT 1 FROM task WHERE role = 'foreground' LIMIT 1")),
         candidates=store.rows(Candidate, query("health/candidates")),

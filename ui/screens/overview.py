@@ -192,6 +192,8 @@ def _health(view: View, found: Health) -> None:
     )
     if view.recording.is_running:
         web.warn("This recording is still running: the page shows what was written so far.")
+    elif found.incomplete:
+        web.warn(found.incomplete)
     if not found.has_foreground:
         offer_roles(view)
 

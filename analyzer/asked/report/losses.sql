@@ -1,5 +1,6 @@
--- Events recorded, lost and excluded, by probe.
-SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT
+-- Events recorded, lost, excluded and missing, by probe.
+SELECT probe, sum(written)::BIGINT, sum(lost)::BIGINT, sum(excluded)::BIGINT,
+    sum(missing)::BIGINT
 FROM loss
 GROUP BY probe
 ORDER BY probe

@@ -64,7 +64,7 @@ def test_report_json(recording: Path) -> None:
     assert output["patterns"][0]["kind"] == "io_dependency"
     assert output["waits"][1]["paper_name"] == "j_wait_done_commit"
     assert output["worst"]["request_id"] == 1
-    loss = {"probe": "sleep", "written": 3, "lost": 3, "excluded": 9}
+    loss = {"probe": "sleep", "written": 3, "lost": 3, "excluded": 9, "missing": 0}
     assert [row for row in output["losses"] if row["lost"]] == [loss]
 
 
@@ -134,7 +134,9 @@ def test_report_without_inversion(tmp_path: Path) -> None:
 def test_report_of_nothing(tmp_path: Path) -> None:
     result = run("report", Synth().write(tmp_path / "x.spool", finished=False))
     assert result.exit_code == 0
-    assert result.stdout.startswith("No foreground request finished: ")
+    assert result.stdout.startswith(
+        "Incomplete recording: the recorder was killed. No foreground request finished: "
+    )
     assert "the recorder was killed: the recording ends with what it had written" in result.stdout
 
 

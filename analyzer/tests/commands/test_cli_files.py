@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from rcp.analyzer.db.store import STORE_VERSION
+from rcp.fixtures.damage import without_checksums
 from rcp.probes.contract.events import SCHEMA_VERSION
 from rcp.probes.contract.spool import pack
 
@@ -70,13 +71,13 @@ def test_older_store(recording: Path, error_of: ErrorOf) -> None:
 
 
 def test_older_spool(spool: Path, error_of: ErrorOf) -> None:
-    file = spool / "sleep.bin"
-    data = bytearray(file.read_bytes())
-    data[8:12] = (1).to_bytes(4, "little")
-    file.write_bytes(data)
+    for file in without_checksums(spool).glob("*.bin"):
+        data = bytearray(file.read_bytes())
+        data[8:12] = (1).to_bytes(4, "little")
+        file.write_bytes(data)
     assert error_of("report", spool) == (
-        f"{file} has spool version 1, older than this rcp's {SCHEMA_VERSION}: load it with the "
-        "rcp that recorded it, or record anew."
+        f"{spool}/task.bin has spool version 1, older than this rcp's {SCHEMA_VERSION}: load it "
+        "with the rcp that recorded it, or record anew."
     )
 
 
@@ -87,9 +88,10 @@ def test_folder_that_is_no_spool(tmp_path: Path, error_of: ErrorOf) -> None:
 
 
 def test_foreign_spool(spool: Path, error_of: ErrorOf) -> None:
-    (spool / "io.bin").write_bytes(b"x" * 200)
+    for file in without_checksums(spool).glob("*.bin"):
+        file.write_bytes(b"x" * 200)
     assert error_of("recover", spool) == (
-        f"{spool}/io.bin is not an rcp spool file: its header is of another format."
+        f"{spool}/task.bin is not an rcp spool file: its header is of another format."
     )
 
 

@@ -211,7 +211,9 @@ def test_a_cmdline_rule_without_command_lines_is_told(loaded: Loaded) -> None:
 
 
 globs = st.sampled_from(["comm:w*", "comm:writer", "comm:check*", "pid:5", "pid:20", "comm:old"])
-rules = st.lists(st.tuples(st.sampled_from(["foreground", "background"]), globs), max_size=3)
+rules = st.lists(
+    st.tuples(st.sampled_from(["foreground", "background"]), globs), max_size=3, unique=True
+)
 some_rules = rules.filter(bool)
 
 

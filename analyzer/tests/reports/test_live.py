@@ -26,7 +26,6 @@ def interval(synth: Synth) -> MemorySpool:
         meta=synth.meta,
         counters={},
         end=None,
-        torn_bytes=0,
         rows={record.name: synth.records(record) for record in RECORDS},
     )
 

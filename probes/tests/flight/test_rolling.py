@@ -1,4 +1,4 @@
-import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rcp.probes.contract.events import FILE, REQUEST, SCHEMA_VERSION, SLEEP, TASK, TaskFlag
+from rcp.probes.contract.events import FILE, RECORDS, REQUEST, SCHEMA_VERSION, SLEEP, TASK, TaskFlag
 from rcp.probes.contract.spool import open_spool, pack
 from rcp.probes.flight import rolling
 from rcp.probes.flight.rolling import RollingSpool, counters_since, without_exited
@@ -75,7 +75,7 @@ def test_disk_use_does_not_grow_with_time(make: Make, clock: "Clock") -> None:
 def test_a_window_larger_than_its_bound_is_made_shorter_and_counted(
     make: Make, clock: "Clock"
 ) -> None:
-    spool = make(keep_s=8, max_bytes=4 * 100 * SLEEP.size_bytes)
+    spool = make(keep_s=8, max_bytes=4 * 101 * SLEEP.size_bytes)  # 100 and their frames
     for second in range(8):
         spool.append(SLEEP, sleeps(*[second] * 100))
         clock.pass_s(1)
@@ -158,7 +158,7 @@ def test_a_killed_flight_recorder_leaves_a_spool_that_loads_and_packs(
     left = open_spool(spool.path)
     assert left.end is None
     assert left.records(SLEEP)["tid"].tolist() == [0, 1]
-    assert left.torn_bytes == SLEEP.size_bytes - 1
+    assert left.n_missing(SLEEP) == 1
     pack(spool.path, tmp_path / "r.spool.tar.xz")
 
 
@@ -169,7 +169,62 @@ def test_counters_are_of_the_window(make: Make, clock: "Clock") -> None:
         clock.pass_s(1)
         spool.roll()
     spool.write_counters({"lost": {"io": [200, 5]}})
-    assert json.loads((spool.path / "counters.json").read_text()) == {"lost": {"io": [80, 4]}}
+    assert open_spool(spool.path).counters == {"lost": {"io": [80, 4]}}
+
+
+def missing_in(folder: Path) -> int:
+    read = open_spool(folder)
+    return sum(read.n_missing(record) for record in RECORDS) + read.n_missing_stacks()
+
+
+def test_a_flight_recorder_killed_at_any_step_misses_nothing(
+    make: Make, clock: "Clock", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the folder is taken before each file is renamed or deleted."""
+    monkeypatch.setattr(rolling, "_LASTING_ROWS_MAX", 20)
+    spool = make(keep_s=8)
+    copies: list[Path] = []
+
+    def copying(step: str) -> None:
+        act = getattr(Path, step)
+
+        def of(path: Path, *arguments: object, **named: object) -> object:
+            if path.parent == spool.path:
+                copies.append(tmp_path / f"copy-{len(copies)}")
+                shutil.copytree(spool.path, copies[-1])
+            return act(path, *arguments, **named)
+
+        monkeypatch.setattr(Path, step, of)
+
+    copying("unlink")
+    copying("replace")
+    for second in range(12):
+        spool.append(SLEEP, sleeps(second))
+        spool.append(TASK, tasks(*[(10 * second + n, 1, 0) for n in range(5)]))
+        spool.append_stacks([(second, ["schedule"])])
+        clock.pass_s(1)
+        spool.roll()
+        spool.write_counters({"written": {"sleep": [second]}})
+    copies.append(spool.path)
+    assert len(list(spool.path.glob("task*.bin"))) == 1
+    for copy in copies:
+        assert missing_in(copy) == 0
+        tids = set(open_spool(copy).records(TASK)["tid"].tolist())
+        assert len(tids) >= 5
+
+
+def test_a_dump_counts_what_its_window_has_lost(make: Make, clock: "Clock", tmp_path: Path) -> None:
+    spool = make(keep_s=8)
+    spool.append(SLEEP, sleeps(1, 2, 3))
+    spool.append(SLEEP, sleeps(4))
+    spool.write_counters({"lost": {"sleep": [2, 1]}})
+    (piece,) = spool.path.glob("sleep.*.bin")
+    piece.write_bytes(piece.read_bytes()[: -SLEEP.size_bytes])
+    spool.dump(tmp_path / "d.spool", META, {"why": "trigger"}, {})
+    dump = open_spool(tmp_path / "d.spool")
+    assert dump.records(SLEEP)["tid"].tolist() == [1, 2, 3]
+    assert dump.counters == {"lost": {"sleep": [3, 1]}}
+    assert missing_in(dump.path) == 0
 
 
 def test_a_counter_that_is_new_counts_from_nothing() -> None:

@@ -1,4 +1,4 @@
-SELECT probe, sum(lost)::BIGINT AS n, sum(lost) / sum(lost + written)
+SELECT probe, sum(lost + missing)::BIGINT AS n, sum(lost + missing) / sum(lost + written)
 FROM loss
 GROUP BY probe
 HAVING n > 0

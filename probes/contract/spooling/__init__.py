@@ -1,0 +1,1 @@
+"""How a spool is kept on disk: checksums, counts, facts; the spools of before."""
