@@ -13,6 +13,7 @@ file's name: records or entries of another file or recording do not pass.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import struct
@@ -158,19 +159,42 @@ def _whole_entries(path: Path, seed: int) -> Iterator[tuple[int, int, int]]:
             yield first, count, crc
 
 
+def _written(path: Path) -> list[tuple[int, int]]:
+    """Return the stretches of a file that were written, in bytes: what lies between is a hole.
+
+    A hole must not be read through a map: tmpfs, when it is full, answers that with SIGBUS.
+    """
+    found: list[tuple[int, int]] = []
+    with path.open("rb") as file:
+        end = 0
+        while True:
+            try:
+                begin = os.lseek(file.fileno(), end, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # no data behind *end*
+                    return found
+                raise
+            end = os.lseek(file.fileno(), begin, os.SEEK_HOLE)
+            found.append((begin, end))
+
+
 def covered(path: Path, head_bytes: int, record: Record, spool_id: bytes) -> Covered:
     """Return the records of the file *path*, behind its header, whose frames are right."""
     seed = seed_of(spool_id, path.name)
     size = path.stat().st_size if path.exists() else 0
     n_there = max(size - head_bytes, 0) // record.size_bytes
-    rows = np.empty(0, record.dtype)
+    rows, written = np.empty(0, record.dtype), []
     if n_there:
+        written = _written(path)
         rows = np.memmap(path, record.dtype, "r", offset=head_bytes, shape=(n_there,))
     good: list[list[int]] = []
     n_promised = n_read = 0
     for first, count, crc in _whole_entries(frames_path(path), seed):
         n_promised = first + count
         part = rows[first:n_promised]
+        at = head_bytes + first * record.size_bytes
+        if not any(begin <= at and at + part.nbytes <= end for begin, end in written):
+            continue
         if len(part) < count or zlib.crc32(part.view("u1").data, seed) != crc:
             continue
         if good and good[-1][1] == first:
