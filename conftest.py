@@ -34,6 +34,7 @@ def pytest_configure() -> None:
     for number, handler in usual.items():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+    os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: text would be laid out for a terminal
 
 
 @pytest.fixture(autouse=True)

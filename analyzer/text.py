@@ -1,17 +1,10 @@
-"""Values, tables and rows as text, JSON or CSV. Pure."""
+"""Values and sentences as text, cells in columns. Pure."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-WIDTH = 100
-_CELL_MAX = 60  # characters of a text cell: with a whole stack or chain a row is unreadable
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|min|[KMG]iB|%)(?!\w))")
 _NO_BREAK_SPACE = "\u00a0"
@@ -69,11 +62,16 @@ def truncated(text: str, length: int) -> str:
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     """Return a text as lines of at most *width*; *first* begins the first line, *rest* the others.
 
-    No line ends at a hyphen or between a number and its unit.
+    No line ends at a hyphen, inside a word, or between a number and its unit.
     """
     unbroken = _BEFORE_UNIT.sub(_NO_BREAK_SPACE, text)
     lines = textwrap.wrap(
-        unbroken, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        unbroken,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
     return [line.replace(_NO_BREAK_SPACE, " ") for line in lines]
 
@@ -97,35 +95,3 @@ def aligned(rows: Sequence[Sequence[str]], is_right: Sequence[bool] = ()) -> lis
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
     """Return lines of a table: ``left`` columns flush left, the others right."""
     return aligned([names, *rows], [at >= left for at in range(len(names))])
-
-
-def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV with a header line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def as_json(value: Any) -> str:
-    """Return ``value`` as indented JSON; types that JSON does not have become text."""
-    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
-
-
-def rows_as(kind: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the rows of a query as ``text``, ``json`` or ``csv``."""
-    if kind == "json":
-        return as_json([dict(zip(names, row, strict=True)) for row in rows])
-    if kind == "csv":
-        return as_csv(names, rows)
-    numeric = [any(isinstance(row[at], int | float) for row in rows) for at in range(len(names))]
-    cells = [[_cell(value) for value in row] for row in rows]
-    return "\n".join(aligned([names, *cells], numeric)) + "\n"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    text = f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
-    return truncated(text, _CELL_MAX)

@@ -14,6 +14,7 @@ import click
 
 from rcp.analyzer.commands.common import CliError
 from rcp.probes.contract.options import PATH
+from rcp.probes.contract.printing.output import print_note
 
 ADDRESS = "127.0.0.1"
 PORT = 8501
@@ -99,7 +100,7 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     for path in chosen:
         if not is_study(path):
             check(path)
-    click.echo(f"rcp-trace: http://{ADDRESS}:{port} until Ctrl-C", err=True)
+    print_note(f"rcp-trace: http://{ADDRESS}:{port} until Ctrl-C")
     command = server_command(port, not no_browser)
     sys.stderr.flush()
     os.execve(command[0], command, server_environment(chosen))  # signals go to the server alone

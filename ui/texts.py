@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 
 from rcp.analyzer.text import truncated
+from rcp.probes.contract.printing.spelled import spelled_text
 
 _PUNCTUATION = re.compile(r"([!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~])")
 _SHORT = 80
@@ -14,10 +14,7 @@ _SHORT = 80
 
 def shown(text: str) -> str:
     """Return a text with invisible characters escaped: controls, direction marks."""
-    return "".join(
-        character if unicodedata.category(character)[0] != "C" else f"\\u{ord(character):04x}"
-        for character in text
-    )
+    return spelled_text(text)
 
 
 def label(text: str) -> str:

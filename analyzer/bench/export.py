@@ -25,9 +25,9 @@ from rcp.analyzer.bench.analysis import host_facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store, open_store
 from rcp.analyzer.export.perfetto import write_perfetto
-from rcp.analyzer.export.selection import select
 from rcp.analyzer.loading.load import load_spool, read_trace
 from rcp.analyzer.paths.critical_path import critical_paths
+from rcp.analyzer.selection import Wanted, select
 from rcp.fixtures.trace_processor import TraceProcessor
 from rcp.probes.contract.percent import percent
 from rcp.probes.contract.spool import open_spool, unpack
@@ -93,7 +93,7 @@ def measure(spool: Path, slowest: int) -> dict[str, Any]:
         trace = read_trace(open_spool(spool))
         target = folder / "x.pftrace"
         with open_store(folder / "x.duckdb") as store:
-            ids = list(select(store, slowest=slowest).request_ids)
+            ids = list(select(store, Wanted(slowest=slowest)).request_ids)
             with target.open("wb") as out:
                 _, export_s = _timed(lambda: write_perfetto(store, select(store), out))
             ((culprit,),) = store.query("SELECT culprit FROM inversion_pattern WHERE rank = 1")

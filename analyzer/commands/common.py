@@ -12,6 +12,7 @@ import click
 from rcp.analyzer.db.errors import damage_message
 from rcp.probes.contract.cli_error import OneLineError, OneLineGroup
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_data, print_text
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
@@ -47,6 +48,11 @@ def recording(path: Path) -> Iterator[Store]:
 
     with open_recording(path) as store:
         yield store
+
+
+def show_as(kind: str, text: str) -> None:
+    """Print what a renderer made: text for people, any other format unchanged for programs."""
+    (print_text if kind == "text" else print_data)(text)
 
 
 file_argument = click.argument("file", type=PATH)

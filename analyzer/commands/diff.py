@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from rcp.analyzer.commands.common import formatted, recording
+from rcp.analyzer.commands.common import formatted, recording, show_as
 from rcp.probes.contract.options import PATH
+from rcp.probes.contract.printing.page import page
 
 
 @click.command(short_help="Show what changed between two recordings.")
@@ -32,4 +33,4 @@ def diff(a: Path, b: Path, kind: str) -> None:
 
     with recording(a) as store_a, recording(b) as store_b:
         difference = compare(store_a, store_b, (str(a), str(b)))
-    click.echo(diff_as(kind, difference), nl=False)
+    show_as(kind, diff_as(kind, difference, page()))

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from rcp.analyzer.commands.common import CliError, file_argument, recording
+from rcp.analyzer.commands.selecting import selecting
 from rcp.probes.contract.atomic import atomic_replace
-from rcp.probes.contract.durations import UNITS_NS
 from rcp.probes.contract.options import PATH
+from rcp.probes.contract.printing.output import print_note
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
-    from rcp.analyzer.export.selection import Selection
+    from rcp.analyzer.selection import Selection, Wanted
 
 SUFFIXES = {"perfetto": ".pftrace", "folded": ".folded", "speedscope": ".speedscope.json"}
 READERS = {
@@ -27,25 +25,6 @@ READERS = {
     "speedscope": "open it at https://www.speedscope.app",
 }
 RECORDING_SUFFIXES = (".spool.tar.xz", ".spool", ".duckdb")
-
-
-# click 8.2, which Debian 13 has, knows no type argument here.
-class _Offset(click.ParamType):  # type: ignore[type-arg]
-    """A time since the start of the recording: a number with a unit, or seconds."""
-
-    name = "time"
-
-    def convert(
-        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
-    ) -> int:
-        """Return the time in ns."""
-        match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-zµμ]*)", str(value).strip())
-        if match is None or (match[2] or "s") not in UNITS_NS:
-            self.fail(f"{value!r} is not a time: write it like 1.5s or 200ms.", parameter, context)
-        return round(float(match[1]) * UNITS_NS[match[2] or "s"])
-
-
-OFFSET = _Offset()
 
 
 def default_output(recording: Path, kind: str) -> Path:
@@ -90,39 +69,29 @@ def _target(recording: Path, kind: str, output: Path | None, force: bool) -> Pat
     """Return the file to write, None for stdout."""
     target = output or default_output(recording, kind)
     if str(target) == "-":
+        if kind == "perfetto" and sys.stdout.isatty():
+            raise CliError("a Perfetto trace is binary, not for a terminal: name a file with -o.")
         return None
     if target.exists() and not force:
         raise CliError(f"{target} already exists: use --force to replace it, or -o.")
     return target
 
 
-@contextmanager
-def _chosen(
-    file: Path,
-    request_ids: Sequence[int],
-    slowest: int | None,
-    from_ns: int | None,
-    to_ns: int | None,
-) -> Iterator[tuple[Store, Selection]]:
-    """Open a recording and select the requests to export."""
-    from rcp.analyzer.export.selection import select
-
-    with recording(file) as store:
-        yield store, select(store, request_ids, slowest, from_ns, to_ns)
-
-
-def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]) -> None:
+def _export_parquet(file: Path, folder: Path, force: bool, is_whole: bool) -> None:
     from rcp.analyzer.export.parquet import write_parquet
+    from rcp.analyzer.text import plural
 
-    if any(value not in (None, ()) for value in chosen):
+    if not is_whole:
         raise CliError(
-            "--parquet writes every table whole: leave out -o, --request, --slowest, --from, --to."
+            "--parquet writes every table whole: leave out -o, --request, --task, --slowest, "
+            "--from, --to."
         )
     if not force and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise CliError(f"{folder} is not an empty folder: use --force to write into it.")
     with recording(file) as store:
         rows = write_parquet(store, folder)
-    click.echo(f"{folder}: {sum(rows.values())} rows of {len(rows)} tables written.", err=True)
+    n_rows = plural(sum(rows.values()), "row")
+    print_note(f"{folder}: {n_rows} of {plural(len(rows), 'table')} written.")
 
 
 @click.command(short_help="Export a recording to Perfetto and other tools.")
@@ -144,23 +113,7 @@ def _export_parquet(file: Path, folder: Path, force: bool, chosen: Sequence[Any]
     help="File to write; - is stdout.  [default: the recording's name with the format's suffix]",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
-@click.option(
-    "--request",
-    "request_ids",
-    type=click.IntRange(1),
-    multiple=True,
-    help="Only this request and its time span; can be repeated.",
-)
-@click.option("--slowest", type=click.IntRange(1), help="Only this many of the slowest requests.")
-@click.option(
-    "--from",
-    "from_ns",
-    type=OFFSET,
-    help="Only requests that start at or after this time since the start of the recording (1.5s).",
-)
-@click.option(
-    "--to", "to_ns", type=OFFSET, help="Only requests that start before this time (2500ms)."
-)
+@selecting
 def export(
     file: Path,
     perfetto: bool,
@@ -169,14 +122,14 @@ def export(
     folder: Path | None,
     output: Path | None,
     force: bool,
-    **chosen: Any,
+    wanted: Wanted,
 ) -> None:
     """Export a recording to another tool's format.
 
     --perfetto writes a time line: thread states, requests, journal commits, the ios of each
     device, inversions, and the critical path of each selected request, with arrows to the thread
-    or io that ended each wait. Without --request or --slowest it draws the paths of the slowest
-    100 requests.
+    or io that ended each wait. Without an option that selects requests it draws the paths of the
+    slowest 100.
     --folded and --speedscope write flame graphs of blocked time. The frames are the request, its
     chain of waits, the segment and the kernel stack.
 
@@ -197,12 +150,15 @@ def export(
         }
     )
     if folder is not None:
-        _export_parquet(file, folder, force, [output, *chosen.values()])
+        _export_parquet(file, folder, force, is_whole=output is None and not wanted)
         return
+    from rcp.analyzer.selection import select
+
     target = _target(file, kind, output, force)
-    with _chosen(file, **chosen) as (store, selection):
+    with recording(file) as store:
+        selection = select(store, wanted)
         if target is None:
             _write(kind, store, selection, sys.stdout.buffer)
             return
         _write_file(kind, store, selection, target)
-    click.echo(f"{target} written; {READERS[kind]}.", err=True)
+    print_note(f"{target} written; {READERS[kind]}.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rcp.probes.commands.analysis import Analysis
 from rcp.probes.commands.live import live_command
 from rcp.probes.commands.record import record_command
+from rcp.probes.contract.printing.page import page
 
 if TYPE_CHECKING:
     from rcp.probes.contract.spool import Spool
@@ -28,7 +29,7 @@ def _analyse(spool: Spool) -> dict[str, Any]:
 def _live_text(report: dict[str, Any]) -> str:
     from rcp.analyzer.reports.live import as_text
 
-    return as_text(report)
+    return as_text(report, page())
 
 
 record = record_command(_load_recorded)

@@ -15,6 +15,8 @@ from rcp.analyzer.commands.common import (
 )
 from rcp.probes.contract.completions import PROFILES, words
 from rcp.probes.contract.options import PATH
+from rcp.probes.contract.printing.output import print_data, print_note, print_text
+from rcp.probes.contract.printing.page import page
 from rcp.probes.contract.role_profiles import profiles as known_profiles
 
 if TYPE_CHECKING:
@@ -30,12 +32,9 @@ def _change(file: Path, change: RoleChange, target: Path) -> None:
     with open_store(file) as store:
         warnings = reclassify(file, store, change, target)
     for warning in warnings:
-        click.echo(f"rcp-trace: warning: {warning}", err=True)
+        print_note(f"rcp-trace: warning: {warning}")
     undo = f"; `rcp-trace roles {target} --undo` takes it back" if target == file else ""
-    click.echo(
-        f"{target} written; read it with `rcp-trace report {target}`{undo}.",
-        err=True,
-    )
+    print_note(f"{target} written; read it with `rcp-trace report {target}`{undo}.")
 
 
 @click.command(short_help="Show or change the role of each thread.")
@@ -96,7 +95,7 @@ def roles(
     """
     from rcp.analyzer.loading.role_change import RoleChange
     from rcp.analyzer.reports.role_table import TaskRole, roles_text, task_roles
-    from rcp.analyzer.text import rows_as
+    from rcp.analyzer.rows import rows_as
 
     change = RoleChange(**rules)
     if change.is_undo and any(value for key, value in rules.items() if key != "is_undo"):
@@ -113,5 +112,7 @@ def roles(
         _change(file, change, output or file)
     with recording(output or file) as store:
         tasks = task_roles(store)
-        text = roles_text(tasks) if kind == "text" else rows_as(kind, TaskRole._fields, tasks)
-        click.echo(text, nl=False)
+        if kind == "text":
+            print_text(roles_text(tasks, page()))
+        else:
+            print_data(rows_as(kind, TaskRole._fields, tasks))

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rcp.analyzer.compare.diff import BEYOND_COMPARED_MIN, Change, Diff, Kind, Quantile
-from rcp.analyzer.text import WIDTH, as_csv, as_json, duration, signed, table, wrapped
+from rcp.analyzer.rows import as_csv
+from rcp.analyzer.tables import columns, fitted
+from rcp.analyzer.text import duration, signed, wrapped
 from rcp.probes.contract.percent import percent
+from rcp.probes.contract.printing.json_text import as_json
+from rcp.probes.contract.printing.page import PIPED, Page
+from rcp.probes.contract.printing.spelled import spelled
 
 _CHANGES_MAX = 12
 """Changes of one sort in the text. The others are small; JSON and CSV have them all."""
@@ -59,7 +64,7 @@ def _ratio(quantile: Quantile) -> str:
     return "-" if quantile.ratio is None else f"×{quantile.ratio:.2f}"
 
 
-def _latencies(kind: Kind) -> list[str]:
+def _latencies(kind: Kind, page: Page) -> list[str]:
     rows = [
         ("requests", str(kind.a.n), str(kind.b.n), ""),
         ("per second", f"{kind.a.per_s:.1f}", f"{kind.b.per_s:.1f}", ""),
@@ -67,7 +72,7 @@ def _latencies(kind: Kind) -> list[str]:
         ("max", duration(kind.a.max_ns), duration(kind.b.max_ns), ""),
         (f"behind {kind.behind}", percent(kind.a_behind), percent(kind.b_behind), ""),
     ]
-    return table(("latency", "A", "B", "B/A"), rows)
+    return fitted(columns("latency", "A", "B", "B/A"), rows, page)
 
 
 def _numbers(change: Change) -> tuple[str, ...]:
@@ -84,13 +89,15 @@ def _count(count: float) -> str:
 
 
 _CHANGE_COLUMNS = ("A", "B", "change", "A/1000", "B/1000")
+_SPARE_CHANGES = ("A/1000", "B/1000", "A", "B")
 
 
-def _changes(title: str, changes: Sequence[Change]) -> Iterator[str]:
+def _changes(title: str, changes: Sequence[Change], page: Page) -> Iterator[str]:
     yield ""
     shown = changes[:_CHANGES_MAX]
     rows = [(change.what, change.status, *_numbers(change)) for change in shown]
-    yield from table((title, "", *_CHANGE_COLUMNS), rows, left=2) if rows else [f"{title}: none"]
+    heads = columns(title, "", *_CHANGE_COLUMNS, left=2, sacrifice=_SPARE_CHANGES)
+    yield from fitted(heads, rows, page) if rows else [f"{title}: none"]
     yield from _rest(changes)
 
 
@@ -100,84 +107,61 @@ def _rest(changes: Sequence[Change]) -> Iterator[str]:
         yield f"… {len(rest)} more, {signed(sum(change.delta_ns for change in rest))} in all"
 
 
-def _patterns(patterns: Sequence[Change]) -> Iterator[str]:
+def _patterns(patterns: Sequence[Change], page: Page) -> Iterator[str]:
     if not patterns:
         return
     yield ""
     yield "patterns, time per request, by change"
     for change in patterns[:_CHANGES_MAX]:
         a, b, delta, a_per_1000, b_per_1000 = _numbers(change)
-        yield (
-            f"  {change.status:<5} {delta}: {a} → {b}, "
-            f"{a_per_1000} → {b_per_1000} of 1000 requests delayed"
-        )
-        yield from wrapped(change.what, WIDTH - 4, " " * 8, " " * 10)
+        head = f"{delta}: {a} → {b}, {a_per_1000} → {b_per_1000} of 1000 requests delayed"
+        yield from wrapped(head, page.prose, f"  {change.status:<5} ", " " * 10)
+        yield from wrapped(change.what, page.prose, " " * 8, " " * 10)
     yield from (f"  {line}" for line in _rest(patterns))
 
 
-def _kind(kind: Kind) -> Iterator[str]:
+def _kind(kind: Kind, page: Page) -> Iterator[str]:
     yield ""
-    yield f"{kind.name} ({kind.role})"
+    yield from page.marked([f"{kind.name} ({kind.role})"], "title")
     lines = [
-        *_latencies(kind),
-        *_changes("time per request", kind.reasons),
-        *_changes("delay per request", kind.culprits),
-        *_patterns(kind.patterns),
+        *_latencies(kind, page),
+        *_changes("time per request", kind.reasons, page),
+        *_changes("delay per request", kind.culprits, page),
+        *_patterns(kind.patterns, page),
     ]
     yield from (f"  {line}".rstrip() for line in lines)
 
 
-def _sides(diff: Diff) -> Iterator[str]:
+def _sides(diff: Diff, page: Page) -> Iterator[str]:
     for letter, side in (("A", diff.a), ("B", diff.b)):
         lost = ""
         if side.recorded_share < 1:
             lost = f", {percent(1 - side.recorded_share)} of its sleeps and ios were lost"
-        yield f"{letter}  {side.name}: {duration(side.dur_ns)}{lost}"
+        yield from wrapped(f"{side.name}: {duration(side.dur_ns)}{lost}", page.prose, f"{letter}  ")
     for letter, kinds in (("A", diff.only_in_a), ("B", diff.only_in_b)):
         if kinds:
-            yield from wrapped(f"only in {letter}: {', '.join(kinds)}", WIDTH - 1)
+            yield from wrapped(f"only in {letter}: {', '.join(kinds)}", page.prose)
 
 
-def diff_text(diff: Diff) -> str:
-    """Return a comparison as text of less than 100 columns; its first line is the answer."""
-    lines = [*wrapped(verdict(diff), WIDTH - 1), "", *_sides(diff)]
+def diff_text(diff: Diff, page: Page = PIPED) -> str:
+    """Return a comparison as text that fits a page; its first line is the answer."""
+    diff = spelled(diff)
+    answer = page.marked(wrapped(verdict(diff), page.prose), "answer")
+    lines = [*answer, "", *_sides(diff, page)]
     for kind in diff.kinds:
-        lines += _kind(kind)
-    lines += [
-        "",
-        "A/1000, B/1000: waits (reasons) or delayed requests (culprits) per 1000 requests",
-    ]
+        lines += _kind(kind, page.narrower(3))
+    notes = ["A/1000, B/1000: waits (reasons) or delayed requests (culprits) per 1000 requests"]
     if any(quantile.why_not for kind in diff.kinds for quantile in kind.quantiles):
-        lines.append(
+        notes.append(
             f"a quantile is compared if {BEYOND_COMPARED_MIN} requests of A and of B lie above it"
         )
+    lines += ["", *(line for note in notes for line in wrapped(note, page.prose))]
     return "\n".join(lines) + "\n"
 
 
 def diff_json(diff: Diff) -> str:
     """Return a comparison as JSON: NamedTuples are objects."""
-    return as_json(
-        {
-            "verdict": verdict(diff),
-            "a": diff.a._asdict(),
-            "b": diff.b._asdict(),
-            "kinds": [_kind_object(kind) for kind in diff.kinds],
-            "only_in_a": diff.only_in_a,
-            "only_in_b": diff.only_in_b,
-        }
-    )
-
-
-def _kind_object(kind: Kind) -> dict[str, object]:
-    return {
-        **kind._asdict(),
-        "a": kind.a._asdict(),
-        "b": kind.b._asdict(),
-        "quantiles": [quantile._asdict() for quantile in kind.quantiles],
-        **{
-            name: [change._asdict() for change in changes] for name, changes in _lists(kind).items()
-        },
-    }
+    return as_json({"verdict": verdict(diff), **diff._asdict()})
 
 
 def _lists(kind: Kind) -> dict[str, list[Change]]:
@@ -199,8 +183,8 @@ def diff_csv(diff: Diff) -> str:
     return "\n".join(f"# {name}\n{as_csv(*block)}" for name, block in blocks.items())
 
 
-def diff_as(kind: str, diff: Diff) -> str:
-    """Return a comparison as ``text``, ``json`` or ``csv``."""
+def diff_as(kind: str, diff: Diff, page: Page = PIPED) -> str:
+    """Return a comparison as ``text``, ``json`` or ``csv``; only text heeds the page."""
     if kind == "json":
         return diff_json(diff)
-    return diff_csv(diff) if kind == "csv" else diff_text(diff)
+    return diff_csv(diff) if kind == "csv" else diff_text(diff, page)

@@ -1,13 +1,15 @@
-"""Runs a user's query on a server with limits on time, memory and rows."""
+"""Runs a user's query: until it is interrupted, or with limits on time, memory and rows."""
 
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import Future
+import os
+from concurrent.futures import Future, wait
 from threading import Thread
 from typing import NamedTuple
 
 from rcp.analyzer.db.store import Result, Store, StoreError
+from rcp.probes.contract.boundary import EXIT_INTERRUPTED
 
 _GRACE_S = 2.0
 """Time for a query to stop after an interrupt; nearly all need less than a tenth of it."""
@@ -31,25 +33,44 @@ def _limit_memory(store: Store) -> None:
         store.write(f"SET max_temp_directory_size = '{_SPILLED}'")
 
 
-def ask_within(store: Store, sql: str, limits: Limits) -> Result:
-    """Run a user's query as ``Store.ask`` does; raise StoreError when it takes too long.
+def _started(own: Store, sql: str, rows_max: int | None) -> Future[Result]:
+    """Start a query in a thread of its own, which closes the store *own*.
 
-    It runs in a thread of its own, because a few SQL functions ignore an interrupt. Then this
-    function returns and leaves the thread behind.
+    So whoever waits can be interrupted, and need not wait for the few SQL functions that ignore an
+    interrupt: the thread is left behind.
     """
-    _limit_memory(store)
-    own = store.beside()
     answer: Future[Result] = Future()
 
     def work() -> None:
         try:
-            answer.set_result(own.ask(sql, limits.rows))
+            answer.set_result(own.ask(sql, rows_max))
         except BaseException as error:
             answer.set_exception(error)
         finally:
             own.close()
 
     Thread(target=work, daemon=True).start()
+    return answer
+
+
+def ask_until_interrupted(store: Store, sql: str) -> Result:
+    """Run a user's query as ``Store.ask`` does; Ctrl-C stops it and raises KeyboardInterrupt."""
+    own = store.beside()
+    answer = _started(own, sql, None)
+    try:
+        return answer.result()
+    except KeyboardInterrupt:
+        own.interrupt()
+        if wait([answer], _GRACE_S).not_done:
+            os._exit(EXIT_INTERRUPTED)  # closing the store would wait for that function
+        raise
+
+
+def ask_within(store: Store, sql: str, limits: Limits) -> Result:
+    """Run a user's query as ``Store.ask`` does; raise StoreError when it takes too long."""
+    _limit_memory(store)
+    own = store.beside()
+    answer = _started(own, sql, limits.rows)
     try:
         return answer.result(limits.seconds)
     except TimeoutError:

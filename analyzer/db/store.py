@@ -23,6 +23,7 @@ from rcp.analyzer.db.errors import StoreError as StoreError
 from rcp.analyzer.db.errors import note_unverified
 from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.seal import SealError, check_seal
+from rcp.analyzer.db.statements import refusal
 from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.cli_error import one_clause
 
@@ -38,7 +39,7 @@ _N_INSERTERS = 2
 
 LOAD_AGAIN = "load its spool again with `rcp-trace recover`, or record anew"
 
-_READ_STATEMENTS = frozenset(("SELECT", "EXPLAIN"))
+_STUDY_TABLES = {"trial", "knob", "verdict"}
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -225,14 +226,8 @@ class Store:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
             raise StoreError(f"bad SQL: {_one_line(error)}.") from error
-        if len(statements) != 1:
-            raise StoreError(f"expected one SQL statement, got {len(statements)}: ask one by one.")
-        kind = statements[0].type.name
-        if kind not in _READ_STATEMENTS:
-            raise StoreError(
-                f"a recording is only read, {kind} would change it: "
-                "copy the file and use the duckdb shell to change the copy."
-            )
+        if why_not := refusal([statement.type.name for statement in statements]):
+            raise StoreError(why_not)
 
     def ask(self, sql: str, rows_max: int | None = None) -> Result:
         """Run a user's query: one read-only statement on this store, without access to files."""
@@ -263,6 +258,18 @@ class Store:
         self._asking.interrupt()
 
 
+def _something_else(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return what a DuckDB file is that is no recording, and what to do with it."""
+    with suppress(duckdb.Error):
+        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        if {name for (name,) in tables} >= _STUDY_TABLES:
+            return "a study of rcp-tune, not a recording: read it with `rcp-tune explain`"
+    return (
+        "a DuckDB file but not a recording of rcp: load one with `rcp-trace recover SPOOL -o "
+        "FILE`, or restore a damaged one from a copy"
+    )
+
+
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     try:
         row = connection.execute("SELECT value FROM meta WHERE key = 'store_version'").fetchone()
@@ -271,10 +278,7 @@ def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     except duckdb.Error as error:
         raise _damaged(path, _one_line(error)) from error
     if row is None or not str(row[0]).isdecimal():
-        raise StoreError(
-            f"{path} is a DuckDB file but not a recording of rcp: "
-            "load one with `rcp-trace recover SPOOL -o FILE`."
-        )
+        raise StoreError(f"{path} is {_something_else(connection)}.")
     return int(row[0])
 
 

@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator
 from typing import IO
 
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.stacks import Stack, blocked
+from rcp.analyzer.selection import Selection
+from rcp.probes.contract.printing.spelled import spelled_text
 
 _NS_PER_US = 1000
 
 
 def _frame(name: str) -> str:
-    """Return a frame without the separators of frames and lines."""
-    return name.replace(";", ":").replace("\n", " ")
+    """Return a frame without the separators of frames and lines, and without control characters.
+
+    Those are not allowed in the SVG that is drawn from it.
+    """
+    return spelled_text(name.replace(";", ":"))
 
 
 def lines(stacks: Iterable[Stack]) -> Iterator[str]:

@@ -28,9 +28,9 @@ from rcp.analyzer.export.machine_tracks import (
     write_policies,
 )
 from rcp.analyzer.export.paths import Edge, ExportedPaths, ExportedRequest, request_slice, requests
-from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.threads import Thread, threads
 from rcp.analyzer.export.wire import Packets, Slice
+from rcp.analyzer.selection import Selection
 
 PATHS_UNLESS_CHOSEN = 100
 """Slowest requests whose paths are drawn if none is selected: with more the trace is unreadable."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import IO, Any
 
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.export.selection import Selection
 from rcp.analyzer.export.stacks import Stack, blocked, timeline
+from rcp.analyzer.selection import Selection
 from rcp.analyzer.text import duration
+from rcp.probes.contract.printing.json_text import as_json
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -65,4 +65,4 @@ def document(store: Store, selection: Selection) -> dict[str, Any]:
 
 def write_speedscope(store: Store, selection: Selection, out: IO[bytes]) -> None:
     """Write the selected requests to a binary file."""
-    out.write(json.dumps(document(store, selection), ensure_ascii=False).encode())
+    out.write(as_json(document(store, selection), indent=None).encode())

@@ -181,9 +181,12 @@ def _open_checked(path: Path) -> Spool:
     return spool
 
 
-def load_in_memory(spool_path: Path) -> Store:
-    """Load a spool into a store in memory; raise SpoolError when the spool cannot be used."""
-    store = Store.create(None)
+def load_in_memory(spool_path: Path, name: str = "") -> Store:
+    """Load a spool into a store in memory; raise SpoolError when the spool cannot be used.
+
+    *name* is what errors call it, by default its path.
+    """
+    store = Store.create(None, name or str(spool_path))
     try:
         fill(store, _open_checked(spool_path))
     except BaseException:

@@ -17,7 +17,7 @@ def open_recording(path: Path) -> Store:
             return load_in_memory(path)
         if path.exists() and path.name.endswith(PACKED_SUFFIX):
             with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
-                return load_in_memory(unpack(path, Path(folder)))
+                return load_in_memory(unpack(path, Path(folder)), str(path))
     except SpoolError as error:
         raise StoreError(str(error)) from error
     return open_store(path)

@@ -8,8 +8,11 @@ from typing import Any
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import fill
 from rcp.analyzer.reports.report import latencies, patterns, waits
-from rcp.analyzer.text import duration, plural, table
+from rcp.analyzer.tables import columns, fitted
+from rcp.analyzer.text import duration, plural, wrapped
 from rcp.probes.contract.percent import percent
+from rcp.probes.contract.printing.page import PIPED, Page
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.probes.contract.spool import Spool
 
 _ROWS_MAX = 8  # of each table: what fits on a terminal
@@ -29,26 +32,28 @@ def analyse(spool: Spool) -> dict[str, Any]:
         }
 
 
-def as_text(interval: dict[str, Any]) -> str:
+def as_text(interval: dict[str, Any], page: Page = PIPED) -> str:
     """Return an interval as text: the result of ``analyse`` with the recorder's figures."""
+    interval = spelled(interval)
     events = plural(interval["n_events"], "event")
     lost = f"{interval['n_lost']} lost" if interval["n_lost"] else "none lost"
-    lines = [
+    sentences = [
         f"{interval['time']}  last {duration(interval['dur_ns'])}: {events}, "
         f"{lost}; analysis took {interval['analysis_s']:.2f} s"
     ]
     if interval["note"]:
-        lines.append(interval["note"])
+        sentences.append(interval["note"])
     if interval["n_left_out"]:
-        lines.append(
+        sentences.append(
             f"{plural(interval['n_left_out'], 'request')} left out: begun before the interval"
         )
-    for rows in (_requests(interval), _waits(interval), _inversions(interval)):
+    lines = [line for one in sentences for line in wrapped(one, page.prose, rest="  ")]
+    for rows in (_requests(interval, page), _waits(interval, page), _inversions(interval, page)):
         lines += ["", *rows]
     return "\n".join(lines) + "\n"
 
 
-def _requests(interval: dict[str, Any]) -> list[str]:
+def _requests(interval: dict[str, Any], page: Page) -> list[str]:
     rows = [
         (
             row["name"],
@@ -59,18 +64,20 @@ def _requests(interval: dict[str, Any]) -> list[str]:
         for row in interval["requests"][:_ROWS_MAX]
     ]
     names = ("request", "role", "count", "p50", "p99", "max")
-    return table(names, rows, left=2) if rows else ["no request finished"]
+    heads = columns(*names, left=2, sacrifice=("p50", "role"))
+    return fitted(heads, rows, page) if rows else ["no request finished"]
 
 
-def _waits(interval: dict[str, Any]) -> list[str]:
+def _waits(interval: dict[str, Any], page: Page) -> list[str]:
     rows = [
         (row["reason"], str(row["n"]), duration(row["total_ns"]), percent(row["share"]))
         for row in interval["waits"][:_ROWS_MAX]
     ]
-    return table(("waited for", "count", "total", "share"), rows) if rows else []
+    heads = columns("waited for", "count", "total", "share", sacrifice=("count",))
+    return fitted(heads, rows, page) if rows else []
 
 
-def _inversions(interval: dict[str, Any]) -> Iterator[str]:
+def _inversions(interval: dict[str, Any], page: Page) -> Iterator[str]:
     if not interval["inversions"]:
         yield "background work delayed no foreground request"
         return
@@ -85,4 +92,5 @@ def _inversions(interval: dict[str, Any]) -> Iterator[str]:
         )
         for row in interval["inversions"][:_ROWS_MAX]
     ]
-    yield from table(("culprit", "by", "role", "requests", "total", "worst"), rows, left=3)
+    names = ("culprit", "by", "role", "requests", "total", "worst")
+    yield from fitted(columns(*names, left=3, sacrifice=("worst", "role")), rows, page)

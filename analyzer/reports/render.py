@@ -4,55 +4,49 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rcp.analyzer.reports.doubts import confidence_word
 from rcp.analyzer.reports.report import HeldUp, Pattern, Report, Request
 from rcp.analyzer.reports.story import StoryLine
-from rcp.analyzer.text import (
-    WIDTH,
-    as_csv,
-    as_json,
-    duration,
-    plural,
-    size_text,
-    table,
-    truncated,
-    wrapped,
-)
+from rcp.analyzer.rows import as_csv
+from rcp.analyzer.tables import columns, fitted
+from rcp.analyzer.text import duration, plural, size_text, truncated, wrapped
 from rcp.probes.contract.percent import percent
+from rcp.probes.contract.printing.json_text import as_json
+from rcp.probes.contract.printing.marked import Mark
+from rcp.probes.contract.printing.page import PIPED, Page
+from rcp.probes.contract.printing.spelled import spelled
 
-_SECTION_WIDTH = WIDTH - 3  # sections are indented by 2; lines are shorter than WIDTH
+_INDENTED = 2
+_STORY_INDENTED_MAX = 24
+_STORY_ROOM_MIN = 30  # columns of what happened; deeper lines are not indented further
 
-
-def _plain(value: Any) -> Any:
-    """Return NamedTuples as dictionaries, deeply."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _plain(item) for name, item in value._asdict().items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return wrapped(text, _SECTION_WIDTH, first, rest)
+_WITHIN = PIPED.narrower(_INDENTED)
 
 
-def story_text(lines: Iterable[StoryLine]) -> list[str]:
+def inside(page: Page) -> Page:
+    """Return the page inside a section of a report; ``rcp-trace path`` prints the same lines."""
+    return page.narrower(_INDENTED)
+
+
+def story_text(lines: Iterable[StoryLine], page: Page = _WITHIN) -> list[str]:
     """Return a story: offset, duration, and what happened, indented by depth."""
     out = []
-    for line in lines:
+    for line in spelled(list(lines)):
         head = f"{'+' + duration(line.offset_ns):>11} {duration(line.dur_ns):>9}  "
-        indent = "  " * min(line.depth, 12)
-        room = max(_SECTION_WIDTH - len(head) - len(indent), 30)
+        spare = page.prose - len(head) - _STORY_ROOM_MIN
+        indent = " " * max(min(2 * line.depth, _STORY_INDENTED_MAX, spare), 0)
+        room = page.prose - len(head) - len(indent)
         first, *rest = wrapped(line.text, room) or [""]
         out.append(head + indent + first)
         out += [" " * len(head) + indent + "  " + part for part in rest]
     return out
 
 
-def request_text(request: Request) -> list[str]:
+def request_text(request: Request, page: Page = _WITHIN) -> list[str]:
     """Return one sentence about a request, as lines."""
+    request = spelled(request)
     held_up = ""
     if request.inverted_ns and request.dur_ns:
         held_up = (
@@ -60,36 +54,52 @@ def request_text(request: Request) -> list[str]:
             f"({percent(request.inverted_ns / request.dur_ns)})"
         )
     took = f"took {duration(request.dur_ns)}" if request.dur_ns is not None else "did not finish"
-    return _wrapped(
+    return wrapped(
         f"request {request.request_id}: {request.name} by {request.comm} "
         f"(tid {request.tid}, {request.role}) {took}{held_up}",
+        page.prose,
         rest="  ",
     )
 
 
-def held_up_text(inversions: Iterable[HeldUp]) -> Iterator[str]:
+def held_up_text(inversions: Iterable[HeldUp], page: Page = _WITHIN) -> Iterator[str]:
     """Yield what held up a request: how long, by which culprit, through which chain."""
-    for one in inversions:
+    for one in spelled(list(inversions)):
         size = size_text(one.bytes_ahead)
         behind = f", {plural(one.n_ios_ahead, 'io')} of {size} ahead" if one.n_ios_ahead else ""
-        yield f"{duration(one.dur_ns):>11} {one.kind} by {one.culprit}{behind}"
-        yield from _wrapped(one.chain, " " * 12, " " * 14)
+        what = f"{one.kind} by {one.culprit}{behind}"
+        yield from wrapped(what, page.prose, f"{duration(one.dur_ns):>11} ", " " * 14)
+        yield from wrapped(one.chain, page.prose, " " * 12, " " * 14)
 
 
-def _header(report: Report) -> Iterator[str]:
-    header = report.header
-    yield f"host      {header.host}, kernel {header.kernel}, {header.clock}"
+def _header(report: Report, page: Page) -> Iterator[str]:
+    header, rest = report.header, " " * 10
+    room = page.prose - len(rest)
+    ended = textwrap.shorten(header.ended, room, placeholder=" …", break_on_hyphens=False)
+    page = inside(page)
+    if report.part:
+        yield from wrapped(report.part.text, page.prose, "part      ", rest)
+    where = f"{header.host}, kernel {header.kernel}, {header.clock}"
+    yield from wrapped(where, page.prose, "host      ", rest)
     unfinished = f", {header.n_unfinished} unfinished" if header.n_unfinished else ""
     requests = plural(header.n_requests, "foreground request")
-    yield f"recorded  {duration(header.dur_ns)}, {requests}{unfinished}"
-    yield "ended by  " + textwrap.shorten(header.ended, WIDTH - 11, placeholder=" …")
+    recorded = duration(header.dur_ns)
+    if not report.part:
+        recorded += f", {requests}{unfinished}"
+    yield from wrapped(recorded, page.prose, "recorded  ", rest)
+    yield f"ended by  {ended}"
     if header.cost:
-        yield from _wrapped(header.cost, "cost      ", " " * 10)
+        yield from wrapped(header.cost, page.prose, "cost      ", rest)
     for at, rule in enumerate(header.rules):
-        yield from _wrapped(rule, f"{'roles' if at == 0 else '':<10}", " " * 12)
+        yield from wrapped(rule, page.prose, f"{'roles' if at == 0 else '':<10}", " " * 12)
 
 
-def _latencies(report: Report) -> Iterator[str]:
+_SPARE_LATENCIES = ("avg", "inside", "p50", "role")
+_SPARE_WAITS = ("paper's name", "avg", "p99", "max", "count")
+_SPARE_POLICIES = ("max", "total", "count")
+
+
+def _latencies(report: Report, page: Page) -> Iterator[str]:
     names = ["request", "role", "count", "avg", "p50", "p99", "p99.9", "max"]
     rows = [
         [
@@ -104,10 +114,11 @@ def _latencies(report: Report) -> Iterator[str]:
         names.append("inside")
         for row, latency in zip(rows, report.latencies, strict=True):
             row.append(str(latency.n_children))
-    yield from table(names, rows, left=2) if rows else ["none finished"]
+    heads = columns(*names, left=2, sacrifice=_SPARE_LATENCIES)
+    yield from fitted(heads, rows, page) if rows else ["none finished"]
 
 
-def _waits(report: Report) -> Iterator[str]:
+def _waits(report: Report, page: Page) -> Iterator[str]:
     names = ("reason", "paper's name", "count", "avg", "p99", "max", "total", "share")
     rows = [
         (
@@ -119,58 +130,63 @@ def _waits(report: Report) -> Iterator[str]:
         )
         for w in report.waits
     ]
-    yield from table(names, rows, left=2) if rows else ["nothing recorded"]
+    heads = columns(*names, left=2, sacrifice=_SPARE_WAITS)
+    yield from fitted(heads, rows, page) if rows else ["nothing recorded"]
 
 
+_TRUST: dict[str, Mark] = {"high": "good", "medium": "poor", "low": "bad"}
 _RULE_MAX = 40  # characters; the head of the report has the full rules
 
 
-def _pattern(pattern: Pattern) -> Iterator[str]:
+def _pattern(pattern: Pattern, page: Page) -> Iterator[str]:
     rule = truncated(pattern.role_rule, _RULE_MAX)
-    yield from _wrapped(
-        f"#{pattern.rank} {pattern.kind} by {pattern.culprit} ({pattern.role}: {rule})",
-        rest="   ",
-    )
+    what = f"#{pattern.rank} {pattern.kind} by {pattern.culprit} ({pattern.role}: {rule})"
+    head = wrapped(what, page.prose, rest="   ")
+    yield from page.marked_word(head, pattern.culprit, "culprit")
     why = f": {'; '.join(pattern.why_lowered)}" if pattern.why_lowered else ""
-    trust = f"confidence {confidence_word(pattern.confidence)} ({pattern.confidence:.2f}){why}"
-    yield from _wrapped(trust, "   ", "   ")
-    yield from _wrapped(
+    word = confidence_word(pattern.confidence)
+    trust = wrapped(f"confidence {word} ({pattern.confidence:.2f}){why}", page.prose, "   ", "   ")
+    yield from page.marked_word(trust, word, _TRUST[word])
+    yield from wrapped(
         f"{plural(pattern.n_requests, 'request')}, {duration(pattern.total_ns)} in all, "
         f"{percent(pattern.slow_share)} of the slowest 1 %'s time; "
         f"worst {duration(pattern.max_ns)} (request {pattern.worst_request_id})",
+        page.prose,
         "   ",
         "   ",
     )
-    yield from _wrapped(pattern.chain, "   ", "     ")
+    yield from wrapped(pattern.chain, page.prose, "   ", "     ")
 
 
 _PATTERNS_MAX = 12  # in the text report; the others cost little and are in the store
 
 
-def _patterns(report: Report) -> Iterator[str]:
+def _patterns(report: Report, page: Page) -> Iterator[str]:
     for pattern in report.patterns[:_PATTERNS_MAX]:
-        yield from _pattern(pattern)
+        yield from _pattern(pattern, page)
     rest = report.patterns[_PATTERNS_MAX:]
     if rest:
         total = duration(sum(pattern.total_ns for pattern in rest))
-        yield (
+        yield from wrapped(
             f"… {plural(len(rest), 'more pattern')}, {total} in all: "
-            "`rcp-trace sql FILE 'FROM inversion_pattern'`"
+            "`rcp-trace sql FILE 'FROM inversion_pattern'`",
+            page.prose,
+            rest="  ",
         )
     if not report.patterns:
         yield "none found"
 
 
-def _worst(report: Report) -> Iterator[str]:
+def _worst(report: Report, page: Page) -> Iterator[str]:
     if report.worst is None:
         yield "no request was recorded"
         return
-    yield from request_text(report.worst)
-    yield from held_up_text(report.held_up)
-    yield from story_text(report.story)
+    yield from request_text(report.worst, page)
+    yield from held_up_text(report.held_up, page)
+    yield from story_text(report.story, page)
 
 
-def _policies(report: Report) -> Iterator[str]:
+def _policies(report: Report, page: Page) -> Iterator[str]:
     names = ("decision", "about", "class", "count", "total", "max", "requests", "they waited")
     rows = [
         (
@@ -180,10 +196,10 @@ def _policies(report: Report) -> Iterator[str]:
         )
         for p in report.policies
     ]
-    yield from table(names, rows, left=3)
+    yield from fitted(columns(*names, left=3, sacrifice=_SPARE_POLICIES), rows, page)
 
 
-def _losses(report: Report) -> Iterator[str]:
+def _losses(report: Report, page: Page) -> Iterator[str]:
     lossy = [loss for loss in report.losses if loss.lost or loss.missing]
     for loss in lossy:
         if loss.lost:
@@ -195,10 +211,11 @@ def _losses(report: Report) -> Iterator[str]:
     excluded = sum(loss.excluded for loss in report.losses)
     if excluded:
         yield f"{plural(excluded, 'recorder event')} excluded"
-    yield from report.notes
+    for note in report.notes:
+        yield from wrapped(note, page.prose, rest="  ")
 
 
-_SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
+_SECTIONS: dict[str, Callable[[Report, Page], Iterator[str]]] = {
     "Requests": _latencies,
     "Where foreground requests waited": _waits,
     "Inversions": _patterns,
@@ -208,14 +225,17 @@ _SECTIONS: dict[str, Callable[[Report], Iterator[str]]] = {
 }
 
 
-def report_text(report: Report) -> str:
-    """Return a report as text of less than 100 columns; its first line is the answer."""
-    first = f"{report.answer.incomplete} {report.answer.sentence}".lstrip()
-    lines = [*wrapped(first, WIDTH - 1), "", *_header(report)]
+def report_text(report: Report, page: Page = PIPED) -> str:
+    """Return a report as text that fits a page; its first line is the answer."""
+    report = spelled(report)
+    sentence = wrapped(f"{report.answer.incomplete} {report.answer.sentence}".lstrip(), page.prose)
+    lines = [*page.marked(sentence, "answer"), "", *_header(report, page)]
+    within = inside(page)
     for title, section in _SECTIONS.items():
         if section is _policies and not report.policies:
             continue  # not the patched kernel
-        lines += ["", title, *(f"  {line}" for line in section(report))]
+        lines += ["", *page.marked([title], "title")]
+        lines += [f"  {line}" for line in section(report, within)]
     return "\n".join(lines) + "\n"
 
 
@@ -238,8 +258,8 @@ def report_csv(report: Report) -> str:
     return "\n".join(f"# {name}\n{as_csv(*_named(rows))}" for name, rows in blocks.items() if rows)
 
 
-def report_as(kind: str, report: Report) -> str:
-    """Return a report as ``text``, ``json`` or ``csv``."""
+def report_as(kind: str, report: Report, page: Page = PIPED) -> str:
+    """Return a report as ``text``, ``json`` or ``csv``; only text heeds the page."""
     if kind == "json":
-        return as_json(_plain(report))
-    return report_csv(report) if kind == "csv" else report_text(report)
+        return as_json(report)
+    return report_csv(report) if kind == "csv" else report_text(report, page)

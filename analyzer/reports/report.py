@@ -12,6 +12,7 @@ from rcp.analyzer.reports.answer import Answer, answer
 from rcp.analyzer.reports.doubts import incomplete, notes, why_lowered
 from rcp.analyzer.reports.policies import Policy, policies
 from rcp.analyzer.reports.story import StoryLine, request_story
+from rcp.analyzer.selection import Part
 from rcp.probes.contract.meta_text import cost_text
 
 
@@ -128,6 +129,8 @@ class Report(NamedTuple):
     losses: list[Loss]
     notes: list[str]
     """What else makes the recording incomplete, one note each."""
+    part: Part | None = None
+    """The part of the requests that the figures are about; None: all of them."""
 
 
 def header(store: Store, meta: dict[str, Any]) -> Header:
@@ -199,8 +202,8 @@ def latencies(store: Store) -> list[Latency]:
     return store.rows(Latency, query("report/latencies"))
 
 
-def report(store: Store) -> Report:
-    """Return the whole report of a store."""
+def report(store: Store, part: Part | None = None) -> Report:
+    """Return the whole report of a store, which holds only *part* of a recording's requests."""
     meta = facts(store)
     head = header(store, meta)
     found = patterns(store)
@@ -217,4 +220,5 @@ def report(store: Store) -> Report:
         policies=policies(store),
         losses=store.rows(Loss, query("report/losses")),
         notes=notes(meta, head.n_unfinished),
+        part=part,
     )

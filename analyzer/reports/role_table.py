@@ -8,7 +8,10 @@ from typing import NamedTuple
 from rcp.analyzer.blame.chains import generic_name
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.text import duration, size_text, table, truncated
+from rcp.analyzer.tables import columns, fitted
+from rcp.analyzer.text import duration, size_text
+from rcp.probes.contract.printing.page import PIPED, Page
+from rcp.probes.contract.printing.spelled import spelled
 
 
 class TaskRole(NamedTuple):
@@ -27,7 +30,7 @@ class TaskRole(NamedTuple):
     io_bytes: int
 
 
-_RULE_CELL_MAX = 34  # characters of a rule in the text
+_SPARE_ROLES = ("bytes", "ios", "asleep", "runnable", "threads")
 
 
 def task_roles(store: Store) -> list[TaskRole]:
@@ -35,14 +38,15 @@ def task_roles(store: Store) -> list[TaskRole]:
     return store.rows(TaskRole, query("roles/tasks"))
 
 
-def roles_text(threads: list[TaskRole]) -> str:
+def roles_text(threads: list[TaskRole], page: Page = PIPED) -> str:
     """Return threads as text; those with the same role, rule and name share a line."""
     groups: dict[tuple[str, str, str], list[TaskRole]] = {}
-    for task in threads:
+    for task in spelled(threads):
         key = (task.role, task.role_rule, generic_name(task.comm))
         groups.setdefault(key, []).append(task)
     names = ("role", "rule", "name", "threads", "on cpu", "runnable", "asleep", "ios", "bytes")
-    return "\n".join(table(names, _lines(groups), left=3)) + "\n"
+    heads = columns(*names, left=3, sacrifice=_SPARE_ROLES)
+    return "\n".join(fitted(heads, _lines(groups), page)) + "\n"
 
 
 def _lines(groups: dict[tuple[str, str, str], list[TaskRole]]) -> Iterator[tuple[str, ...]]:
@@ -57,7 +61,7 @@ def _lines(groups: dict[tuple[str, str, str], list[TaskRole]]) -> Iterator[tuple
         yield (
             *(
                 role,
-                truncated(rule, _RULE_CELL_MAX),
+                rule,
                 tasks[0].comm if len(tasks) == 1 else name,
                 str(len(tasks)),
             ),

@@ -71,8 +71,9 @@ ROOMS = {
         *("diagnosis", "flight", "record", "live", "bench", "commands"),
     ),
     "rcp.analyzer": (
-        *("text", "db", "arrays", "paths", "blame", "loading", "reports", "compare"),
-        *("export", "latencies", "bench", "commands", "gate", "cli", "__main__"),
+        *("text", "tables", "rows", "db", "arrays", "paths", "blame", "loading"),
+        *("selection", "reports", "compare", "export", "latencies", "bench"),
+        *("commands", "gate", "cli", "__main__"),
     ),
     "rcp.analyzer.gate": (
         *("limits", "statistics", "correction", "host", "machine", "child", "causes"),

@@ -8,9 +8,8 @@ from dataclasses import fields
 from functools import wraps
 from typing import Any, NoReturn
 
-import click
-
 from rcp.probes.contract.cli_error import EXIT_ERROR, OneLineError
+from rcp.probes.contract.printing.output import print_note
 from rcp.probes.contract.user_error import UserError
 
 Command = Callable[..., None]
@@ -18,7 +17,7 @@ Command = Callable[..., None]
 
 def say(text: str) -> None:
     """Print a line on stderr."""
-    click.echo(f"rcp-trace: {text}", err=True)
+    print_note(f"rcp-trace: {text}")
 
 
 class RecorderError(OneLineError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ import click
 
 from rcp.probes.commands.common import fail, say
 from rcp.probes.contract.options import format_option
+from rcp.probes.contract.printing.output import print_json, print_text
 
 
 @click.command("doctor", short_help="Check whether this machine can record.")
@@ -34,7 +34,10 @@ def doctor(no_load: bool, mount: bool, kind: str) -> None:
     if mount:
         _mount_tracefs()
     diagnosis = diagnose(load=not no_load)
-    click.echo(json.dumps(diagnosis.as_dict(), indent=1) if kind == "json" else as_text(diagnosis))
+    if kind == "json":
+        print_json(diagnosis.as_dict())
+    else:
+        print_text(as_text(diagnosis))
     sys.exit(1 if diagnosis.obstacle else 0)
 
 

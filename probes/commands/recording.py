@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from rcp.probes.commands.common import fail, say
 from rcp.probes.commands.flight_options import FlightOptions
 from rcp.probes.commands.flight_plan import clear_dumps, flight_plan, numbered, spool_of
 from rcp.probes.commands.selection import require_machine, select
 from rcp.probes.commands.targets import TargetOptions
 from rcp.probes.contract.meta_text import cost_text
+from rcp.probes.contract.printing.output import print_progress
 from rcp.probes.contract.spool import SpoolError
 from rcp.probes.record import Ended, Plan, record
 
@@ -58,8 +57,7 @@ def make_recording(
 def _show_progress(n_records: int, n_bytes: int) -> None:
     """Rewrite one line on a terminal; a log would fill with such lines."""
     if sys.stderr.isatty():
-        text = f"rcp-trace: {n_records:,} events, {n_bytes / (1 << 20):.1f} MiB"
-        click.echo(f"\r{text}  ", nl=False, err=True)
+        print_progress(f"rcp-trace: {n_records:,} events, {n_bytes / (1 << 20):.1f} MiB")
 
 
 def _plan(
@@ -117,7 +115,7 @@ def _finish(ended: Ended, output: Path, plan: Plan, load: Loader) -> None:
     spool, is_flight = plan.spool, plan.flight is not None
     lost = f", {ended.n_lost} lost" if ended.n_lost else ", none lost"
     if sys.stderr.isatty():
-        click.echo(err=True)
+        print_progress("")
     say(f"ended ({ended.why}: {ended.detail}); {ended.n_records} events{lost}.")
     if ended.cost:
         say(f"cost: {cost_text(ended.cost)}.")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-import click
 
 from rcp.probes.attach import Probes
 from rcp.probes.commands.analysis import Analysis
@@ -18,6 +14,8 @@ from rcp.probes.commands.common import say
 from rcp.probes.commands.selection import require_machine, select
 from rcp.probes.commands.targets import TargetOptions
 from rcp.probes.contract.durations import DurationError, option_ns
+from rcp.probes.contract.printing.json_text import as_json
+from rcp.probes.contract.printing.output import print_data, redraw
 from rcp.probes.live import Interval, Live, LivePlan
 from rcp.probes.record import Plan, describe
 from rcp.probes.signals import Signals
@@ -45,14 +43,9 @@ def _analysed(interval: Interval, analysis: Analysis) -> tuple[dict[str, Any], f
 
 def _show(report: dict[str, Any], kind: str, analysis: Analysis) -> None:
     if kind == "json":
-        click.echo(json.dumps(report))
-        return
-    if sys.stdout.isatty():
-        click.clear()
-        click.echo(analysis.as_text(report), nl=False)
+        print_data(as_json(report, indent=None))
     else:
-        click.echo(analysis.as_text(report))
-    sys.stdout.flush()
+        redraw(analysis.as_text(report))
 
 
 def watch(

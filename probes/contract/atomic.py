@@ -24,6 +24,10 @@ def atomic_replace(target: Path, *, sync: bool = False) -> Iterator[Path]:
         if sync:
             _sync(temporary)
         temporary.replace(target)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = str(target)  # the name that the user knows
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import click
 
 from rcp.probes.contract.lazy_group import LazyGroup
+from rcp.probes.contract.printing.spelled import spelled_text
 from rcp.probes.contract.user_error import UserError
 
 EXIT_ERROR = 2
@@ -21,15 +24,24 @@ TRACEBACK_VARIABLE = "RCP_TRACEBACK"
 def one_clause(message: str) -> str:
     """Return *message* without line breaks and final full stops, to stand inside a sentence.
 
-    Other control characters are escaped: names of files and threads can hold any.
+    Other control characters are spelled out: names of files and threads can hold any.
     """
-    text = " ".join(message.split()).rstrip(".")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return spelled_text(" ".join(message.split()).rstrip("."))
 
 
 def one_line(message: str) -> str:
     """Return *message* without line breaks, ending in exactly one full stop."""
     return f"{one_clause(message)}."
+
+
+@contextmanager
+def _spelling() -> Iterator[None]:
+    """Spell out what click quotes in an error, such as a name that a shell's * found."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = spelled_text(error.message, keep="\n")  # Final to mypy
+        raise
 
 
 class OneLineError(click.ClickException):
@@ -57,10 +69,16 @@ class OneLineGroup(LazyGroup):
             return f"{error.filename or 'output'}: {error.strerror}"
         return None
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        """Parse the words of the command line up to the name of a command."""
+        with _spelling():
+            return super().make_context(*args, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a closed pipe (``| head``) is not an error."""
         try:
-            return super().invoke(ctx)
+            with _spelling():
+                return super().invoke(ctx)
         except BrokenPipeError:
             # The interpreter flushes stdout again at exit, which must not fail.
             sys.stdout = Path("/dev/null").open("w")  # noqa: SIM115

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from rcp.probes.contract.durations import DurationError, duration_s
+from rcp.probes.contract.printing.terminal import Colour, wishes
 
 PATH = click.Path(path_type=Path, readable=False)
 """A path; whether it can be read shows when it is opened, and is then told in one line."""
@@ -42,9 +43,10 @@ def format_option(
 ) -> Callable[[Command], Command]:
     """Return a decorator that gives a command ``--format``, passed as ``kind``.
 
-    *kinds* are the choices; *default* is the first one unless given.
+    *kinds* are the choices; *default* is the first one unless given. Those that have a text also
+    get ``--color`` and ``--no-pager``, which ``output.print_text`` heeds.
     """
-    return click.option(
+    format_of = click.option(
         "--format",
         "kind",
         type=click.Choice(kinds),
@@ -52,3 +54,36 @@ def format_option(
         show_default=True,
         help=help,
     )
+
+    def decorate(command: Command) -> Command:
+        if "text" in kinds:
+            command = _colour(_no_pager(command))
+        return format_of(command)
+
+    return decorate
+
+
+def _wish_colour(_ctx: click.Context, _param: click.Parameter, value: Colour) -> None:
+    wishes().colour = value
+
+
+def _wish_no_pager(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    wishes().has_pager = not value
+
+
+_colour = click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    expose_value=False,
+    callback=_wish_colour,
+    help="Color the text; auto: on a terminal, unless NO_COLOR is set.",
+)
+_no_pager = click.option(
+    "--no-pager",
+    is_flag=True,
+    expose_value=False,
+    callback=_wish_no_pager,
+    help="Do not page a text longer than the screen. The pager is $RCP_PAGER, $PAGER or less.",
+)

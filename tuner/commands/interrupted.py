@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
-
+from rcp.probes.contract.printing.output import print_note
 from rcp.tuner.session.signals import Signals
 
 
@@ -22,9 +21,9 @@ def resume_hint(study: Path) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit) as ended:
         number = ended.code if isinstance(ended, SystemExit) else 128 + signal.SIGINT
         if study.exists():
-            click.echo(f"rcp-tune: ended by a signal: continue {study} with --resume", err=True)
+            print_note(f"rcp-tune: ended by a signal: continue {study} with --resume")
         else:
-            click.echo("rcp-tune: ended by a signal before the first trial was done", err=True)
+            print_note("rcp-tune: ended by a signal before the first trial was done")
         # Not click's 1, which means that the SLOs are not met.
         raise SystemExit(number) from None
     finally:

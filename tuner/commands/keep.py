@@ -8,6 +8,7 @@ import click
 
 from rcp.probes.contract.completions import DISKS
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_data, print_note
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
 from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
@@ -67,7 +68,7 @@ def keep(
     found = whole_catalog(machine(), chosen, wanted.knobs, wanted.groups, yes=yes)
     values, notes = wanted.on(found.knobs)
     for note in notes:
-        click.echo(f"rcp-tune: {note}", err=True)
+        print_note(f"rcp-tune: {note}")
     check_settings(found, values, yes)
     text = FORMATS[kind](persist_file(found, values, f"rcp-tune keep {wanted.name}"))
     _write(text, output, force)
@@ -75,7 +76,7 @@ def keep(
 
 def _write(text: str, output: Path | None, force: bool) -> None:
     if output is None:
-        click.echo(text, nl=False)
+        print_data(text)
         return
     try:
         with output.open("w" if force else "x") as file:
@@ -84,7 +85,7 @@ def _write(text: str, output: Path | None, force: bool) -> None:
         raise SettingsError(f"{output} exists: name another output, or use --force.") from error
     except OSError as error:
         raise SettingsError(f"{output}: {error.strerror}.") from error
-    click.echo(f"{output} written; its head says how to install it.", err=True)
+    print_note(f"{output} written; its head says how to install it.")
 
 
 def _disk(path: Path, wanted: Wanted) -> str:
@@ -98,5 +99,5 @@ def _disk(path: Path, wanted: Wanted) -> str:
     if wanted.disk_id and not found:
         raise SettingsError(f"{path}: its disk {disk} ({wanted.disk_id}) is not here: use --disk.")
     if found and found != disk:
-        click.echo(f"rcp-tune: {disk} is called {found} now", err=True)
+        print_note(f"rcp-tune: {disk} is called {found} now")
     return found or disk

@@ -9,6 +9,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from rcp.probes.contract.printing.spelled import spelled_text
+
 _STYLES = {"met": "green", "missed": "red", "failed": "red"}
 # Terminal rows for the head, the lines below the table and the prompt.
 _OTHER_ROWS = 7
@@ -16,7 +18,7 @@ _OTHER_ROWS = 7
 
 def _cell(text: str) -> Text:
     style = next((how for word, how in _STYLES.items() if text.split(":")[0].endswith(word)), "")
-    return Text(text, style=style)
+    return Text(spelled_text(text), style=style)
 
 
 class LiveTable:
@@ -51,7 +53,7 @@ class LiveTable:
 
     def note(self, text: str) -> None:
         """Print a line that stays above the table."""
-        self._console.print(Text(text))
+        self._console.print(Text(spelled_text(text)))
 
     def _draw(self) -> None:
         table = Table(*self._head, box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -59,5 +61,7 @@ class LiveTable:
         most = max(1, self._console.height - _OTHER_ROWS)
         for cells in self._rows[-most:]:
             table.add_row(*map(_cell, cells))
-        below = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._below]
+        below = [
+            Text(spelled_text(line), no_wrap=True, overflow="ellipsis") for line in self._below
+        ]
         self._live.update(Group(table, *below), refresh=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import click
-
+from rcp.probes.contract.printing.output import print_note
 from rcp.tuner.commands.run_options import RunOptions
 from rcp.tuner.errors import TuneError
 from rcp.tuner.studies.blank import remove_if_blank
@@ -62,7 +61,7 @@ def _resumed(machine: Machine, options: RunOptions) -> Study:
                 f"{path} was begun with {key} {then or 'none'}, not {value or 'none'}: "
                 "resume it with the same, or start a new study"
             )
-    with study.released(lambda text: click.echo(f"rcp-tune: {text}", err=True)):
+    with study.released(lambda text: print_note(f"rcp-tune: {text}")):
         now = machine.describe().facts
         check_same(now, facts, path, "run the same again, or name a new study with --study")
         _check_knobs(path, facts, now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from rcp.analyzer.text import aligned, wrapped
 from rcp.probes.contract.options import format_option
+from rcp.probes.contract.printing.output import print_json, print_text
 from rcp.tuner.commands.common import TuneGroup
 from rcp.tuner.profiles.profile import Profile, ProfileCandidate, load, names, split
 
@@ -56,15 +56,14 @@ def list_(kind: str) -> None:
     """
     found = [load(name) for name in names()]
     if kind == "json":
-        click.echo(json.dumps([_summary(profile) for profile in found], indent=1))
+        print_json([_summary(profile) for profile in found])
         return
     rows = [["profile", "candidate", "measured", "what it is"]]
     for profile in found:
         for one in profile.candidate:
             measured = "yes" if one.evidence else "no"
             rows.append([profile.name, one.name, measured, one.about])
-    for line in aligned(rows):
-        click.echo(line)
+    print_text("\n".join(aligned(rows)))
 
 
 def _summary(profile: Profile) -> dict[str, Any]:
@@ -90,13 +89,13 @@ def show(name: str, kind: str) -> None:
     if kind == "json":
         table = profile.to_json()
         table["candidate"] = [c for c in table["candidate"] if wanted in ("", c["name"])]
-        click.echo(json.dumps(table, indent=1))
+        print_json(table)
         return
-    for line in (f"{profile.name}: {profile.title}", *_text(profile.about), *_text(profile.mark)):
-        click.echo(line)
+    lines = [f"{profile.name}: {profile.title}", *_text(profile.about), *_text(profile.mark)]
     for one in profile.candidate:
         if wanted in ("", one.name):
-            click.echo("\n".join(["", *_candidate(profile, one)]))
+            lines += ["", *_candidate(profile, one)]
+    print_text("\n".join(lines))
 
 
 def _text(text: str, indent: str = "  ") -> list[str]:

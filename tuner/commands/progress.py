@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import click
-
+from rcp.probes.contract.printing.output import print_note
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.studies.listing import Listing, best_of
 from rcp.tuner.studies.records import TrialRow
@@ -77,14 +76,14 @@ class Progress:
             self._table.below(so_far)
             return
         text = self._listing.sentence(row, most=_MOST_KNOBS)
-        click.echo(f"rcp-tune: {text} ({so_far})", err=True)
+        print_note(f"rcp-tune: {text} ({so_far})")
 
     def note(self, text: str) -> None:
         """Show a message."""
         if self._table is not None:
             self._table.note(f"rcp-tune: {text}")
         else:
-            click.echo(f"rcp-tune: {text}", err=True)
+            print_note(f"rcp-tune: {text}")
 
     def _so_far(self, left_s: float | None = None) -> str:
         best = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 import click
 
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_json, print_text
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.commands.common import machine
 from rcp.tuner.session.journal import DEFAULT_FOLDER, path_in, read, set_aside
 from rcp.tuner.session.machine_lock import MachineLock
@@ -20,12 +21,11 @@ def _print(done: Restoration | None, kind: str, nothing: str) -> None:
     if kind == "json":
         fields: dict[str, Any] = asdict(done or Restoration())
         fields["held"] = sorted(fields.pop("unchanged"))  # the key that programs know
-        click.echo(json.dumps(fields, indent=1))
+        print_json(fields)
     elif done is None:
-        click.echo(nothing)
+        print_text(nothing)
     else:
-        for line in (*done.lines(), *done.planned):
-            click.echo(line)
+        print_text("\n".join(spelled([*done.lines(), *done.planned])))
 
 
 @click.command(short_help="Restore the knobs that a killed tuner left changed.")
@@ -78,6 +78,6 @@ def restore(folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
 def _forget(folder: Path, nothing: str) -> None:
     reading = read(folder)
     if reading is None or not reading.unfinished:
-        click.echo(nothing)
+        print_text(nothing)
     else:
-        click.echo(f"nothing was restored; the journal is now {set_aside(reading, 'forgotten')}.")
+        print_text(f"nothing was restored; the journal is now {set_aside(reading, 'forgotten')}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,8 @@ import click
 
 from rcp.probes.contract import completions
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_json, print_note, print_text
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.commands.common import CliError
 from rcp.tuner.commands.common import machine as machine_files
 from rcp.tuner.commands.durations import DURATION
@@ -229,7 +230,7 @@ def _run(options: RunOptions) -> int:
 
     slos = parse(options.slo)
     for text in implied(slos):
-        click.echo(f"rcp-tune: {text}", err=True)
+        print_note(f"rcp-tune: {text}")
     judge = Judge(slos, parse_objective(options.objective))
     if options.dry_run:
         _dry_run(options)
@@ -259,7 +260,7 @@ def _tune(study: Study, machine: Machine, judge: Judge, options: RunOptions) -> 
     chosen = options.search
     if chosen.profile:
         for note in notes(chosen.profile, fitted(chosen.profile, study.knobs())):
-            click.echo(f"rcp-tune: {note}", err=True)
+            print_note(f"rcp-tune: {note}")
         profile_starts(chosen.profile, study.knobs())  # an error before the first trial
     search = maker(
         chosen.name,
@@ -272,7 +273,10 @@ def _tune(study: Study, machine: Machine, judge: Judge, options: RunOptions) -> 
     with Progress(listing, options.objective, before=study.trials()) as progress:
         Tuning(study, Tools(machine, judge, search, progress), options.limits).run()
     found = explanation(study)
-    click.echo(json.dumps(found, indent=1) if options.as_json else found["text"])
+    if options.as_json:
+        print_json(found)
+    else:
+        print_text(found["text"])
     later = study.verdict().get("again", {"runs": 0, "held": 0})
     holds = outcome_of(study) in ("met", "met already") and later["held"] == later["runs"]
     return 0 if holds else EXIT_UNMET
@@ -296,5 +300,5 @@ def _dry_run(options: RunOptions) -> None:
     with TemporaryDirectory(prefix="rcp-tune-") as folder:
         machine = _machine(options, Path(folder))
         chosen = options.search
-        for line in dry_run(machine, advised=chosen.advised, profile=chosen.profile):
-            click.echo(line)
+        lines = spelled(list(dry_run(machine, advised=chosen.advised, profile=chosen.profile)))
+        print_text("\n".join(lines))

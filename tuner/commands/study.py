@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
-import sys
+import io
 from pathlib import Path
 
 import click
 
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_data, print_json, print_text
 
 _study = click.argument(
     "study",
@@ -51,13 +51,13 @@ def status(study: Path, kind: str) -> None:
         }
         objective = found.facts()["objective"]
     if kind == "json":
-        click.echo(json.dumps(state, indent=1))
+        print_json(state)
         return
     counted = ", ".join(f"{n} {phase}" for phase, n in phases.items()) or "none"
-    click.echo(f"{state['slo']}: {state['outcome']}; trials: {counted}; failed: {state['failed']}")
+    print_text(f"{state['slo']}: {state['outcome']}; trials: {counted}; failed: {state['failed']}")
     if best is not None:
         value = objective_text(objective, best.objective)
-        click.echo(f"best so far: trial {best.trial_id}, {objective} {value}")
+        print_text(f"best so far: trial {best.trial_id}, {objective} {value}")
 
 
 @click.command(short_help="List the trials of a study.")
@@ -78,10 +78,9 @@ def show(study: Path, kind: str) -> None:
         rows, bounds_ns = found.trials(), found.bounds_ns()
         listing = Listing(bounds_ns, found.facts()["objective"], found.initial())
     if kind == "json":
-        click.echo(json.dumps([row._asdict() for row in rows], indent=1))
+        print_json([row._asdict() for row in rows])
         return
-    for line in listing.lines(rows):
-        click.echo(line)
+    print_text("\n".join(listing.lines(rows)))
 
 
 @click.command(short_help="Explain the result of a study.")
@@ -100,7 +99,10 @@ def explain(study: Path, kind: str) -> None:
 
     with Study.open(study, read_only=True) as opened:
         found = explanation(opened)
-    click.echo(json.dumps(found, indent=1) if kind == "json" else found["text"])
+    if kind == "json":
+        print_json(found)
+    else:
+        print_text(found["text"])
 
 
 @click.command(short_help="Write the trials as CSV.")
@@ -124,14 +126,16 @@ def export(study: Path, output: Path | None) -> None:
         rows, knobs = found.trials(), [knob.name for knob in found.knobs()]
     slos = list(dict.fromkeys(slo for row in rows for slo in row.ratios))
     fields = ["trial_id", "phase", "seed", "wall_s", "objective", "failed", *slos, *knobs]
-    handle = output.open("w", newline="") if output else sys.stdout
-    writer = csv.DictWriter(handle, fields)
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, fields)
     writer.writeheader()
     for row in rows:
         own = {name: getattr(row, name) for name in fields[:6]}
         writer.writerow({**own, **row.ratios, **row.settings})
     if output:
-        handle.close()
+        output.write_text(table.getvalue(), encoding="utf-8", newline="")
+    else:
+        print_data(table.getvalue())
 
 
 @click.command(short_help="Compare two studies.")
@@ -153,7 +157,10 @@ def compare(first: Path, second: Path, kind: str) -> None:
         Study.open(second, read_only=True) as other,
     ):
         results = comparison(one, other, (first, second))
-    click.echo(json.dumps(results, indent=1) if kind == "json" else side_by_side(results))
+    if kind == "json":
+        print_json(results)
+    else:
+        print_text(side_by_side(results))
 
 
 @click.command(short_help="Merge the trials of several studies.")
@@ -177,8 +184,9 @@ def merge(studies: tuple[Path, ...], output: Path) -> None:
       rcp-tune merge monday.duckdb tuesday.duckdb -o both.duckdb
       sudo rcp-tune --slo p99=10ms --study both.duckdb --resume -- ./workload.sh
     """
+    from rcp.analyzer.text import plural
     from rcp.tuner.studies.merge import merge as merge_studies
 
     with merge_studies(output, studies) as merged:
         n_trials = len(merged.trials())
-    click.echo(f"{output}: {n_trials} trials of {len(studies)} studies")
+    print_text(f"{output}: {plural(n_trials, 'trial')} of {len(studies)} studies")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,8 @@ import click
 
 from rcp.analyzer.text import plural
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_json, print_note, print_text
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
 from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
@@ -150,15 +151,17 @@ def _print(result: _Result, n_bad: int, paths: Sequence[Path], kind: str) -> Non
             "knobs": [one._asdict() for one in result.knobs],
             "notes": result.notes,
         }
-        click.echo(json.dumps(found, indent=1))
+        print_json(found)
         return
     for note in result.notes:
-        click.echo(f"rcp-tune: {note}", err=True)
+        print_note(f"rcp-tune: {note}")
+    lines = []
     for one in result.knobs:
         if one.state == MISSING:
-            click.echo(f"{one.knob}: missing, kept as {one.wanted}: {one.why}")
+            lines.append(f"{one.knob}: missing, kept as {one.wanted}: {one.why}")
         elif one.state == DIFFERENT:
-            click.echo(f"{one.knob}: {one.found}, kept as {one.wanted}")
+            lines.append(f"{one.knob}: {one.found}, kept as {one.wanted}")
     of = " and ".join(path.name for path in paths)
     n_equal = sum(one.state == EQUAL for one in result.knobs)
-    click.echo(f"{n_equal} of {plural(len(result.knobs), 'knob')} of {of} as kept")
+    lines.append(f"{n_equal} of {plural(len(result.knobs), 'knob')} of {of} as kept")
+    print_text("\n".join(spelled(lines)))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rcp.analyzer.text import aligned
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.studies.explain import outcome_of
 from rcp.tuner.studies.study import Study
 from rcp.tuner.studies.wording import objective_text, settings_text
@@ -54,4 +55,4 @@ def side_by_side(results: dict[str, Any]) -> str:
         if key == "objective":
             cells = [objective_text(results[name]["wanted"], results[name][key]) for name in names]
         rows.append([key.replace("_", " "), *cells])
-    return "\n".join(aligned(rows))
+    return "\n".join(aligned(spelled(rows)))

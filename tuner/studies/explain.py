@@ -8,6 +8,7 @@ from typing import Any
 
 from rcp.analyzer.text import plural
 from rcp.probes.contract.percent import percent
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.search.pareto import front
 from rcp.tuner.studies.comparable import comparable, usual
 from rcp.tuner.studies.records import Cause, TrialRow
@@ -178,7 +179,7 @@ def explanation(study: Study) -> dict[str, Any]:
         paragraphs.tradeoff(),
         paragraphs.drift(),
     )
-    text = "\n".join(line for part in parts for line in part)
+    text = "\n".join(spelled([line for part in parts for line in part]))
     return {
         "outcome": outcome_of(study),
         "facts": paragraphs.facts,

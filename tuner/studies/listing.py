@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rcp.analyzer.text import aligned
+from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.studies.records import TrialRow
 from rcp.tuner.studies.wording import changed, objective_text, settings_text, slo_text
@@ -50,4 +51,4 @@ class Listing:
         """Yield the table as lines with aligned columns."""
         table = [self.head, *(self.cells(row) for row in rows)]
         wide = max(len(cells[0]) for cells in table)  # numbers are right-aligned
-        yield from aligned([[number.rjust(wide), *cells] for number, *cells in table])
+        yield from aligned(spelled([[number.rjust(wide), *cells] for number, *cells in table]))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.perfetto import write_perfetto
-from rcp.analyzer.export.selection import select
 from rcp.analyzer.reports import render, report, story
 from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
+from rcp.analyzer.selection import Wanted, select
 from rcp.analyzer.text import duration, size_text
 from rcp.ui.info.chain_lanes import Key, Lane, Lanes
 from rcp.ui.queries import query
@@ -241,5 +241,5 @@ def as_text(store: Store, request_id: int) -> str:
 def perfetto_slice(store: Store, request_id: int) -> bytes:
     """Return a Perfetto trace of a request's interval; raise SelectionError if it has none."""
     out = io.BytesIO()
-    write_perfetto(store, select(store, [request_id]), out)
+    write_perfetto(store, select(store, Wanted([request_id])), out)
     return out.getvalue()

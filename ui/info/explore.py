@@ -9,7 +9,7 @@ from rcp.analyzer.db.arrow import as_parquet
 from rcp.analyzer.db.modules import LAYERS, read_modules
 from rcp.analyzer.db.sandbox import Limits, ask_within
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.text import as_csv
+from rcp.analyzer.rows import as_csv
 from rcp.ui.queries import query
 
 SHOWN = Limits(seconds=10, rows=1_000)

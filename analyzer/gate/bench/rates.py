@@ -32,7 +32,7 @@ from rcp.analyzer.gate.bench.simulation import (
     verdicts,
 )
 from rcp.analyzer.gate.bench.timing import timings
-from rcp.analyzer.text import as_json
+from rcp.probes.contract.printing.json_text import as_json
 
 PEER_SERVICE = Service(requests=20_000, stalls=15, stall_requests=4)
 PEER_BETWEEN = 0.05

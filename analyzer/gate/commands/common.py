@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate import host, limits
 from rcp.analyzer.gate.judge import Rules, judge
@@ -19,6 +17,8 @@ from rcp.analyzer.gate.policy import NoisePolicy, Outcome
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.latencies import slo
 from rcp.probes.contract.durations import DurationError, parse_duration_ns
+from rcp.probes.contract.printing.output import print_data, print_note, print_text
+from rcp.probes.contract.printing.page import page
 
 Sides = Sequence[tuple[str, Sequence[Run]]]
 """Baseline (if given) and candidate, with their names."""
@@ -141,13 +141,16 @@ def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> No
         github.append_summary(summary, os.environ)
         if output:
             output.write_text(summary, encoding="utf-8")
-        click.echo(text + render.text(judgement), nl=False)
+        print_data(text)
+        print_text(render.text(judgement, page()))
     elif output:
         output.write_text(text, encoding="utf-8")
-        click.echo(render.text(judgement), nl=False)
+        print_text(render.text(judgement, page()))
+    elif kind == "text":
+        print_text(render.text(judgement, page()))
     else:
-        click.echo(text, nl=False)
+        print_data(text)
     warning = outcome.warning(judgement)
     if warning:
-        click.echo(f"rcp-trace: warning: {warning}", err=True)
+        print_note(f"rcp-trace: warning: {warning}")
     raise SystemExit(outcome.status(judgement))

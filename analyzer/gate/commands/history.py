@@ -8,6 +8,9 @@ from pathlib import Path
 import click
 
 from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.printing.output import print_json, print_note, print_text
+from rcp.probes.contract.printing.page import page
+from rcp.probes.contract.printing.spelled import spelled
 
 
 @click.command(short_help="Show a quantile over a baseline's saves, with change points.")
@@ -38,7 +41,8 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
     from rcp.analyzer.gate import history as histories
     from rcp.analyzer.latencies import slo
     from rcp.analyzer.latencies.quantiles import PERCENTILE_NAMES, SHARES
-    from rcp.analyzer.text import as_json, duration, table
+    from rcp.analyzer.tables import columns, fitted
+    from rcp.analyzer.text import duration
 
     name, at, of = quantile.partition("@")
     if name.strip().lower() not in SHARES:
@@ -48,7 +52,7 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
     if picture:
         picture.write_text(histories.svg(found), encoding="utf-8")
     if found.warning:
-        click.echo(f"rcp-trace: {found.warning}", err=True)
+        print_note(f"rcp-trace: {found.warning}")
     changed = {drift.point: drift for drift in found.drifts}
     if kind == "json":
         data = {
@@ -57,7 +61,7 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
             "drifts": [asdict(drift) for drift in found.drifts],
             "warnings": [found.warning] if found.warning else [],
         }
-        click.echo(as_json(data), nl=False)
+        print_json(data)
         return
     rows = [
         (
@@ -69,8 +73,9 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
         )
         for point in found.points
     ]
-    click.echo("\n".join(table(("save", "day", "label", quantile, "change"), rows, left=3)))
+    heads = columns("save", "day", "label", quantile, "change", left=3, sacrifice=("label",))
+    print_text("\n".join(fitted(heads, spelled(rows), page())))
     if len(found.points) < histories.SAVES_MIN:
-        click.echo(f"change points need at least {histories.SAVES_MIN} saves.")
+        print_text(f"change points need at least {histories.SAVES_MIN} saves.")
     elif not changed:
-        click.echo("no change points.")
+        print_text("no change points.")

@@ -9,8 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import click
-
 from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate.commands.common import (
     check_hosts,
@@ -21,13 +19,14 @@ from rcp.analyzer.gate.commands.common import (
 from rcp.analyzer.gate.running import Plan, make_runs
 from rcp.analyzer.gate.sequential import judged
 from rcp.analyzer.gate.side import Run
+from rcp.probes.contract.printing.output import print_note
 
 RUNS = 8
 """Runs a side before the first look: most unchanged trees are settled by them."""
 
 
 def _say(text: str) -> None:
-    click.echo(f"rcp-trace: {text}", err=True)
+    print_note(f"rcp-trace: {text}")
 
 
 def _runs(options: Mapping[str, Any]) -> tuple[int, int]:

@@ -69,7 +69,9 @@ def _report(message: str, words: Sequence[str]) -> None:
     text = failure(kind, message)
     with suppress(OSError):  # the error may be that the file cannot be written
         if kind == _GITHUB:
-            click.echo(annotation(message), nl=False)
+            from rcp.probes.contract.printing.output import print_data
+
+            print_data(annotation(message))
             if os.environ.get(_ERROR_SUMMARY):
                 with Path(os.environ[_ERROR_SUMMARY]).open("a", encoding="utf-8") as file:
                     file.write(text)

@@ -8,6 +8,7 @@ import click
 
 from rcp.analyzer.gate.commands.options import reading_options
 from rcp.probes.contract.options import PATH
+from rcp.probes.contract.printing.output import print_note, print_text
 
 
 @click.command(short_help="Save runs as a baseline.")
@@ -58,6 +59,6 @@ def save(
     runs = read_side(run, Reading(input_format, unit, here))
     target, removed = save_runs(runs, output, label, keep)
     pruned = f", {plural(len(removed), 'older save')} removed" if removed else ""
-    click.echo(f"{target} written: {plural(len(runs), 'run')}{pruned}.")
+    print_text(f"{target} written: {plural(len(runs), 'run')}{pruned}.")
     for lack in shortages(runs):
-        click.echo(f"rcp-trace: warning: {lack}.", err=True)
+        print_note(f"rcp-trace: warning: {lack}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rcp.analyzer.gate.output.junit import SUITE
-from rcp.analyzer.text import as_json
+from rcp.probes.contract.printing.json_text import as_json
 
 _COUNTS = {"tests": "1", "failures": "0", "errors": "1", "time": "0"}
 

@@ -7,8 +7,13 @@ from typing import Any
 
 from rcp.analyzer.gate.causes import GROUPINGS, Cause
 from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
-from rcp.analyzer.text import WIDTH, as_json, duration, plural, table, wrapped
+from rcp.analyzer.tables import columns, fitted
+from rcp.analyzer.text import duration, plural, wrapped
 from rcp.probes.contract.percent import percent
+from rcp.probes.contract.printing.json_text import as_json
+from rcp.probes.contract.printing.marked import Mark
+from rcp.probes.contract.printing.page import PIPED, Page
+from rcp.probes.contract.printing.spelled import spelled
 
 _SIGNS = {
     Verdict.PASS: "✅",
@@ -16,6 +21,13 @@ _SIGNS = {
     Verdict.MISSED: "❌",
     Verdict.IMPROVEMENT: "🎉",
     Verdict.INCONCLUSIVE: "❔",
+}
+_MARKS: dict[Verdict, Mark] = {
+    Verdict.PASS: "good",
+    Verdict.IMPROVEMENT: "good",
+    Verdict.INCONCLUSIVE: "poor",
+    Verdict.REGRESSION: "bad",
+    Verdict.MISSED: "bad",
 }
 
 
@@ -76,6 +88,8 @@ _VERDICT_COLUMNS = (
     "verdict",
 )
 
+_SPARE_VERDICTS = ("p", "95 % interval", "limit", "baseline")
+
 
 def _rows(tested: Sequence[Tested]) -> Iterator[tuple[str, ...]]:
     for one in tested:
@@ -100,7 +114,7 @@ def _slo_rows(bounded: Sequence[Bounded]) -> Iterator[tuple[str, ...]]:
         yield one.name, value, str(one.candidate.n), str(one.verdict), one.why
 
 
-def _causes(one: Tested) -> Iterator[str]:
+def _causes(one: Tested, page: Page) -> Iterator[str]:
     for by in GROUPINGS:
         causes = [cause for cause in one.causes if cause.by == by]
         if not causes:
@@ -112,7 +126,7 @@ def _causes(one: Tested) -> Iterator[str]:
                 f"  {share(cause):>6}  +{duration(change.delta_ns)} per request "
                 f"({duration(change.a_ns)} → {duration(change.b_ns)})  "
             )
-            yield from wrapped(head + change.what, WIDTH - 1, rest=" " * 10)
+            yield from wrapped(head + change.what, page.prose, rest=" " * 10)
 
 
 def _sides(judgement: Judgement) -> str:
@@ -126,26 +140,34 @@ def _sides(judgement: Judgement) -> str:
     return f"baseline {size(first.base)}; candidate {size(first.candidate)}"
 
 
-def text(judgement: Judgement) -> str:
-    """Return a judgement in lines of under 100 columns; the first is the verdict."""
-    lines = wrapped(headline(judgement), WIDTH - 1)
+def text(judgement: Judgement, page: Page = PIPED) -> str:
+    """Return a judgement as text that fits a page; its first line is the verdict."""
+    judgement = spelled(judgement)
+    head = wrapped(headline(judgement), page.prose)
+    lines = page.marked_word(head, str(judgement.verdict), _MARKS[judgement.verdict])
     if judgement.tested:
-        lines += ["", *table(_VERDICT_COLUMNS, _rows(judgement.tested))]
+        heads = columns(*_VERDICT_COLUMNS, sacrifice=_SPARE_VERDICTS)
+        lines += ["", *fitted(heads, _rows(judgement.tested), page)]
     if judgement.bounded:
-        lines += ["", *table(_SLO_COLUMNS, _slo_rows(judgement.bounded))]
+        heads = columns(*_SLO_COLUMNS, sacrifice=("requests",))
+        heads[-1] = heads[-1]._replace(is_left=page.is_bounded)
+        lines += ["", *fitted(heads, _slo_rows(judgement.bounded), page)]
     for one in judgement.tested:
         if one.verdict == Verdict.INCONCLUSIVE:
-            lines += ["", *wrapped(f"{one.name}: {one.why}", WIDTH - 1)]
+            lines += ["", *wrapped(f"{one.name}: {one.why}", page.prose)]
         if one.causes:
-            lines += ["", *_causes(one)]
-    lines += ["", *filter(None, [_sides(judgement)]), *wrapped(basis(judgement), WIDTH - 1)]
+            lines += ["", *_causes(one, page)]
+    lines.append("")
+    for sentence in filter(None, [_sides(judgement), basis(judgement)]):
+        lines += wrapped(sentence, page.prose)
     for warning in judgement.warnings:
-        lines += wrapped(f"note: {warning}", WIDTH - 1, rest="  ")
+        lines += wrapped(f"note: {warning}", page.prose, rest="  ")
     return "\n".join(lines) + "\n"
 
 
 def markdown(judgement: Judgement) -> str:
     """Return a judgement as Markdown for GitHub and GitLab."""
+    judgement = spelled(judgement)
     lines = [f"### {_SIGNS[judgement.verdict]} Latency gate: {headline(judgement)}", ""]
     if judgement.tested:
         lines += [*_pipes(_VERDICT_COLUMNS, _rows(judgement.tested)), ""]

@@ -177,8 +177,18 @@ def test_sql(recording: Path) -> None:
             "use the duckdb shell to change the copy.",
         ),
         ("COPY io TO '/tmp/rcp-test.csv'", "a recording is only read, COPY would change it"),
-        ("SELECT 1; DROP TABLE io", "expected one SQL statement, got 2: ask one by one."),
-        ("", "expected one SQL statement, got 0: ask one by one."),
+        (
+            "SELECT 1; DROP TABLE io",
+            "2 SQL statements were given: give one, and run the others after it.",
+        ),
+        ("", "there is no SQL statement: give one, such as 'FROM inversion_pattern'."),
+        ("/* nothing */", "there is no SQL statement: give one, such as "),
+        (
+            "PRAGMA database_list",
+            "a recording is only queried, PRAGMA is no query: ask with SELECT, FROM, WITH, SHOW, "
+            "DESCRIBE or EXPLAIN.",
+        ),
+        ("PIVOT io ON op", "a recording is only queried, this statement is no query: "),
         ("FROM read_text('/etc/hostname')", 'bad SQL: Cannot access file "/etc/hostname"'),
         ("SELECT 1 / 'x'", "bad SQL: Could not convert string 'x' to "),
     ],

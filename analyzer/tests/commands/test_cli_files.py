@@ -49,8 +49,16 @@ def test_foreign_database(tmp_path: Path, error_of: ErrorOf) -> None:
     duckdb.connect(str(file)).close()
     assert error_of("report", file) == (
         f"{file} is a DuckDB file but not a recording of rcp: load one with `rcp-trace recover "
-        "SPOOL -o FILE`."
+        "SPOOL -o FILE`, or restore a damaged one from a copy."
     )
+
+
+def test_a_study_is_named_with_the_command_that_reads_it(error_of: ErrorOf) -> None:
+    study = Path(__file__).parents[3] / "fixtures/recordings/reads-vs-writers.duckdb"
+    for command in (["report"], ["roles"], ["diff", study], ["sql", "FROM trial"]):
+        assert error_of(command[0], study, *command[1:]) == (
+            f"{study} is a study of rcp-tune, not a recording: read it with `rcp-tune explain`."
+        )
 
 
 def test_newer_store(recording: Path, error_of: ErrorOf) -> None:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
-from rcp.analyzer.commands.export import OFFSET
+from rcp.analyzer.commands.selecting import OFFSET
 from rcp.analyzer.db.store import open_store
 from rcp.analyzer.loading.load import load_spool
 from rcp.fixtures.synth import Synth
@@ -68,10 +68,10 @@ def test_errors_are_one_line(recording: Path) -> None:
         f"{recording} has no request 9: request ids go from 1 to 5."
     )
     assert error_of(recording, "--perfetto", "--request", 4) == (
-        "request 4 did not finish: it has no critical path to export."
+        "request 4 did not finish: it has no critical path."
     )
     assert error_of(recording, "--perfetto", "--from", "2s", "--to", "1s") == (
-        "the time range is empty: --from must come before --to."
+        "--from 2 s must come before --to 1 s."
     )
     result = run(recording, "--perfetto", "--from", "1h")
     assert result.exit_code == 2
@@ -108,7 +108,8 @@ def test_parquet_has_rules_of_its_own(recording: Path, tmp_path: Path) -> None:
     )
     assert run(recording, "--parquet", tmp_path, "--force").exit_code == 0
     assert error_of(recording, "--parquet", tmp_path / "x", "--slowest", 3) == (
-        "--parquet writes every table whole: leave out -o, --request, --slowest, --from, --to."
+        "--parquet writes every table whole: leave out -o, --request, --task, --slowest, "
+        "--from, --to."
     )
 
 

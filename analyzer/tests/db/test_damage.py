@@ -247,7 +247,7 @@ def test_a_name_that_is_not_utf8(recording: Path, error_of: ErrorOf) -> None:
     name = recording.with_name(os.fsdecode(b"\xff\x1b.duckdb"))
     recording.rename(name)
     message = error_of("report", name)
-    assert message.endswith("\\udcff\\x1b.duckdb has a name that is not UTF-8: rename it.")
+    assert message.endswith("\\udcff\\u001b.duckdb has a name that is not UTF-8: rename it.")
 
 
 def test_a_log_beside_a_sealed_store(recording: Path, error_of: ErrorOf) -> None:

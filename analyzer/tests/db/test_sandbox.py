@@ -44,13 +44,16 @@ def test_a_query_that_runs_for_ever_is_stopped(ask: Ask) -> None:
     ("sql", "why"),
     [
         ("DELETE FROM meta", "a recording is only read, DELETE would change it"),
-        ("SET threads = 1", "a recording is only read, SET would change it"),
+        (
+            "SET threads = 1",
+            "a recording is only queried, SET is no query: ask with SELECT",
+        ),
         ("EXPLAIN ANALYZE DELETE FROM meta", "launched in read-only mode"),
         ("COPY meta TO 'stolen.csv'", "a recording is only read, COPY would change it"),
         ("FROM read_csv('/etc/passwd')", "file system operations are disabled"),
-        ("SELECT 1; DROP TABLE meta", "expected one SQL statement, got 2"),
+        ("SELECT 1; DROP TABLE meta", "2 SQL statements were given: give one"),
         ("SELEC 1", 'bad SQL: syntax error at or near "SELEC".'),
-        ("-- nothing", "expected one SQL statement, got 0"),
+        ("-- nothing", "there is no SQL statement: give one"),
     ],
 )
 def test_what_is_no_reading_is_refused_in_one_line(ask: Ask, sql: str, why: str) -> None:

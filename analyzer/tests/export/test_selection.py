@@ -6,7 +6,7 @@ import pytest
 
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.export import lanes
-from rcp.analyzer.export.selection import Selection, SelectionError, select
+from rcp.analyzer.selection import Selection, SelectionError, Wanted, select
 from rcp.fixtures.synth import Synth
 
 Load = Callable[[Synth], Store]
@@ -29,15 +29,15 @@ def test_everything_is_all_foreground_requests_slowest_first(store: Store) -> No
 
 
 def test_the_slowest_bound_the_time(store: Store) -> None:
-    assert select(store, slowest=2) == Selection([1, 3], 1000, 3201, False)
+    assert select(store, Wanted(slowest=2)) == Selection([1, 3], 1000, 3201, False)
 
 
 def test_a_named_request_may_have_any_role(store: Store) -> None:
-    assert select(store, [5]) == Selection([5], 5000, 5901, False)
+    assert select(store, Wanted([5])) == Selection([5], 5000, 5901, False)
 
 
 def test_a_range_chooses_by_beginning(store: Store) -> None:
-    assert select(store, from_ns=1000, to_ns=2000) == Selection([2], 2000, 3000, False)
+    assert select(store, Wanted(from_ns=1000, to_ns=2000)) == Selection([2], 2000, 3000, False)
 
 
 def test_without_roles_every_request_counts(load: Load) -> None:
@@ -48,7 +48,7 @@ def test_without_roles_every_request_counts(load: Load) -> None:
 
 def test_a_range_without_requests_is_refused(store: Store) -> None:
     with pytest.raises(SelectionError, match="no finished request is selected"):
-        select(store, from_ns=3500, to_ns=3600)
+        select(store, Wanted(from_ns=3500, to_ns=3600))
 
 
 def test_nothing_recorded_is_nothing_chosen(load: Load) -> None:

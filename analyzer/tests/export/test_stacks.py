@@ -8,7 +8,6 @@ import pytest
 
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.export.folded import lines, write_folded
-from rcp.analyzer.export.selection import select
 from rcp.analyzer.export.speedscope import document
 from rcp.analyzer.export.stacks import (
     Stack,
@@ -18,6 +17,7 @@ from rcp.analyzer.export.stacks import (
     wait_function,
 )
 from rcp.analyzer.loading.load import load_in_memory
+from rcp.analyzer.selection import Wanted, select
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
 from rcp.probes.contract.spool import unpack
@@ -99,7 +99,7 @@ def test_rounding_loses_no_time() -> None:
 
 
 def test_a_frame_holds_no_separator() -> None:
-    assert list(lines([Stack("r", ("a;b\nc", "d"), 1000)])) == ["a:b c;d 1"]
+    assert list(lines([Stack("r", ("a;b\nc", "d"), 1000)])) == ["a:b\\nc;d 1"]
 
 
 def test_the_scheduler_is_no_part_of_a_stack() -> None:
@@ -150,7 +150,7 @@ def test_a_real_recordings_totals_are_those_of_sql(real: Store, tmp_path: Path) 
 
 
 def test_a_real_document_holds_what_sql_counts(real: Store) -> None:
-    exported = json.loads(json.dumps(document(real, select(real, slowest=3))))
+    exported = json.loads(json.dumps(document(real, select(real, Wanted(slowest=3)))))
     slowest = real.query(
         "SELECT dur FROM request JOIN task USING (utid) WHERE role = 'foreground'"
         " ORDER BY dur DESC LIMIT 3"

@@ -1,0 +1,106 @@
+"""``rcp-trace sql``: where the statement comes from, what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rcp.analyzer.cli import main
+
+ROWS = "SELECT * FROM (VALUES (1, 'a|b', NULL), (20, 'tab\there', 0.5)) t(n, name, x)"
+FOR_EVER = "SELECT count(*) FROM range(1000000000000) t(a) WHERE hash(a) % 7 = 3"
+CPU_S = 3.0  # after that much, a query that never ends is running
+
+
+def sql(recording: Path, *words: str, stdin: str | None = None, columns: str = "") -> Result:
+    runner = CliRunner(env={"COLUMNS": columns})
+    return runner.invoke(main, ["sql", str(recording), *words], input=stdin)
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_the_statement_may_come_from_stdin(recording: Path, words: list[str]) -> None:
+    assert sql(recording, *words, stdin="SELECT 1 AS one\n").stdout == "one\n  1\n"
+
+
+def test_an_empty_stdin_is_no_statement(recording: Path) -> None:
+    result = sql(recording, stdin="")
+    assert result.exit_code == 2
+    assert "there is no SQL statement: give one" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("text", " n  name          x\n 1  a|b        NULL\n20  tab\\there   0.5\n"),
+        ("csv", "n,name,x\n1,a|b,\n20,tab\there,0.5\n"),
+        ("tsv", "n\tname\tx\n1\ta|b\t\n20\ttab\\there\t0.5\n"),
+        (
+            "ndjson",
+            '{"n": 1, "name": "a|b", "x": null}\n{"n": 20, "name": "tab\\there", "x": "0.5"}\n',
+        ),
+        (
+            "markdown",
+            "| n | name | x |\n| ---: | --- | ---: |\n| 1 | a\\|b | NULL |\n"
+            "| 20 | tab\\there | 0.5 |\n",
+        ),
+    ],
+)
+def test_rows_in_every_format(recording: Path, kind: str, text: str) -> None:
+    assert sql(recording, ROWS, "--format", kind).stdout == text
+
+
+def test_json_has_no_infinity(recording: Path) -> None:
+    query = "SELECT 1 / 0 AS a, 'nan'::DOUBLE AS b, ['inf'::FLOAT] AS c"
+    for kind, want in (("json", "[%s]"), ("ndjson", "%s")):
+        found = json.loads(sql(recording, query, "--format", kind).stdout)
+        assert found == json.loads(want % '{"a": null, "b": null, "c": [null]}')
+
+
+def test_columns_of_one_name_are_all_in_the_json(recording: Path) -> None:
+    result = sql(recording, "SELECT 1 AS n, 2 AS n, 3 AS n", "--format", "json")
+    assert json.loads(result.stdout) == [{"n": 1, "n:1": 2, "n:2": 3}]
+
+
+def test_a_field_of_csv_may_hold_an_escape_sequence(recording: Path) -> None:
+    result = sql(recording, "SELECT chr(27) || '[31m' AS red", "--format", "csv")
+    assert list(csv.reader(result.stdout.splitlines())) == [["red"], ["\x1b[31m"]]
+
+
+def test_a_table_wider_than_the_page_has_a_value_a_line(recording: Path) -> None:
+    query = "SELECT 1 AS n, repeat('x', 70) AS long, 'some words that can be wrapped' AS words"
+    lines = sql(recording, query, columns="60").stdout.splitlines()
+    assert lines[:3] == ["row 1", "  n      1", f"  long   {'x' * 70}"]
+    wide = sql(recording, query).stdout.splitlines()
+    assert len(wide) == 2 and len(wide[1]) > 100  # a pipe: nothing is cut or wrapped
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_ctrl_c_stops_a_query_that_never_ends(recording: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "rcp.analyzer", "sql", str(recording), FOR_EVER],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while cpu_s(running.pid) < CPU_S:
+            assert running.poll() is None, running.communicate()
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, error = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert (running.returncode, out, error) == (130, "", "\n")  # a new line after ^C
