@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.reports.answer import delayed_share
 
 QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
 
@@ -34,6 +35,14 @@ class Load(NamedTuple):
     max_ns: int
 
 
+class Delayed(NamedTuple):
+    """The requests of a kind that inversions delayed, as a report's first line counts them."""
+
+    n: int
+    share: float
+    """Share of their own time that inversions took, 0 to 1."""
+
+
 class Tally(NamedTuple):
     """Count and total time of one cause in one recording."""
 
@@ -52,6 +61,7 @@ class KindSummary(NamedTuple):
     patterns: Mapping[str, Tally]
     behind_ns: Mapping[str, int]
     """Time in inversions, by role of the culprit."""
+    delayed: Delayed
 
 
 _REASONS = "SELECT name, role, reason, n, dur FROM wait_by_kind"
@@ -76,6 +86,10 @@ class Recording:
         self.behind: dict[Key, dict[str, int]] = {}
         for request, role, culprit_role, dur in store.query(_BEHIND):
             self.behind.setdefault((request, role), {})[culprit_role] = dur
+        self.delayed = {
+            (request, role): Delayed(n, delayed_share(inverted_ns, delayed_ns))
+            for request, role, n, inverted_ns, delayed_ns in store.query(query("by_kind/delayed"))
+        }
 
     def of(self, key: Key) -> KindSummary:
         """Return one kind of request."""
@@ -86,6 +100,7 @@ class Recording:
             culprits=self.culprits.get(key, {}),
             patterns=self.patterns.get(key, {}),
             behind_ns=self.behind.get(key, {}),
+            delayed=self.delayed.get(key, Delayed(0, 0.0)),
         )
 
 

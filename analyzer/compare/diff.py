@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rcp.analyzer.arrays.roles import BACKGROUND
-from rcp.analyzer.compare.by_kind import QUANTILES, Key, KindSummary, Load, Recording, Side, Tally
+from rcp.analyzer.compare.by_kind import (
+    QUANTILES,
+    Delayed,
+    Key,
+    KindSummary,
+    Load,
+    Recording,
+    Side,
+    Tally,
+)
 from rcp.analyzer.db.store import Store
 from rcp.probes.contract.user_error import UserError
 
@@ -62,11 +71,10 @@ class Kind(NamedTuple):
     a: Load
     b: Load
     quantiles: list[Quantile]
-    behind: str
-    """Whose work ``a_behind`` and ``b_behind`` are about."""
-    a_behind: float
-    """Share of the requests' time in inversions, 0 to 1."""
-    b_behind: float
+    who: str
+    """Whose work delayed requests: background work, or other work if that never did."""
+    a_delayed: Delayed
+    b_delayed: Delayed
     reasons: list[Change]
     culprits: list[Change]
     patterns: list[Change]
@@ -131,24 +139,16 @@ def changes(
 def between(name: str, role: str, a: KindSummary, b: KindSummary) -> Kind:
     """Compare requests of one kind in two recordings, each of which has some."""
     loads = (a.load, b.load)
-    # Without a role rule for background work every culprit counts.
-    has_roles = BACKGROUND in a.behind_ns or BACKGROUND in b.behind_ns
-    only_background = has_roles or not (a.behind_ns or b.behind_ns)
-
-    def share(of: KindSummary) -> float:
-        by_role = of.behind_ns
-        ns = by_role.get(BACKGROUND, 0) if only_background else sum(by_role.values())
-        return ns / of.load.total_ns if of.load.total_ns else 0.0
-
+    roles = {*a.behind_ns, *b.behind_ns}
     return Kind(
         name=name,
         role=role,
         a=a.load,
         b=b.load,
         quantiles=_quantiles(a, b),
-        behind="background" if only_background else "other work",
-        a_behind=share(a),
-        b_behind=share(b),
+        who="background work" if BACKGROUND in roles or not roles else "other work",
+        a_delayed=a.delayed,
+        b_delayed=b.delayed,
         reasons=changes(a.reasons, b.reasons, loads),
         culprits=changes(a.culprits, b.culprits, loads),
         patterns=changes(a.patterns, b.patterns, loads),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rcp.analyzer.compare.by_kind import Delayed, Load
 from rcp.analyzer.compare.diff import BEYOND_COMPARED_MIN, Change, Diff, Kind, Quantile
 from rcp.analyzer.rows import as_csv
 from rcp.analyzer.tables import columns, fitted
@@ -46,16 +47,28 @@ def _causes(kind: Kind) -> Iterator[str]:
         yield "no culprit changed"
 
 
-def _share_behind(kind: Kind) -> str:
-    a, b = percent(kind.a_behind, 0), percent(kind.b_behind, 0)
-    where = f"of its time behind {kind.behind}"
-    return f"{a} {where} in both" if a == b else f"{a} → {b} {where}"
+def _delayed(delayed: Delayed, load: Load) -> str:
+    """Return what a report's first line says of one recording."""
+    if not delayed.n:
+        return f"none of {load.n}"
+    its = "its" if delayed.n == 1 else "their"
+    return f"{delayed.n} of {load.n} for {percent(delayed.share, 0)} of {its} time"
+
+
+def _delays(kind: Kind) -> str:
+    both = _both(_delayed(kind.a_delayed, kind.a), _delayed(kind.b_delayed, kind.b))
+    return f"{kind.who} delayed {both}"
+
+
+def of_their_time(delayed: Delayed) -> str:
+    """Return the share of delayed requests' time that inversions took, for a column."""
+    return percent(delayed.share) if delayed.n else "-"
 
 
 def verdict(diff: Diff) -> str:
     """Return the answer in one sentence: about the first kind of request."""
     kind = diff.kinds[0]
-    return "; ".join([_headline(kind), _share_behind(kind), *_causes(kind)]) + "."
+    return "; ".join([_headline(kind), _delays(kind), *_causes(kind)]) + "."
 
 
 def _ratio(quantile: Quantile) -> str:
@@ -70,7 +83,8 @@ def _latencies(kind: Kind, page: Page) -> list[str]:
         ("per second", f"{kind.a.per_s:.1f}", f"{kind.b.per_s:.1f}", ""),
         *((q.name, duration(q.a_ns), duration(q.b_ns), _ratio(q)) for q in kind.quantiles),
         ("max", duration(kind.a.max_ns), duration(kind.b.max_ns), ""),
-        (f"behind {kind.behind}", percent(kind.a_behind), percent(kind.b_behind), ""),
+        ("delayed", str(kind.a_delayed.n), str(kind.b_delayed.n), ""),
+        ("of their time", of_their_time(kind.a_delayed), of_their_time(kind.b_delayed), ""),
     ]
     return fitted(columns("latency", "A", "B", "B/A"), rows, page)
 

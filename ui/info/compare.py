@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from statistics import variance
 from typing import NamedTuple
 
-from rcp.analyzer.compare.by_kind import QUANTILES, KindSummary, Load, Tally
+from rcp.analyzer.compare.by_kind import QUANTILES, Delayed, KindSummary, Load, Tally
 from rcp.analyzer.compare.by_kind import Side as Named
 from rcp.analyzer.compare.diff import Change, Diff, Kind, between
 from rcp.analyzer.compare.render import verdict
 from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
+from rcp.ui.info import overview
 from rcp.ui.queries import query
 
 N_STRETCHES = 20
@@ -126,11 +127,13 @@ def side(store: Store, role: str, kind: str) -> Side | None:
         who: Tally(times, dur)
         for who, times, dur in store.query(query("compare/culprits"), [role, kind])
     }
+    totals = overview.totals(store, role, kind)
+    delayed = Delayed(totals.n_held_up, totals.share)
     load = Load(n, n / max((end - begin) / 1e9, 1e-9), total, worst)
     return Side(
         dur_ns=end - begin,
         recorded_share=float(facts(store).get("recorded_share", 1.0)),
-        measured=KindSummary(load, quantiles, reasons, culprits, patterns, behind),
+        measured=KindSummary(load, quantiles, reasons, culprits, patterns, behind, delayed),
         stretches=[many for (many,) in store.query(query("compare/stretches"), cut)],
         reasons=reason_parts,
         patterns=pattern_parts,

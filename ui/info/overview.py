@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.quantiles import rank
 from rcp.analyzer.latencies.slo import Measured, Slo
+from rcp.analyzer.reports.answer import delayed_share
 from rcp.ui.info.population import BANDS, limits
 from rcp.ui.queries import query
 
@@ -62,7 +63,7 @@ class Totals(NamedTuple):
     @property
     def share(self) -> float:
         """The share of the delayed requests' own time, 0 to 1, as in the report's sentence."""
-        return self.inverted_ns / self.held_up_dur_ns if self.held_up_dur_ns else 0.0
+        return delayed_share(self.inverted_ns, self.held_up_dur_ns)
 
 
 class BandWait(NamedTuple):

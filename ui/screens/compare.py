@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from rcp.analyzer.compare.diff import Quantile
+from rcp.analyzer.compare.render import of_their_time
 from rcp.analyzer.text import duration, signed
-from rcp.probes.contract.percent import percent
 from rcp.ui import web
 from rcp.ui.charts import compare as charts
 from rcp.ui.frame import View, show
@@ -68,9 +68,15 @@ def _latencies(found: Compared) -> None:
         ),
         {"what": "max", "a": duration(kind.a.max_ns), "b": duration(kind.b.max_ns), "ratio": ""},
         {
-            "what": f"time behind {kind.behind}",
-            "a": percent(kind.a_behind),
-            "b": percent(kind.b_behind),
+            "what": f"delayed by {kind.who}",
+            "a": f"{kind.a_delayed.n:,}",
+            "b": f"{kind.b_delayed.n:,}",
+            "ratio": "",
+        },
+        {
+            "what": "for, of their time",
+            "a": of_their_time(kind.a_delayed),
+            "b": of_their_time(kind.b_delayed),
             "ratio": "",
         },
     ]

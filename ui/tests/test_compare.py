@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from rcp.analyzer.compare.diff import compare
+from rcp.analyzer.compare.render import verdict
+from rcp.analyzer.reports.answer import answer
 from rcp.fixtures.explored import one_request
 from rcp.fixtures.synth import Synth
 from rcp.ui.charts import compare as charts
+from rcp.ui.info import overview
 from rcp.ui.info.compare import Compared, compared, half_interval, side
 from rcp.ui.tests.test_screens import said
 
@@ -63,6 +67,17 @@ def test_the_interval_comes_of_how_stretches_differ() -> None:
 
 def test_few_requests_promise_nothing() -> None:
     assert half_interval({}, {}, [4] * 20, [5] * 20) is None
+
+
+def test_the_screen_says_what_diff_and_the_report_say(load: Any) -> None:
+    a, b = recording(100, 4000), recording(100, 2000, "backup")
+    told = compare(load(a), load(b))
+    assert sides(load, a, b).verdict == verdict(told)
+    (kind,) = told.kinds
+    for store, delayed in ((load(a), kind.a_delayed), (load(b), kind.b_delayed)):
+        first, totals = answer(store), overview.totals(store, FG, "")
+        assert (first.n_held_up, first.share) == delayed
+        assert (totals.n_held_up, totals.share) == delayed
 
 
 def test_a_culprit_that_is_gone_and_one_that_came(load: Any) -> None:

@@ -10,9 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
+from rcp.analyzer.compare.by_kind import Delayed
 from rcp.analyzer.compare.diff import Change, DiffError, Quantile, compare
 from rcp.analyzer.compare.render import diff_text, verdict
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.reports.answer import answer
 from rcp.fixtures.synth import READ, Synth
 from rcp.probes.contract.events import WaitReason
 
@@ -43,7 +45,7 @@ def test_a_culprit_that_went_is_told(load: Load) -> None:
     assert (kind.name, kind.role, kind.a.n, kind.b.n) == ("fsync", "foreground", 100, 200)
     # Half of A's requests took 5000 ns, 4000 of them behind the checkpointer's lock.
     assert kind.a.total_ns == 50 * 5000 + 50 * 1000
-    assert (kind.a_behind, kind.b_behind) == (50 * 4000 / 300_000, 0)
+    assert (kind.a_delayed, kind.b_delayed) == (Delayed(50, 4000 / 5000), Delayed(0, 0))
     (culprit,) = kind.culprits
     assert culprit.what == "lock by checkpointer"
     assert (culprit.a_ns, culprit.b_ns, culprit.delta_ns) == (2000, 0, -2000)
@@ -59,15 +61,27 @@ def test_a_culprit_that_went_is_told(load: Load) -> None:
 def test_the_verdict_is_one_sentence(load: Load) -> None:
     found = compare(load(requests(100, 60)), load(requests(200, 0)))
     assert verdict(found) == (
-        "fsync p50 5.00 µs → 1.00 µs; 71 % → 0 % of its time behind background; "
-        "gone: lock by checkpointer."
+        "fsync p50 5.00 µs → 1.00 µs; background work delayed 60 of 100 for 80 % of their time → "
+        "none of 200; gone: lock by checkpointer."
     )
+
+
+def test_a_diff_has_the_numbers_of_the_reports_sentence(load: Load) -> None:
+    a, b = load(requests(100, 60)), load(requests(200, 1, slow_ns=9000))
+    (kind,) = compare(a, b).kinds
+    for store, told in ((a, kind.a_delayed), (b, kind.b_delayed)):
+        said = answer(store)
+        assert (told.n, told.share) == (said.n_held_up, said.share)
+        words = said.sentence.partition(" delayed ")[2].partition(". ")[0]
+        count, _, share = words.replace(" foreground fsync requests,", "").partition(" for ")
+        assert f"{count} for {share}" in verdict(compare(a, b))
 
 
 def test_the_other_way_round_it_is_new(load: Load) -> None:
     found = compare(load(requests(200, 0)), load(requests(100, 60)))
-    assert verdict(found).endswith("0 % → 71 % of its time behind background; "
-                                   "new: lock by checkpointer.")  # fmt: skip
+    assert verdict(found).endswith(
+        "none of 200 → 60 of 100 for 80 % of their time; new: lock by checkpointer."
+    )
 
 
 def test_a_culprit_in_both_is_more_or_less(load: Load) -> None:
@@ -100,7 +114,7 @@ def test_without_role_rules_every_culprit_counts(load: Load) -> None:
         return synth
 
     (kind,) = compare(load(unruled(20)), load(unruled(0))).kinds
-    assert (kind.behind, kind.a_behind, kind.b_behind) == ("other work", 0.8, 0)
+    assert (kind.who, kind.a_delayed, kind.b_delayed.n) == ("other work", Delayed(20, 0.8), 0)
 
 
 def test_kinds_only_one_has_are_named(load: Load) -> None:
@@ -130,10 +144,11 @@ def test_the_text_is_narrow_and_says_everything(load: Load) -> None:
     for line in (
         "A  A: 100.0 ms",
         "fsync (foreground)",
-        "  requests               100      200",
-        "  p50                1.00 µs  1.00 µs                 ×1.00",
-        "  p99                5.00 µs  1.00 µs   needs 1000 requests",
-        "  behind background   66.7 %    0.0 %",
+        "  requests           100      200",
+        "  p50            1.00 µs  1.00 µs                 ×1.00",
+        "  p99            5.00 µs  1.00 µs   needs 1000 requests",
+        "  delayed             50        0",
+        "  of their time   80.0 %        -",
         "  lock              gone  2.00 µs     0 ns  -2.00 µs     500       0",
         "  cpu               same  1.00 µs  1.00 µs      0 ns    1500    1000",
         "    gone  -2.00 µs: 2.00 µs → 0 ns, 500 → 0 of 1000 requests delayed",
@@ -186,6 +201,20 @@ def test_a_refusal_is_one_line(spools: tuple[Path, Path], tmp_path: Path) -> Non
     )
 
 
+def test_the_page_shows_what_diff_prints(
+    fixtures_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (fixtures_dir.parent / "docs/comparing.md").read_text()
+    example = page.partition("rcp-trace diff wal-vs")[2].partition("\nFor each kind")[0]
+    excerpts = [line.removeprefix("    ") for line in example.splitlines()[1:]]
+    monkeypatch.chdir(fixtures_dir / "recordings")
+    printed = run("wal-vs-checkpoint.spool.tar.xz", "wal-alone.spool.tar.xz").stdout.splitlines()
+    shown = [line for line in excerpts if line.strip() not in ("", "…")]
+    assert len(shown) > 20
+    rest = iter(printed)
+    assert [line for line in shown if line not in rest] == []
+
+
 def test_a_recording_does_not_differ_from_itself(fixtures_dir: Path) -> None:
     packed = fixtures_dir / "recordings/wal-vs-checkpoint.spool.tar.xz"
     output = json.loads(run(packed, packed, "--format", "json").stdout)
@@ -200,6 +229,6 @@ def test_a_recording_does_not_differ_from_itself(fixtures_dir: Path) -> None:
         assert changes
         assert {(change.delta_ns, change.status) for change in changes} == {(0, "same")}
     foreground = output["kinds"][0]
-    assert foreground["a_behind"] > 0.1
+    assert foreground["a_delayed"]["share"] > 0.1
     total = sum(change["a_ns"] for change in foreground["reasons"]) * foreground["a"]["n"]
     assert total == pytest.approx(foreground["a"]["total_ns"])
