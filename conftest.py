@@ -34,7 +34,11 @@ def pytest_configure() -> None:
     for number, handler in usual.items():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
-    os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: text would be laid out for a terminal
+    for name in ("COLUMNS", "LINES"):
+        # Text would be laid out for a terminal. readline, which pytest imports, sets them for the
+        # commands that a test starts, unseen by os.environ.
+        os.environ.pop(name, None)
+        os.unsetenv(name)
 
 
 @pytest.fixture(autouse=True)
