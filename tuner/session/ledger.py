@@ -72,9 +72,14 @@ class Ledger:
     def holds(self, handle: Handle, found: str, target: str) -> bool:
         """Whether a knob in state *found* needs no write to be in state *target*.
 
-        A profile that reads ``custom`` does not show which values new disks would start with.
+        A profile that reads ``custom`` does not show which values new disks would start with, nor
+        whether an unfinished write got that far.
         """
-        if handle.rank == PROFILE and self.wanted.get(handle.name, target) != target:
+        unfinished = handle.name in self.unsure
+        if handle.rank == PROFILE and (
+            self.wanted.get(handle.name, target) != target
+            or (unfinished and handle.name in self.wanted)
+        ):
             return False
         return handle.cell.same(found, target)
 
