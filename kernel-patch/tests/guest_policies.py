@@ -63,7 +63,7 @@ def finish(*programs: "subprocess.Popen[bytes]") -> None:
 
 def hold_and_starve() -> None:
     """Writes without a mark beside more critical reads than the disk takes at once."""
-    set_knobs(tokens=1, hold_ms=0, starve_ms=20, slots_noncritical=0)
+    set_knobs(tokens=1, token_kb=0, hold_ms=0, starve_ms=20, slots_noncritical=0)
     reads = f"--rw=randread --ioengine=libaio --iodepth=64 --number_ios=1000 {DIRECT}"
     reader = fio("critical", reads, "rcp-run", "--critical", "--")
     while (QUEUE / "iosched/queued_critical").read_text() == "0\n":

@@ -51,32 +51,35 @@ static inline u64 queue_of(struct request *rq)
 }
 
 /*
- * Note whether all tokens are in use (defined in block/rcp-clock.h of the patch). The data of a
- * scheduler that is gone may be anything; it dispatches no more ios, so the note has no effect.
+ * Note whether all tokens are in use (defined in block/rcp-clock.h of the patch). Small ios share a
+ * token, and a part of one in use counts as a token. The data of a scheduler that is gone may be
+ * anything; it dispatches no more ios, so the note has no effect.
  */
 static inline void check_tokens(u64 queue, struct scheduler_state *scheduler)
 {
-#ifdef RCP_HAS_rcp_queue_q
+#ifdef RCP_HAS_rcp_queue_used_kb
 	struct rcp_queue copy = {};
-	u64 now = bpf_ktime_get_ns(), critical_ns = 0;
-	u32 used, inflight[2];
+	u64 now = bpf_ktime_get_ns(), last_ns = 0, critical_ns = 0;
+	u32 used_kb, token_kb, inflight[2];
 
 	bpf_probe_read_kernel(&copy, sizeof(copy), (void *)scheduler->data);
 	if ((u64)copy.q != queue || !copy.knobs.strict || !copy.knobs.tokens)
 		return;
-	if (copy.last_critical_ns && now > copy.last_critical_ns)
-		critical_ns = now - copy.last_critical_ns;
-	if (copy.knobs.hold_ms &&
-	    (!copy.last_critical_ns || critical_ns >= copy.knobs.hold_ms * 1000000ULL))
+	bpf_probe_read_kernel(&last_ns, sizeof(last_ns),
+			      &((struct request_queue *)queue)->rcp.last_critical_ns);
+	if (last_ns && now > last_ns)
+		critical_ns = now - last_ns;
+	if (copy.knobs.hold_ms && (!last_ns || critical_ns >= copy.knobs.hold_ms * 1000000ULL))
 		return;
+	token_kb = copy.knobs.token_kb ? copy.knobs.token_kb : 1;
+	__builtin_memcpy(&used_kb, &copy.used_kb, sizeof(used_kb));
 	__builtin_memcpy(inflight, &copy.inflight, sizeof(inflight));
-	used = inflight[1]; /* enum rcp_class: non-critical, after critical */
 	if (copy.knobs.token_total)
-		used += inflight[0];
-	if (used < copy.knobs.tokens)
+		used_kb += inflight[0] * token_kb; /* enum rcp_class: critical is the first */
+	if (used_kb < copy.knobs.tokens * token_kb)
 		return;
 	scheduler->full_ns = now;
-	scheduler->used = used;
+	scheduler->used = (used_kb + token_kb - 1) / token_kb;
 	scheduler->limit = copy.knobs.tokens;
 	scheduler->critical_ns = critical_ns;
 #endif

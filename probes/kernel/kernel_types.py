@@ -42,11 +42,12 @@ STRUCTS: dict[str, str] = {
     "pid": "level numbers[].nr",
     "pt_regs": "ax bp bx cx di dx ip orig_ax r8 r9 r10 si sp",
     "rcp_queue": (
-        "q last_critical_ns inflight knobs.strict knobs.tokens knobs.token_total knobs.hold_ms"
+        "q inflight used_kb knobs.strict knobs.tokens knobs.token_kb knobs.token_total "
+        "knobs.hold_ms"
     ),
     "rcp_slot_request": "class",
     "request": "q bio cmd_flags start_time_ns __sector __data_len",
-    "request_queue": "disk elevator",
+    "request_queue": "disk elevator rcp.last_critical_ns",
     "rt_mutex_base": "owner",
     "rw_semaphore": "owner",
     "sembuf": "sem_num sem_op",

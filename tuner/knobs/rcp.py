@@ -56,6 +56,13 @@ _GLOBAL_CHOICES = (
         helps=FLUSHED_DEVICE_WAITS,
     ),
     ChoiceRow(
+        "classify.meta_sync",
+        "what synchronous metadata of others is",
+        default="ordered",
+        choices=("noncritical", "ordered", "critical"),
+        helps=FLUSHED_DEVICE_WAITS,
+    ),
+    ChoiceRow(
         "dirty.enable",
         "non-critical writers have a dirty limit",
         default=0,
@@ -85,6 +92,9 @@ _DIRTY_NUMBERS = (
         high=95,
     ),
     NumberRow("max_pause_ms", "longest pause of a writer", "ms", default=20, low=1, high=200),
+    NumberRow(
+        "max_wait_ms", "longest wait of a write, in pauses", "ms", default=1000, low=10, high=60_000
+    ),
 )
 _IOSCHED_NUMBERS = (
     NumberRow(
@@ -94,6 +104,16 @@ _IOSCHED_NUMBERS = (
         default=1,
         low=1,
         high=256,
+        others=(0,),
+        helps=FLUSHED_DEVICE_WAITS,
+    ),
+    NumberRow(
+        "token_kb",
+        "smaller requests share a token; 0: one each",
+        "KiB",
+        default=32,
+        low=4,
+        high=1024,
         others=(0,),
         helps=FLUSHED_DEVICE_WAITS,
     ),
@@ -124,6 +144,16 @@ _IOSCHED_NUMBERS = (
         default=1,
         low=1,
         high=64,
+        helps=FLUSHED_DEVICE_WAITS,
+    ),
+    NumberRow(
+        "sort_max_ms",
+        "longest that sorting delays a request",
+        "ms",
+        default=10,
+        low=1,
+        high=60_000,
+        others=(0,),
         helps=FLUSHED_DEVICE_WAITS,
     ),
     NumberRow(
@@ -212,7 +242,7 @@ def _set_by_profile() -> tuple[str, ...]:
     """Return globs of the knobs that a profile sets, on this disk and any other."""
     names = [row.name for row in (*_IOSCHED_NUMBERS, *_IOSCHED_CHOICES)]
     names += ["split_kb", "strict", "bypass"]
-    switches = ("rcp.enable", "rcp.dirty.enable")
+    switches = ("rcp.enable", "rcp.classify.*", "rcp.dirty.*")
     return (*switches, *(f"iosched.{name}" for name in names), "*:iosched.*")
 
 
