@@ -58,29 +58,31 @@ static inline u64 queue_of(struct request *rq)
 static inline void check_tokens(u64 queue, struct scheduler_state *scheduler)
 {
 #ifdef RCP_HAS_rcp_queue_used_kb
-	struct rcp_queue copy = {};
-	u64 now = bpf_ktime_get_ns(), last_ns = 0, critical_ns = 0;
-	u32 used_kb, token_kb, inflight[2];
+	struct rcp_queue *data = (struct rcp_queue *)scheduler->data;
+	u64 now = bpf_ktime_get_ns(), last_ns = 0, critical_ns = 0, of = 0;
+	u32 used_kb = 0, token_kb = 0, inflight[2] = {};
+	__typeof__(data->knobs) knobs = {};
 
-	bpf_probe_read_kernel(&copy, sizeof(copy), (void *)scheduler->data);
-	if ((u64)copy.q != queue || !copy.knobs.strict || !copy.knobs.tokens)
+	bpf_probe_read_kernel(&of, sizeof(of), &data->q);
+	bpf_probe_read_kernel(&knobs, sizeof(knobs), &data->knobs);
+	if (of != queue || !knobs.strict || !knobs.tokens)
 		return;
 	bpf_probe_read_kernel(&last_ns, sizeof(last_ns),
 			      &((struct request_queue *)queue)->rcp.last_critical_ns);
 	if (last_ns && now > last_ns)
 		critical_ns = now - last_ns;
-	if (copy.knobs.hold_ms && (!last_ns || critical_ns >= copy.knobs.hold_ms * 1000000ULL))
+	if (knobs.hold_ms && (!last_ns || critical_ns >= knobs.hold_ms * 1000000ULL))
 		return;
-	token_kb = copy.knobs.token_kb ? copy.knobs.token_kb : 1;
-	__builtin_memcpy(&used_kb, &copy.used_kb, sizeof(used_kb));
-	__builtin_memcpy(inflight, &copy.inflight, sizeof(inflight));
-	if (copy.knobs.token_total)
+	token_kb = knobs.token_kb ? knobs.token_kb : 1;
+	bpf_probe_read_kernel(&used_kb, sizeof(used_kb), &data->used_kb);
+	bpf_probe_read_kernel(inflight, sizeof(inflight), &data->inflight);
+	if (knobs.token_total)
 		used_kb += inflight[0] * token_kb; /* enum rcp_class: critical is the first */
-	if (used_kb < copy.knobs.tokens * token_kb)
+	if (used_kb < knobs.tokens * token_kb)
 		return;
 	scheduler->full_ns = now;
 	scheduler->used = (used_kb + token_kb - 1) / token_kb;
-	scheduler->limit = copy.knobs.tokens;
+	scheduler->limit = knobs.tokens;
 	scheduler->critical_ns = critical_ns;
 #endif
 }
@@ -218,28 +220,12 @@ RAW_TRACEPOINT_PROBE(rcp_throttle)
 	event.used = ctx->args[3];
 	event.limit = ctx->args[4];
 	event.kind = RCP_POLICY_SLOT_WAIT;
+	event.level = ctx->args[6] ? RCP_LEVEL_CRITICAL : RCP_LEVEL_NONCRITICAL;
 	if (kind == THROTTLED_AT_DIRTY_PAGES) {
 		event.kind = RCP_POLICY_DIRTY_PAUSE;
-		event.level = RCP_LEVEL_NONCRITICAL; /* the limit is for non-critical tasks only */
 	}
 	return begin_policy_wait(&event);
 }
-
-#if defined(RCP_HAVE_rq_qos_wait) && defined(RCP_HAS_rcp_slot_request_class)
-/* The class of a waiter for a slot; called only when it must wait. */
-KFUNC_PROBE(rq_qos_wait, void *used, void *private_data)
-{
-	u32 tid = (u32)bpf_get_current_pid_tgid(), class = 0;
-	struct policy_event_record *wait = policy_waits.lookup(&tid);
-
-	if (!wait || wait->kind != RCP_POLICY_SLOT_WAIT)
-		return 0;
-	bpf_probe_read_kernel(&class, sizeof(class),
-			      &((struct rcp_slot_request *)private_data)->class);
-	wait->level = class ? RCP_LEVEL_NONCRITICAL : RCP_LEVEL_CRITICAL;
-	return 0;
-}
-#endif
 
 RAW_TRACEPOINT_PROBE(rcp_mark)
 {

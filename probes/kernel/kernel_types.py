@@ -45,7 +45,6 @@ STRUCTS: dict[str, str] = {
         "q inflight used_kb knobs.strict knobs.tokens knobs.token_kb knobs.token_total "
         "knobs.hold_ms"
     ),
-    "rcp_slot_request": "class",
     "request": "q bio cmd_flags start_time_ns __sector __data_len",
     "request_queue": "disk elevator rcp.last_critical_ns",
     "rt_mutex_base": "owner",

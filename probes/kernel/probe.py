@@ -226,8 +226,6 @@ PROBES: tuple[Probe, ...] = (
         "policy.bpf.c",
         "which decisions the kernel's rcp policies made, and their inputs",
         ("rcp:rcp_mark", "rcp:rcp_dispatch", "rcp:rcp_starve", "rcp:rcp_throttle"),
-        optional_functions=("rq_qos_wait",),
-        without_optional="whether the waiter for a slot was critical is unknown",
         without="waits caused by the patched kernel's policies have no reason",
         module="rcp_iosched",
         without_module="ios delayed for a token are not recorded; run `modprobe rcp-iosched` first",

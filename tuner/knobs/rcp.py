@@ -63,6 +63,34 @@ _GLOBAL_CHOICES = (
         helps=FLUSHED_DEVICE_WAITS,
     ),
     ChoiceRow(
+        "classify.inherited_async",
+        "writeback by those who are waited for is critical",
+        default=1,
+        choices=_SWITCH,
+        helps=FLUSHED_DEVICE_WAITS,
+    ),
+    ChoiceRow(
+        "inherit.jbd2",
+        "the journal's thread is critical while one waits for it",
+        default=1,
+        choices=_SWITCH,
+        helps=_ALL_WAITS,
+    ),
+    ChoiceRow(
+        "inherit.io",
+        "queued I/O is critical while one waits for it",
+        default=1,
+        choices=_SWITCH,
+        helps=_ALL_WAITS,
+    ),
+    ChoiceRow(
+        "inherit.transitive",
+        "what they wait for is critical too",
+        default=1,
+        choices=_SWITCH,
+        helps=_ALL_WAITS,
+    ),
+    ChoiceRow(
         "dirty.enable",
         "non-critical writers have a dirty limit",
         default=0,
@@ -95,6 +123,9 @@ _DIRTY_NUMBERS = (
     NumberRow(
         "max_wait_ms", "longest wait of a write, in pauses", "ms", default=1000, low=10, high=60_000
     ),
+)
+_MAX_DEPTH = NumberRow(
+    "max_depth", "tasks in a chain of waits, at most", "tasks", default=8, low=1, high=32
 )
 _IOSCHED_NUMBERS = (
     NumberRow(
@@ -155,6 +186,16 @@ _IOSCHED_NUMBERS = (
         high=60_000,
         others=(0,),
         helps=FLUSHED_DEVICE_WAITS,
+    ),
+    NumberRow(
+        "unflushed_kb",
+        "others' writes in the disk's cache; 0: any number",
+        "KiB",
+        default=0,
+        low=128,
+        high=65_536,
+        others=(0,),
+        helps=("flush",),
     ),
     NumberRow(
         "slots_critical",
@@ -223,7 +264,7 @@ def rcp_knobs(tree: Tree) -> Iterator[KnobHandle]:
         backend="rcp",
         default="off",
         scale="choice",
-        choices=("off", "rcp", "ld", "no-cache", "no-block"),
+        choices=("off", "rcp", "ld", "no-cache", "no-block", "no-kernel", "no-transitive"),
         helps=_ALL_WAITS,
     )
     cell = ProfileCell(f"{_RCP}/profile", f"{_RCP}/enable")
@@ -236,13 +277,17 @@ def rcp_knobs(tree: Tree) -> Iterator[KnobHandle]:
             "rcp.dirty.", backend="rcp", needs={"rcp.dirty.enable": (1,)}, helps=DIRTY_WAITS
         )
         yield knob, _handle(knob, f"{_RCP}/dirty/{number.name}")
+    depth = _MAX_DEPTH.knob(
+        "rcp.inherit.", backend="rcp", needs={"rcp.inherit.transitive": (1,)}, helps=_ALL_WAITS
+    )
+    yield depth, _handle(depth, f"{_RCP}/inherit/max_depth")
 
 
 def _set_by_profile() -> tuple[str, ...]:
     """Return globs of the knobs that a profile sets, on this disk and any other."""
     names = [row.name for row in (*_IOSCHED_NUMBERS, *_IOSCHED_CHOICES)]
     names += ["split_kb", "strict", "bypass"]
-    switches = ("rcp.enable", "rcp.classify.*", "rcp.dirty.*")
+    switches = ("rcp.enable", "rcp.classify.*", "rcp.dirty.*", "rcp.inherit.*")
     return (*switches, *(f"iosched.{name}" for name in names), "*:iosched.*")
 
 
