@@ -43,12 +43,12 @@ def test_checkpatch_is_content(patch):
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize(("suite", "n_cases"), [("rcpdisk", 21), ("rcp", 12)])
+@pytest.mark.parametrize(("suite", "n_cases"), [("rcpdisk", 21), ("rcp", 12), ("rcp-inherit", 10)])
 def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
     done = _run(
         tmp_path / "out",
         *("--timing", "--kernel", "rcp", "--timeout", "600", "--"),
-        f"modprobe {suite}_test && cat /sys/kernel/debug/kunit/{suite}/results",
+        f"modprobe {suite.replace('-', '_')}_test && cat /sys/kernel/debug/kunit/{suite}/results",
     )
     assert done.returncode == 0, done.stderr
     results = re.findall(r"^\s+(ok|not ok) \d+ (\w+)", done.stdout, re.MULTILINE)
