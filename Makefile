@@ -33,8 +33,8 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 	&& echo page written'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo explore screenshots planted test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-bare lint format \
-	typecheck fuzz bench costs cases stale kernel policies policy-cost rcpdisk searches tune-bench tune-seeds gate-bench planted-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
+.PHONY: help setup demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
+	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -46,9 +46,14 @@ build/.system-packages: .ci/system-packages
 	@.ci/system-packages
 	@mkdir -p $(@D) && touch $@
 
+# systemd, for systemd-analyze: a container has none
 build/.browser: .ci/system-packages
-	@.ci/system-packages chromium fonts-dejavu-core
+	@.ci/system-packages chromium fonts-dejavu-core systemd
 	@mkdir -p $(@D) && touch $@
+
+build/.prometheus: .ci/prometheus | build/.system-packages
+	@.ci/prometheus build/prometheus
+	@touch $@
 
 .venv/.installed: setup.cfg pyproject.toml | build/.system-packages
 	@echo "==> making .venv with pip, usually about a minute"
@@ -94,11 +99,25 @@ planted-steps:
 	@$(BIN)/python -m rcp.fixtures.experiments.planted_score \
 		build/planted/planted.duckdb build/planted/plants.json
 
-test: lint typecheck build/.browser ## everything: lint, types, unit, property and lab tests
+SEED ?= 1
+NUMBER ?= 80
+
+counterfactual: setup ## play generated scenarios with and without background work, compare
+	@$(SUITES) run counterfactual -- $(MAKE) --no-print-directory counterfactual-steps \
+		SEED=$(SEED) NUMBER=$(NUMBER)
+
+counterfactual-steps:
+	@echo "==> playing $(NUMBER) scenarios of seed $(SEED) in the lab, twice, usually 10 minutes"
+	@$(BIN)/rcp-lab run --timing --out build/counterfactual -e SEED=$(SEED) -e NUMBER=$(NUMBER) \
+		counterfactual
+	@$(BIN)/python -m rcp.fixtures.experiments.truth.score build/counterfactual \
+		--seed $(SEED) --number $(NUMBER) --page docs/results/truth.md
+
+test: lint typecheck build/.browser build/.prometheus ## everything: lint, types, unit, property and lab tests
 	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
 	@$(BIN)/pytest -ra --durations 12 -m 'not heavy and not kernel and not wheel' $(TOGETHER) $(PYTEST_ARGS)
 
-test-fast: setup build/.browser ## the tests that boot nothing: seconds
+test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: seconds
 	@$(BIN)/pytest -ra -m 'not lab and not wheel' $(TOGETHER) $(PYTEST_ARGS)
 
 test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a minute or two
@@ -125,8 +144,11 @@ test-kernel-smoke: kernel ## the few of these that CI runs: unit tests, and the 
 	@echo "==> smoke tests on the patched kernel, usually 5 minutes"
 	@RCP_REQUIRE=1 $(BIN)/pytest -ra -m smoke $(TOGETHER) $(PYTEST_ARGS)
 
-test-kernel-debug: setup ## the block tests under lockdep and KASAN, on a kernel built for that
+test-kernel-debug: setup ## the block tests under lockdep and KASAN, and under KCSAN
 	@$(SUITES) run test-kernel-debug -- $(MAKE) --no-print-directory test-kernel-debug-steps
+
+RACING = t08_marks t09_turmoil t10_flushes t21_loans t22_torture t23_files t32_locks \
+	t45_discarded_buffers t47_trees
 
 test-kernel-debug-steps:
 	@$(BIN)/rcp-lab build --kernel rcp --debug
@@ -135,12 +157,26 @@ test-kernel-debug-steps:
 		-e SLOWER=20 blocktests
 	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
 	@$(BIN)/rcp-lab run --functional --kernel rcp-debug \
-		--timeout 3600 -e TEST_TIMEOUT_S=1500 -e SLOWER=20 -e 'TESTS=t08_marks t09_turmoil t10_flushes' blocktests
+		--timeout 3600 -e TEST_TIMEOUT_S=1500 -e SLOWER=20 -e 'TESTS=$(RACING)' blocktests
+	@$(BIN)/rcp-lab build --kernel rcp --debug=kcsan
+	@echo "==> the same on a kernel that reports data races, usually 5 minutes"
+	@$(BIN)/rcp-lab run --functional --kernel rcp-kcsan \
+		--timeout 3600 -e TEST_TIMEOUT_S=1500 -e SLOWER=20 -e 'TESTS=$(RACING)' blocktests
+
+test-kernel-files: kernel ## play with files and trees for minutes while rcp's profiles change
+	@echo "==> files and trees on ext4, half of the players critical, usually 6 minutes"
+	@$(BIN)/rcp-lab run --functional --kernel rcp --timeout 1800 -e TEST_TIMEOUT_S=900 \
+		-e PLAY_S=120 -e 'TESTS=t23_files t47_trees' blocktests
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
 	@$(SUITES) run policies -- $(BIN)/python -m rcp.fixtures.experiments.policies \
 		--document docs/results/policies.md
+
+ablation: kernel ## what each mechanism of inheritance is worth: docs/results/ablation.md
+	@echo "==> planted inversions in the lab, each under every column, usually 20-40 minutes"
+	@$(SUITES) run ablation -- $(BIN)/python -m rcp.fixtures.experiments.ablation.page \
+		--document docs/results/ablation.md
 
 policy-cost: kernel ## what the patches cost in instructions: docs/results/policy-cost.md
 	@$(BIN)/rcp-lab build --kernel plain
@@ -169,6 +205,19 @@ gate-bench: setup ## how often the gate and its peers are wrong: docs/results/ga
 	@$(call page,gate-bench,gate,$(BIN)/python -m rcp.analyzer.gate.bench.rates \
 		$(if $(OTAVA),--otava $(OTAVA)))
 	@head -n 30 docs/results/gate.md
+
+fleet-bench: setup ## merge a day of 10,000 hosts' summaries: docs/results/fleet.md
+	@echo "==> making the summaries, usually 3-5 minutes, then merging them"
+	@mkdir -p build docs/results
+	@$(call page,fleet-bench,fleet,$(BIN)/python -m rcp.analyzer.bench.fleet)
+	@head -n 30 docs/results/fleet.md
+
+HOURS ?= 0.2
+soak: setup ## let an agent live for HOURS of virtual time: docs/results/soak.md
+	@echo "==> an agent beside fsyncs in the lab, usually 10 minutes (HOURS=24: hours)"
+	@mkdir -p docs/results
+	@$(SUITES) run soak -- $(BIN)/python -m rcp.fixtures.experiments.soak --hours $(HOURS) \
+		--document docs/results/soak.md
 
 rcpdisk: setup ## the simulated disk beside the papers' figures, as docs/results/rcpdisk.md
 	@$(SUITES) run rcpdisk -- $(MAKE) --no-print-directory rcpdisk-steps
@@ -222,6 +271,8 @@ bench-steps:
 	@$(BIN)/python -m rcp.analyzer.bench.export --json > build/bench/export.json
 	@echo "==> reading latencies, usually half a minute"
 	@$(BIN)/python -m rcp.analyzer.bench.latencies --json > build/bench/latencies.json
+	@echo "==> a scrape of the agent's metrics, usually some seconds"
+	@$(BIN)/python -m rcp.probes.bench.scrape --json > build/bench/scrape.json
 	@echo "==> how soon each command answers, usually half a minute"
 	@$(BIN)/python -m rcp.analyzer.bench.startup --json > build/bench/startup.json
 	@echo "==> the explorer on a million requests, usually 3-5 minutes"

@@ -11,6 +11,7 @@ _READ = "rcp.analyzer.commands.read"
 COMMANDS = {
     "record": Lazy("rcp.analyzer.commands.record:record", "Record what delays requests."),
     "live": Lazy("rcp.analyzer.commands.record:live", "Show what delays requests now."),
+    "agent": Lazy("rcp.analyzer.commands.record:agent", "Record all the time, as a service."),
     "doctor": Lazy("rcp.probes.commands.doctor:doctor", "Check whether this machine can record."),
     "recover": Lazy(f"{_READ}:recover", "Load a spool into a DuckDB file."),
     "report": Lazy(f"{_READ}:report", "Show what delayed foreground requests."),
@@ -19,9 +20,12 @@ COMMANDS = {
     "schema": Lazy(f"{_READ}:schema", "Print the tables and views of a recording."),
     "roles": Lazy("rcp.analyzer.commands.roles:roles", "Show or change the role of each thread."),
     "diff": Lazy("rcp.analyzer.commands.diff:diff", "Show what changed between two recordings."),
+    "whatif": Lazy("rcp.analyzer.commands.whatif:whatif", "Predict latencies without a culprit."),
     "export": Lazy(
         "rcp.analyzer.commands.export:export", "Export a recording to Perfetto and other tools."
     ),
+    "summary": Lazy("rcp.analyzer.commands.summary:summary", "Summarize a recording for a fleet."),
+    "fleet": Lazy("rcp.analyzer.commands.fleet:fleet", "Answer over the summaries of many hosts."),
     "explore": Lazy("rcp.ui.command:explore", "Explore recordings in the browser."),
     "gate": Lazy(
         "rcp.analyzer.gate.commands.gate:gate", "Check whether latencies got worse, and why."

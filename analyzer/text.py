@@ -54,6 +54,12 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def part_of(n: float, n_all: int, noun: str) -> str:
+    """Return ``5 of 32 ios``; *n* may be a sum of shares: ``0.4 of 1 io``."""
+    text = rounded(n, 2) if n < 10 else f"{n:.0f}"
+    return f"{text} of {plural(n_all, noun)}"
+
+
 def truncated(text: str, length: int) -> str:
     """Return at most *length* characters of a text; one that is cut ends in ``…``."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -15,9 +15,10 @@ from rcp.probes.compiled import Compiled, cache_folder, key_of, store, stored
 from rcp.probes.compiler import compile_probes
 from rcp.probes.contract.events import RECORDS, Record
 from rcp.probes.cost.shedding import Shedding
+from rcp.probes.kernel import kprobe
 from rcp.probes.kernel.features import Features, RecordError
 from rcp.probes.kernel.kernel_types import identity, kernel_types, read_btf
-from rcp.probes.kernel.symbols import KernelSymbols
+from rcp.probes.kernel.symbols import KernelSymbols, kallsyms
 from rcp.probes.loader import Loaded
 from rcp.probes.program import (
     Options,
@@ -35,6 +36,7 @@ from rcp.probes.ring import Ring
 _RECORDING = ("bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__bpf_trace_", "__traceiter_")
 _COUNTERS = ("written", "lost", "excluded", "filtered")
 _LOST_STACKS = "stacks_lost"
+_PARANOID_MAX = 2  # of upstream's kernels; Debian's know 3, which CAP_PERFMON does not pass
 # Parts of struct task_state (common.h asserts their places), struct open_key, open_request.
 _TASK_STATE = struct.Struct("<104xI76xQQ")
 _OPEN_KEY, _WORDS = struct.Struct("<QII"), struct.Struct("<QQ")
@@ -58,6 +60,19 @@ def compiled(options: Options, features: Features) -> Compiled:
     return found
 
 
+def _refused(error: PermissionError) -> str:
+    """Return why the kernel refused, and the remedy where that is known."""
+    path = Path("/proc/sys/kernel/perf_event_paranoid")
+    level = path.read_text().strip() if path.exists() else ""
+    if level.isdigit() and int(level) > _PARANOID_MAX:
+        return (
+            f"the probes did not load: {error.strerror}: this kernel keeps perf events to "
+            "CAP_SYS_ADMIN: run `sysctl kernel.perf_event_paranoid=2`, or give the program that "
+            "capability"
+        )
+    return f"the probes did not load: {error}"
+
+
 class Probes:
     """The attached probes; a context manager, which detaches them."""
 
@@ -65,15 +80,19 @@ class Probes:
         """Compile, load and attach all probes; raise RecordError with the reason."""
         assert features.tracefs is not None  # obstacles.py made sure
         program = compiled(options, features)
-        self._uprobe_fds: list[int] = []
+        self._probe_fds: list[int] = []
         self._symbols: dict[int, str] = {}
         self._kernel_symbols = KernelSymbols()
         try:
             self._loaded = Loaded(program, values(features, self_pid), features.tracefs)
             self._loaded.attach_all()
+            if "loop_workfn" not in features.idle_functions:
+                self._attach_loop()
             self._choose_targets(options)
             for index, points in enumerate(options.requests.points):
                 self._attach_points(index, points)
+        except PermissionError as error:
+            raise RecordError(_refused(error)) from error
         except OSError as error:
             raise RecordError(f"the probes did not load: {error}") from error
         # Now, not while recording: the file takes a tenth of a second to read.
@@ -94,9 +113,17 @@ class Probes:
 
     def __exit__(self, *_: object) -> None:
         """Detach every probe and free the maps."""
-        for fd in self._uprobe_fds:
+        for fd in self._probe_fds:
             os.close(fd)
         self._loaded.close()
+
+    def _attach_loop(self) -> None:
+        function = kprobe.loop_command(kallsyms())
+        if function and self._loaded.has("loop_command_begin"):
+            # the end first: otherwise a command could begin and never end
+            for name, is_return in (("loop_command_end", True), ("loop_command_begin", False)):
+                fd = kprobe.attach(function, self._loaded.load(name), is_return)
+                self._probe_fds.append(fd)
 
     def _attach_points(self, index: int, points: Points) -> None:
         # the ends first: otherwise a request could begin and never end
@@ -111,7 +138,7 @@ class Probes:
         self, function: str, hooks: Iterable[Hook], is_return: bool = False
     ) -> None:
         for hook in hooks:
-            self._uprobe_fds.append(attach(hook, self._loaded.load(function), is_return))
+            self._probe_fds.append(attach(hook, self._loaded.load(function), is_return))
 
     def _choose_targets(self, options: Options) -> None:
         table = self._loaded.map("glob_step")

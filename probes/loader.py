@@ -69,6 +69,10 @@ class Loaded:
         """Remove all elements of a map."""
         bpf.clear_map(self._fds[name], self._specs[name].key_bytes)
 
+    def has(self, name: str) -> bool:
+        """Whether there is a program of this name."""
+        return name in self._code
+
     def load(self, name: str) -> int:
         """Load a program unless it is loaded; return its file descriptor. Raises OSError."""
         if name not in self.programs:

@@ -89,6 +89,23 @@ def _devices() -> dict[str, str]:
     return names
 
 
+def _device_labels(sys_block: Path = Path("/sys/block")) -> dict[str, str]:
+    """Return what stacked devices are called besides their kernel names, by number.
+
+    A dm device has a name of its own, a loop device its backing file.
+    """
+    labels = {}
+    for folder in sorted(sys_block.glob("*")):
+        for path in (folder / "dm/name", folder / "loop/backing_file"):
+            try:
+                label = path.read_text().rstrip("\n").rpartition("/")[2]
+                major, _, minor = (folder / "dev").read_text().partition(":")
+            except OSError:
+                continue
+            labels[str(int(major) << 20 | int(minor))] = label
+    return labels
+
+
 def _argv_to_store(plan: Plan) -> list[str]:
     """Return the recorder's command line without secrets; ``--cmdline`` applies to the command."""
     own = sys.argv[: len(sys.argv) - len(plan.command)]
@@ -134,6 +151,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "request_syscalls": {str(number): name for number, name in requests.syscalls.items()},
         "request_points": {str(number): name for number, name in requests.point_names.items()},
         "devices": _devices(),
+        "device_labels": _device_labels(),
         "queues": _queues(),
         "missing_functions": list(plan.features.missing_functions),
         "missing_modules": list(plan.features.missing_modules),
@@ -172,8 +190,8 @@ def _session(
         return _Session(plan, source, spool, recorder, upkeep, signals, None, command)
     window = RollingSpool(plan.spool, meta, plan.flight.keep_ns, plan.max_bytes)
     watch = Watch(plan.flight.triggers, plan.options.requests.names)
-    flight = Flight(plan.flight, watch, window, meta, say)
     upkeep = Upkeep(source, window, meta, plan.max_cpu, say)
+    flight = Flight(plan.flight, watch, window, meta, say, excused=upkeep.excused)
     recorder = Recorder(source, window, plan.progress, flight.check, plan.cmdline)
     return _Session(plan, source, window, recorder, upkeep, signals, flight, command)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.budget import TICK_NS, Budget
-from rcp.probes.cost.cost import CostMeter
+from rcp.probes.cost.cost import Cost, CostMeter
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.drain import Source
 
@@ -29,6 +30,7 @@ class Upkeep:
         self._meter = CostMeter(source.program_fds, always=max_cpu is not None)
         self._budget = Budget(max_cpu, time.monotonic_ns()) if max_cpu is not None else None
         self._shedding = Shedding()
+        self._is_starting = True
         self._next_tick_ns = time.monotonic_ns() + TICK_NS
         if self._budget and not self._meter.can_measure_probes:
             say("this kernel does not measure BPF run times: --max-cpu bounds the recorder only.")
@@ -42,18 +44,47 @@ class Upkeep:
         if self._budget is None:
             return TICK_NS / 1e9
         if self._budget.is_due(now_ns):
-            changed = self._budget.tick(self._meter.cpus_used(), now_ns)
-            if changed:
-                self._say(changed)
-                self._meta["shedding"] = self._budget.as_dict(now_ns)
-                self._spool.write_meta(self._meta)
+            self._check(self._budget, now_ns)
         self._apply(self._budget.shedding(now_ns))
         return self._budget.next_change_s(now_ns)
+
+    def _check(self, budget: Budget, now_ns: int) -> None:
+        used = self._meter.cpus_used()
+        # The first second has work that is done once: threads that run already, first calls of
+        # everything. It would cut down recordings that need a fifth of their bound.
+        changed = budget.tick(0.0 if self._is_starting else used, now_ns)
+        self._is_starting = False
+        if changed:
+            self._say(changed)
+            self._meta["shedding"] = budget.as_dict(now_ns)
+            self._spool.write_meta(self._meta)
 
     def _apply(self, shedding: Shedding) -> None:
         if shedding != self._shedding:
             self._source.shed(shedding)
             self._shedding = shedding
+
+    @contextmanager
+    def excused(self) -> Iterator[None]:
+        """Leave what is done meanwhile out of the bound, since recording less would not save it.
+
+        A dump takes a fifth of a second of CPU time. With a bound of 5 % each one counted as a
+        load far above it, and the next recordings had less in them.
+        """
+        before_s = time.process_time()
+        try:
+            yield
+        finally:
+            self._meter.excuse(time.process_time() - before_s)
+
+    @property
+    def level(self) -> int:
+        """How far recording is cut down: a position in ``shedding.STEPS``."""
+        return self._budget.level if self._budget else 0
+
+    def cost_so_far(self, n_events: int) -> Cost:
+        """Return what recording has cost until now."""
+        return self._meter.cost(n_events, self._spool.written_bytes)
 
     def close(self, n_events: int) -> dict[str, Any]:
         """Stop measuring; return the cost, for ``end.json``."""

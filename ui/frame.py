@@ -35,6 +35,10 @@ class View:
 _OFFERED_MAX = 12
 """Links to recordings below an error."""
 
+_CHARTS = (
+    "Charts: drag to zoom, double-click to reset. Keys on a chart: + - zoom, ← → move, Esc resets."
+)
+
 Screen = Callable[[View], None]
 
 
@@ -193,6 +197,7 @@ def _follow_widgets() -> None:
 
 def _offer(message: str, known: dict[str, Path]) -> None:
     """Say that the recording an address names is not here, and offer those that are."""
+    web.page_title("Not this recording")
     web.title("Not this recording")
     web.fail(message)
     short = _short(known)
@@ -209,11 +214,13 @@ def show(name: str, screen: Screen) -> None:
         navigation = web.place()
     try:
         recording = _chosen(known)
+        recording.later([])  # this page comes before what may be asked next
         view = View(recording, *_other(known), *_population(recording))
     except linked.NotHereError as error:
         _offer(str(error), known)
         return
     except StoreError as error:
+        web.page_title(places.SCREENS[name])
         web.fail(str(error))
         web.empty("Choose another recording on the left, or restart with one.")
         return
@@ -222,6 +229,7 @@ def show(name: str, screen: Screen) -> None:
             _links(name)
     web.page_title(recording.name, places.SCREENS[name])
     with web.sidebar():
+        web.caption(_CHARTS)
         if recording.is_running and web.button("Reload", key="again"):
             web.stop()
     try:
@@ -243,6 +251,7 @@ def show_study(screen: Callable[[Path], None]) -> None:
         web.page_title(Path(chosen).name, places.SCREENS["tuning"])
         screen(Path(chosen))
         return
+    web.page_title(places.SCREENS["tuning"])
     web.title("Tuning")
     web.empty(
         "There is no study of rcp-tune in this folder or in the recordings' folders.",

@@ -18,15 +18,25 @@ REASON_COLOURS = {
     "condition": "#cc79a7",
     "futex": "#8e5bb0",
     "sysv_sem": "#b48ad6",
+    "file_lock": "#6b3f8f",
+    "mmap_lock": "#a64d85",
+    "quota": "#9a6fae",
     # the journal: blues
     "journal_commit": "#0072b2",
     "journal_handle": "#4a9fd8",
     "journal_space": "#2f5fa8",
+    "log_force": "#5b7fc4",
     # pages and buffers: yellows
     "page_lock": "#b8860b",
     "page_writeback": "#e69f00",
     "buffer_lock": "#c9a227",
     "buffer_shadow": "#d8b94a",
+    # memory: olives
+    "reclaim": "#6b7a1e",
+    "memcg_limit": "#8a9a2b",
+    "compaction": "#55611f",
+    "swap_in": "#a3b13d",
+    "swap_out": "#7c8f45",
     # admission: reds
     "admission_slot": "#d55e00",
     "admission_tag": "#e8804a",
@@ -36,6 +46,9 @@ REASON_COLOURS = {
     "device": "#2bbd92",
     "flush": "#83cbb4",
     # the outside: browns
+    "eventfd": "#94806a",
+    "fuse": "#6e5a3a",
+    "nfs": "#bd8f52",
     "timer": "#8c6d46",
     "network": "#a5855b",
     "pipe": "#76624a",
@@ -50,6 +63,8 @@ SERIES = ("#0072b2", "#d55e00")
 
 SLO_COLOUR = "#d55e00"
 ACCENT = "#0072b2"
+PREDICTED = "#117a5b"
+"""A predicted curve, beside a recorded one in ACCENT."""
 
 _ALIASES = {"io_dependency": "device", "io": "device"}
 

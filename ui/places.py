@@ -13,6 +13,7 @@ _PAIR = re.compile(r"(-?[0-9]{1,9})\.(-?[0-9]{1,9})")
 SCREENS = {
     "overview": "Overview",
     "inversions": "Inversions",
+    "graph": "Wait-for graph",
     "request": "Request",
     "compare": "Compare",
     "tuning": "Tuning",
@@ -27,7 +28,7 @@ SHARED = ("file", "id", "other", "other_id", "role", "kind", "slo")
 """Parameters that links to other screens keep. ``file`` names a recording by its path and ``id`` by
 what it holds; ``other`` and ``other_id`` name the one that it is compared with."""
 
-OF_RECORDING = ("request", "pattern", "cell")
+OF_RECORDING = ("request", "pattern", "cell", "edge", "whatif")
 """Parameters that mean nothing in another recording."""
 
 

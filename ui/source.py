@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+from rcp.analyzer.blame.chains import generic_name
 from rcp.analyzer.db.recording_id import recording_id
 from rcp.analyzer.db.store import Store, StoreError, open_store
 from rcp.analyzer.loading.opening import open_recording
@@ -26,8 +27,9 @@ SUFFIXES = (".duckdb", ".spool", ".spool.tar.xz")
 _BESIDE_MAX = 200
 """Recordings offered per folder: more make the list unreadable."""
 
-ANSWERS_MAX = 128
-"""Answers cached per recording: each has some thousand rows at most."""
+ANSWERS_MAX = 256
+"""Answers cached per recording: each has some thousand rows at most. Those that are asked ahead,
+about other choices of requests, must not drop the page's own."""
 
 _REQUEST_TABLES = ("request", "chosen")
 _INVERSION_TABLES = ("pattern", "request_pattern", "request_inversion")
@@ -111,6 +113,9 @@ def prepare_inversions(store: Store) -> None:
     """Create the in-memory tables for ``ask_inversions``, which takes several times as long."""
     for name in _INVERSION_TABLES:
         store.write(query(f"digest/{name}"))
+    comms = [comm for (comm,) in store.query(query("digest/comms"))]
+    store.write(query("digest/actor"), [comms, [generic_name(comm) for comm in comms]])
+    store.write(query("digest/hops"))
 
 
 class Recording:
@@ -133,6 +138,7 @@ class Recording:
             raise
         self._pool = ThreadPoolExecutor(1)
         self._inversion_tables = self._pool.submit(self._prepare_inversions)
+        self._ahead: list[Future[None]] = []
 
     def _prepare_inversions(self) -> None:
         with self._store.beside() as store:
@@ -199,7 +205,13 @@ class Recording:
         with self._store.beside() as store:
             return question(store, *arguments, **named)
 
+    def later(self, tasks: Sequence[Callable[[], None]]) -> None:
+        """Run tasks in the background, one after another, in place of those not yet begun."""
+        for waiting in self._ahead:
+            waiting.cancel()
+        self._ahead = [self._pool.submit(task) for task in tasks]
+
     def close(self) -> None:
         """Close it."""
-        self._pool.shutdown()
+        self._pool.shutdown(cancel_futures=True)
         self._store.close()

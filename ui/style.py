@@ -19,6 +19,12 @@ _STYLE = """
 [data-testid="stCaptionContainer"] { color: NOTE; opacity: 1; }
 .st-key-place-answer { min-height: 1.7rem; }
 .st-key-place-patterns { min-height: 6rem; }
+.st-key-place-whatif { min-height: 4.2rem; }
+.st-key-place-graph { overflow-x: auto; }
+.st-key-place-graph [data-testid="stVegaLiteChart"] { min-width: 60rem; }
+.rcp-drag { position: fixed; z-index: 9; pointer-events: none; background: LINK; opacity: 0.25; }
+svg.marks:focus-visible { outline: 2px solid LINK; outline-offset: 2px; }
+svg.marks [role="graphics-symbol"]:focus { outline: 3px solid LINK; outline-offset: 1px; }
 .rcp-bar { height: 0.7rem; margin-top: 0.4rem; background: GRID; }
 .rcp-bar i { display: block; height: 100%; min-width: 1px; }
 .rcp-cell { font-size: 0.875rem; }

@@ -21,6 +21,8 @@ from rcp.ui.texts import label, prose, shown
 
 CACHED_MAX = 4  # recordings open at once: two to compare, and the two before them
 
+_ZOOM_SCRIPT = (Path(__file__).parent / "zoom.js").read_text(encoding="utf-8")
+
 _BUTTONS = "_buttons"
 """Session key of the set of button keys."""
 
@@ -42,6 +44,7 @@ def run_screens(screens: Mapping[str, Path]) -> None:
     """Show the screen that the URL names; ``screens`` maps URL paths to scripts."""
     st.set_page_config(page_title="rcp", layout="wide", menu_items={"About": None})
     st.html(f"<style>{style(is_dark())}</style>")
+    st.html(f"<script>{_ZOOM_SCRIPT}</script>", unsafe_allow_javascript=True)
     pages = {
         name: st.Page(script, title=places.SCREENS[name], url_path=name, default=not at)
         for at, (name, script) in enumerate(screens.items())
@@ -286,7 +289,7 @@ def chart(
         if on_pick:
             on_pick([dict(item) for item in found] if isinstance(found, list) else [])
 
-    options: dict[str, Any] = {"on_select": picked} if on_pick else {}
+    options: dict[str, Any] = {"on_select": picked, "selection_mode": "pick"} if on_pick else {}
     st.vega_lite_chart(spec=dict(spec), key=key, theme=None, width="stretch", **options)
 
 

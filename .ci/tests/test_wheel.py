@@ -34,11 +34,17 @@ RUNS = {
     "rcp-trace report": ["rec.duckdb"],
     "rcp-trace path": ["rec.duckdb", "1234"],
     "rcp-trace diff": ["rec.duckdb", "rec.duckdb"],
+    "rcp-trace whatif": ["rec.duckdb", "--without", "#1"],
     "rcp-trace roles": ["rec.duckdb"],
     "rcp-trace schema": [],
     "rcp-trace sql": ["rec.duckdb", "SELECT count(*) FROM request"],
     "rcp-trace recover": ["rec.spool.tar.xz", "-o", "again.duckdb"],
     "rcp-trace export": ["rec.duckdb", "--perfetto", "-o", "rec.perfetto-trace"],
+    "rcp-trace summary": ["rec.duckdb", "--fleet", "fleet"],
+    "rcp-trace fleet report": ["fleet"],
+    "rcp-trace fleet diff": ["fleet", "host=*", "kernel=*"],
+    "rcp-trace fleet sql": [".", "SELECT count(*) FROM request"],
+    "rcp-trace agent": ["--check", "--config", "agent.toml"],
     "rcp-trace gate check": ["rec.duckdb", "--slo", "p99=1s"],
     "rcp-trace gate save": ["lines.txt", "-o", "baseline"],
     "rcp-trace gate history": ["baseline"],
@@ -66,6 +72,7 @@ RUNS = {
 """Words to try each command with, in this order: each uses what those above it wrote."""
 
 MAY_END = {
+    "rcp-trace fleet sql": (0, 3),  # 3: a study, which is no recording, lies beside them
     "rcp-tune run": (0, 1),  # 1: the SLO is not met, which one trial need not reach
     "rcp-tune verify": (0, 1),  # 1: this machine is set otherwise
 }
@@ -119,6 +126,7 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (RECORDINGS / "wal-vs-checkpoint.spool.tar.xz").read_bytes()
     )
     (folder / "study.duckdb").write_bytes((RECORDINGS / "reads-vs-writers.duckdb").read_bytes())
+    (folder / "agent.toml").write_text('[window]\nwhen = ["request>1s"]\n')
     (folder / "lines.txt").write_text("".join(f"{1 + i % 100}us\n" for i in range(2000)))
     disk = min(entry.name for entry in Path("/sys/block").iterdir())
     (folder / "best.toml").write_text(

@@ -1,4 +1,4 @@
-"""What a sleep can wait for: one row per reason, with everything rcp knows about it.
+"""What a sleep can wait for: one row per reason, with everything rcp knows about it (``Reason``).
 
 To add a reason: its row here, its colour in ``rcp.ui.palette``, a case in
 ``analyzer/tests/arrays/test_reasons.py`` (docs/howto/add-a-wait-reason.md).
@@ -6,41 +6,10 @@ To add a reason: its row here, its colour in ``rcp.ui.palette``, a case in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
+from rcp.analyzer.arrays.file_reasons import FILE_REASONS
+from rcp.analyzer.arrays.memory_reasons import MEMORY_REASONS
+from rcp.analyzer.arrays.reason import Reason
 from rcp.probes.contract.events import WaitReason
-
-Functions = Mapping[str, tuple[str, ...]]
-"""By kernel file, the functions whose frame on a stack identifies the reason."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reason:
-    """A wait reason, which is also a kind of segment."""
-
-    name: str
-    recorded: WaitReason | None = None
-    """The code recorded by a probe that knows the reason without the stack."""
-    functions: Functions = field(default_factory=dict)
-    """Searched on the kernel stack first."""
-    completions: Functions = field(default_factory=dict)
-    """Searched second: they sleep in schedule_timeout() but do not wait for a timer."""
-    generic: Functions = field(default_factory=dict)
-    """Searched last: many kinds of wait end in them, so any more specific frame wins."""
-    paper: str = ""
-    """Name in Table 2 of the RCP paper (FAST '17), whose wait sites are those of Linux 3.13."""
-    is_external: bool = False
-    """Waits for something outside the storage stack: a timer, a peer, a client."""
-    is_exclusive: bool = False
-    """Waits for a resource that one task holds at a time."""
-    is_pool: bool = False
-    """Waits for a unit of a shared pool: the task that frees one is not the one that filled it."""
-    io_stage: str = ""
-    """What an io does during a segment of this kind."""
-    culprit_step: str = ""
-    """Text before the culprit at the end of a chain, where the culprit is not a waker on it."""
-
 
 REASON_TABLE: tuple[Reason, ...] = (
     Reason(name="unknown", recorded=WaitReason.NONE),
@@ -60,13 +29,6 @@ REASON_TABLE: tuple[Reason, ...] = (
             "kernel/locking/semaphore.c": ("__down", "__down_common"),
             "kernel/locking/rtmutex.c": ("rt_mutex_slowlock", "rt_mutex_slowlock_block"),
             "fs/inode.c": ("inode_dio_wait",),
-            "fs/locks.c": (
-                "flock_lock_inode_wait",
-                "posix_lock_inode_wait",
-                "locks_lock_inode_wait",
-                "do_lock_file_wait",
-                "fcntl_setlk",  # do_lock_file_wait may be inlined here
-            ),
         },
     ),
     Reason(
@@ -95,7 +57,12 @@ REASON_TABLE: tuple[Reason, ...] = (
     Reason(
         name="journal_space",
         recorded=WaitReason.JOURNAL_SPACE,
-        functions={"fs/jbd2/checkpoint.c": ("__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint")},
+        functions={
+            "fs/jbd2/checkpoint.c": ("__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"),
+            "fs/xfs/xfs_log.c": ("xlog_grant_head_wait", "xlog_grant_head_check"),
+            "fs/xfs/xfs_log_cil.c": ("xlog_cil_push_background",),
+            "fs/btrfs/space-info.c": ("wait_reserve_ticket", "handle_reserve_ticket"),
+        },
     ),
     Reason(
         name="page_lock",
@@ -112,6 +79,7 @@ REASON_TABLE: tuple[Reason, ...] = (
                 "filemap_get_pages",
                 "filemap_update_page",
             ),
+            "fs/btrfs/extent-io-tree.c": ("wait_extent_bit",),
         },
     ),
     Reason(
@@ -126,6 +94,12 @@ REASON_TABLE: tuple[Reason, ...] = (
             ),
             "mm/filemap.c": ("__filemap_fdatawait_range",),
             "fs/fs-writeback.c": ("wb_wait_for_completion",),
+            "fs/btrfs/ordered-data.c": (
+                "btrfs_start_ordered_extent",
+                "btrfs_wait_ordered_range",
+                "btrfs_wait_ordered_extents",
+            ),
+            "fs/fuse/file.c": ("fuse_wait_on_page_writeback",),
         },
     ),
     Reason(
@@ -133,7 +107,9 @@ REASON_TABLE: tuple[Reason, ...] = (
         recorded=WaitReason.BUFFER_LOCK,
         paper="BH_Lock",
         is_exclusive=True,
+        callers={"fs/xfs/xfs_buf.c": ("xfs_buf_lock", "xfs_buf_find_lock")},
         functions={
+            "fs/xfs/xfs_buf.c": ("xfs_buf_iowait",),
             "fs/buffer.c": ("__wait_on_buffer", "__lock_buffer"),
             # These two wait for any bit. __wait_on_buffer and __lock_buffer end in a tail call to
             # them and so leave no frame; ``reasons._on_buffer`` excludes their other callers.
@@ -194,6 +170,7 @@ REASON_TABLE: tuple[Reason, ...] = (
             "kernel/time/hrtimer.c": ("do_nanosleep", "hrtimer_nanosleep"),
             "kernel/time/posix-timers.c": ("common_nsleep",),
             "kernel/time/sleep_timeout.c": ("msleep", "usleep_range_state"),
+            "fs/timerfd.c": ("timerfd_read_iter", "timerfd_read"),  # the former since v6.10
             "fs/ext4/super.c": ("ext4_lazyinit_thread",),
         },
         generic={
@@ -206,6 +183,8 @@ REASON_TABLE: tuple[Reason, ...] = (
     ),
     Reason(name="cpu", culprit_step="runqueue behind"),
     Reason(name="runqueue"),
+    *MEMORY_REASONS,
+    *FILE_REASONS,
     Reason(
         name="condition",
         functions={
@@ -261,6 +240,7 @@ REASON_TABLE: tuple[Reason, ...] = (
     Reason(
         name="network",
         is_external=True,
+        is_peer=True,
         functions={
             "net/core/sock.c": ("sk_wait_data",),
             "net/ipv4/tcp.c": ("tcp_recvmsg", "tcp_sendmsg"),
@@ -275,6 +255,7 @@ REASON_TABLE: tuple[Reason, ...] = (
     Reason(
         name="pipe",
         is_external=True,
+        is_peer=True,
         functions={
             "fs/pipe.c": (
                 "pipe_read",
@@ -289,9 +270,11 @@ REASON_TABLE: tuple[Reason, ...] = (
     Reason(
         name="poll",
         is_external=True,
+        is_peer=True,
         functions={
             "fs/select.c": ("do_poll", "do_sys_poll", "do_select"),
             "fs/eventpoll.c": ("ep_poll", "do_epoll_wait"),
+            "fs/fuse/dev.c": ("fuse_dev_do_read",),  # a daemon without work
             "io_uring/io_uring.c": ("io_cqring_wait",),
             "fs/aio.c": ("read_events",),
         },

@@ -9,6 +9,12 @@ sleep is read from the innermost frame outwards, and the first function that is 
 
 ``completions`` count only if no frame is in ``functions``, and ``generic`` only after both: every
 kind of I/O wait ends in ``io_schedule``, so it means "device" only if no other frame is listed.
+
+Two kinds of frames say more than the reason, also than a recorded one: who waits for the lock
+itself (``callers``), and why the kernel waits for a page at all (``contexts``)::
+
+    schedule  rwsem_down_read_slowpath  down_read_killable  lock_mm_and_find_vma     lock: mmap_lock
+    schedule  folio_wait_writeback  shrink_folio_list … try_to_free_pages   page_writeback: reclaim
 """
 
 from __future__ import annotations
@@ -27,11 +33,14 @@ REASONS: tuple[str, ...] = tuple(row.name for row in REASON_TABLE)
 
 CODE: dict[str, int] = {name: code for code, name in enumerate(REASONS)}
 
+Codes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
 """By reason code."""
 
 IS_EXTERNAL: Flags = np.array([row.is_external for row in REASON_TABLE])
+IS_PEER: Flags = np.array([row.is_peer for row in REASON_TABLE])
 IS_EXCLUSIVE: Flags = np.array([row.is_exclusive for row in REASON_TABLE])
+MAY_TIME_OUT: Flags = np.array([row.may_time_out for row in REASON_TABLE])
 IS_POOL: Flags = np.array([row.is_pool for row in REASON_TABLE])
 
 RECORDED: dict[WaitReason, str] = {
@@ -39,15 +48,29 @@ RECORDED: dict[WaitReason, str] = {
 }
 """Reason by what a probe recorded."""
 
+
 # Function -> reason, in the order of the lookups.
-_BY_FUNCTION: tuple[dict[str, str], ...] = tuple(
-    {
+def _of_tier(tier: str) -> dict[str, str]:
+    return {
         function: row.name
         for row in REASON_TABLE
         for functions in getattr(row, tier).values()
         for function in functions
     }
-    for tier in ("functions", "completions", "generic")
+
+
+_BY_FUNCTION = tuple(_of_tier(tier) for tier in ("functions", "completions", "generic"))
+
+_BY_CALLER, _BY_CONTEXT = _of_tier("callers"), _of_tier("contexts")
+
+_MEANS = frozenset(
+    ("unknown", "page_lock", "page_writeback", "buffer_lock", "buffer_shadow", "device", "timer")
+) | {"condition", "reclaim"}
+"""Reasons that a context replaces."""
+
+# kernel/locking: functions between the one that sleeps and the one that wants the lock
+_LOCKING = re.compile(
+    r"_*(mutex_lock|rwsem_down|down|rt_mutex|ww_mutex|schedule|trace_contention|percpu_down)\w*"
 )
 
 _CODE_OF_RECORDED = np.array([CODE[RECORDED[kind]] for kind in sorted(WaitReason)], np.int8)
@@ -69,6 +92,21 @@ def function_name(frame: str) -> str:
 def reason_of_stack(frames: Sequence[str]) -> str:
     """Return the reason of a sleep from its kernel stack, innermost frame first."""
     functions = [function_name(frame) for frame in frames]
+    return _refined(_innermost(functions), functions)
+
+
+def _refined(reason: str, functions: Sequence[str]) -> str:
+    """Return what the rest of the stack makes of a reason."""
+    if reason == "lock":
+        own = (function for function in functions if not _LOCKING.fullmatch(function))
+        return _BY_CALLER.get(next(own, ""), reason)
+    if reason in _MEANS:
+        found = (_BY_CONTEXT[function] for function in functions if function in _BY_CONTEXT)
+        return next(found, reason)
+    return reason
+
+
+def _innermost(functions: Sequence[str]) -> str:
     for table in _BY_FUNCTION:
         for at, function in enumerate(functions):
             if function in table and not (
@@ -78,13 +116,17 @@ def reason_of_stack(frames: Sequence[str]) -> str:
     return "unknown"
 
 
+# jbd2's wait for BH_Shadow, and NFS's for its own requests
+_OTHER_BITS = ("do_get_write_access", "nfs_wait_on_request", "nfs_page_group_lock")
+
+
 def _on_buffer(functions: Sequence[str], at: int) -> bool:
     """Return whether the bit wait at this frame is for a buffer being read, written or locked.
 
-    Waits for buffers sleep in bit_wait_io. So does one other: jbd2's wait for BH_Shadow.
+    Waits for buffers sleep in bit_wait_io. So do others, of which the callers are known.
     """
     caller = functions[at + 1] if at + 1 < len(functions) else ""
-    return "bit_wait_io" in functions[:at] and caller != "do_get_write_access"
+    return "bit_wait_io" in functions[:at] and caller not in _OTHER_BITS
 
 
 def reason_codes(
@@ -98,7 +140,17 @@ def reason_codes(
     if not stacks:
         return codes
     ids = np.array(sorted(stacks), np.int64)
-    of_stack = np.array([CODE[reason_of_stack(stacks[int(i)])] for i in ids], np.int8)
     at = np.minimum(np.searchsorted(ids, stack_ids), len(ids) - 1)
-    by_stack = np.where(ids[at] == stack_ids, of_stack[at], 0)
-    return np.where(codes != 0, codes, by_stack).astype(np.int8)
+    return np.where(ids[at] == stack_ids, _of_stacks(stacks, ids)[at, codes], codes)
+
+
+def _of_stacks(stacks: Mapping[int, Sequence[str]], ids: npt.NDArray[np.int64]) -> Codes:
+    """Return the reason of each stack (row) with each recorded reason (column)."""
+    recorded = np.unique(_CODE_OF_RECORDED)
+    found = np.zeros((len(ids), len(REASONS)), np.int8)
+    for row, key in enumerate(ids.tolist()):
+        functions = [function_name(frame) for frame in stacks[key]]
+        for code in recorded.tolist():
+            reason = REASONS[code] if code else _innermost(functions)
+            found[row, code] = CODE[_refined(reason, functions)]
+    return found

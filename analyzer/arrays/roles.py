@@ -1,10 +1,17 @@
 """Roles: foreground, background or kernel, and the rule that assigned each.
 
-``meta["roles"]`` is an ordered list of ``{"role": …, "rule": …}``; the first rule that matches
-a task decides. Rules: ``comm:wal*`` (any name the thread had), ``pid:123``, ``cgroup:/path``
-(resolved by the recorder to ``"cgroup_id"``), ``cmdline:REGEX``. The recorder resolves the last one
-to ``"pids"``. Processes are added whose command line matched when the recording or the process
-started or ended.
+``meta["roles"]`` is an ordered list of ``{"role": …, "rule": …}``. Rules: ``comm:wal*`` (the name
+of the thread at the time), ``pid:123``, ``cgroup:/path`` (resolved by the recorder to
+``"cgroup_id"``), ``cmdline:REGEX``. The recorder resolves the last one to ``"pids"``. Processes are
+added whose command line matched when the recording or the process started or ended.
+
+Of the rules that match a task, the most particular one decides, and the first among equals:
+
+1. one for the thread: it does not match the main thread of its process, from which the task would
+   inherit it. A page cleaner in a database that is foreground as a whole is background.
+2. one for the process, by name, pid or command line
+3. one for a cgroup, which is inherited by whatever program a server executes
+4. one of a profile
 """
 
 from __future__ import annotations
@@ -46,16 +53,18 @@ class RoleRule:
     pids: frozenset[int] = field(default_factory=frozenset)
     titles: Mapping[int, str] = field(default_factory=dict, hash=False)
     """By pid, the part of its command line that a ``cmdline:`` rule matched, if at the start."""
+    is_profile: bool = False
+    """A profile's, not one that the user wrote."""
 
 
 @dataclass
 class TaskFacts:
-    """What role rules match on: the facts about one thread."""
+    """What role rules match on: what was true of one thread for a time."""
 
     pid: int
     cgroup_id: int
     flags: int
-    comms: list[str]
+    comm: str
 
 
 def cmdlines_at_exit(rows: npt.NDArray[np.void]) -> dict[str, str]:
@@ -98,7 +107,9 @@ def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
                 pids.add(pid)
                 if not found.start() and (title := found[0].strip()):
                     titles[pid] = title
-    return RoleRule(role, text, entry.get("cgroup_id"), frozenset(pids), titles)
+    return RoleRule(
+        role, text, entry.get("cgroup_id"), frozenset(pids), titles, bool(entry.get("profile"))
+    )
 
 
 def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
@@ -117,7 +128,7 @@ def matches(rule: RoleRule, task: TaskFacts) -> bool:
     """Return whether ``rule`` matches ``task``."""
     kind, _, value = rule.text.partition(":")
     if kind == "comm":
-        return any(fnmatchcase(comm, value) for comm in task.comms)
+        return fnmatchcase(task.comm, value)
     if kind == "pid":
         return task.pid == int(value)
     if kind == "cgroup":
@@ -125,16 +136,29 @@ def matches(rule: RoleRule, task: TaskFacts) -> bool:
     return task.pid in rule.pids
 
 
-def role_of(task: TaskFacts, rules: Sequence[RoleRule]) -> tuple[str, str]:
+def _generality(rule: RoleRule, main: TaskFacts | None) -> int:
+    """Return 0 for a rule that matches the thread alone, more for one that it inherits."""
+    if main is not None and not matches(rule, main):
+        return 0
+    if rule.is_profile:
+        return 3
+    return 2 if rule.text.startswith("cgroup:") else 1
+
+
+def role_of(
+    task: TaskFacts, rules: Sequence[RoleRule], main: TaskFacts | None = None
+) -> tuple[str, str]:
     """Return the role of ``task`` and the text of the rule that assigned it.
 
-    A target of the recording is foreground by default, but not if any rule names a foreground.
+    ``main`` is the main thread of its process, None if the task is that itself. A target of the
+    recording is foreground by default, but not if any rule names a foreground.
     """
     if task.flags & TaskFlag.RECORDER:
         return UNKNOWN, RECORDER_RULE
-    for rule in rules:
-        if matches(rule, task):
-            return rule.role, rule.text
+    found = [rule for rule in rules if matches(rule, task)]
+    if found:
+        rule = min(found, key=lambda rule: _generality(rule, main))
+        return rule.role, rule.text
     if task.flags & TaskFlag.KTHREAD:
         return KERNEL, KTHREAD_RULE
     if task.flags & TaskFlag.TARGET and all(rule.role != FOREGROUND for rule in rules):
@@ -143,16 +167,12 @@ def role_of(task: TaskFacts, rules: Sequence[RoleRule]) -> tuple[str, str]:
 
 
 def name_of(task: TaskFacts, tid: int, rule: RoleRule | None) -> str:
-    """Return the name to show: the last one, unless a role rule matched an earlier one.
+    """Return the name to show: the task's own, or its title.
 
     If a rule matched the process's title, a short title is the name of the main thread: the
     processes of a server often differ in nothing else.
     """
-    kind, _, value = rule.text.partition(":") if rule else ("", "", "")
-    if rule and kind == "cmdline" and tid == task.pid:
+    if rule and rule.text.startswith("cmdline:") and tid == task.pid:
         title = rule.titles.get(task.pid, "")
-        return title if 0 < len(title) <= _TITLE_MAX else task.comms[-1]
-    if kind == "comm" and not fnmatchcase(task.comms[-1], value):
-        named = (comm for comm in reversed(task.comms) if fnmatchcase(comm, value))
-        return next(named, task.comms[-1])
-    return task.comms[-1]
+        return title if 0 < len(title) <= _TITLE_MAX else task.comm
+    return task.comm

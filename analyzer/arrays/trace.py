@@ -16,12 +16,16 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.chunked import columns_of, parts_of
 from rcp.analyzer.arrays.io_ids import IoIds
+from rcp.analyzer.arrays.layers import Layers, layers_of
 from rcp.analyzer.arrays.reasons import reason_codes
 from rcp.analyzer.arrays.roles import RoleRule
 from rcp.analyzer.arrays.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
 from rcp.probes.contract.events import (
+    INHERITANCE,
     IO,
     IO_CAUSE,
+    IO_ORIGIN,
+    IO_SERVED,
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
@@ -42,7 +46,7 @@ Records = npt.NDArray[np.void]
 
 _INTERRUPTS = (SleepFlag.WOKEN_BY_HARDIRQ, SleepFlag.WOKEN_BY_SOFTIRQ)
 
-OP_WRITE, OP_FLUSH = 1, 2  # enum req_op (include/linux/blk_types.h)
+OP_READ, OP_WRITE, OP_FLUSH = 0, 1, 2  # enum req_op (include/linux/blk_types.h)
 FUA, PREFLUSH = 1 << 17, 1 << 18  # enum req_flag_bits: __REQ_FUA and __REQ_PREFLUSH
 
 CONTEXTS = ("task", "hardirq", "softirq")
@@ -122,9 +126,11 @@ class Trace:
     """Records by type name; ``task`` and ``request`` rows included."""
     cause_io: Index
     """Position in ``ios`` of each io_cause row's io, -1 if the io was not recorded."""
+    layers: Layers
+    """What was recorded of stacked devices."""
     utids: Mapping[str, Index]
-    """By type name in ``_TASK_OF``, of io_cause and of policy_event, the utid of each row;
-    ``lock_owner`` is the owner in each lock_wait row."""
+    """By type name in ``_TASK_OF``, of io_cause, policy_event and inheritance, the utid of each
+    row; ``lock_owner`` is the owner in lock_wait rows, ``helper`` that of inheritance rows."""
 
 
 # Types whose rows name a task by tid, and the column with the time to look it up at.
@@ -221,7 +227,10 @@ def _event_tids(rows: Mapping[str, Records]) -> list[npt.NDArray[np.int64]]:
         (REQUEST, ("tid",)),
         (LOCK_WAIT, ("owner_tid",)),
         (IO_CAUSE, ("tid",)),
+        (IO_ORIGIN, ("tid",)),
+        (IO_SERVED, ("tid", "owner_tid")),
         (POLICY_EVENT, ("tid",)),
+        (INHERITANCE, ("tid", "helper_tid")),
         *((record, ("tid",)) for record, _ in _TASK_OF),
     )
     return [_distinct(rows[record.name], names) for record, names in columns]
@@ -272,7 +281,7 @@ def trace_of(
     requests = rows[REQUEST.name]
     if np.any(requests["ts"][1:] < requests["ts"][:-1]):
         requests = requests[np.argsort(requests["ts"], kind="stable")]
-    locks = rows[LOCK_WAIT.name]
+    locks, lent = rows[LOCK_WAIT.name], rows[INHERITANCE.name]
     io_ids = IoIds(columns_of(rows[IO.name], lambda part: {"id": part["id"]})["id"])
     cause_io = io_ids.positions(rows[IO_CAUSE.name]["io"])
     ios = _ios(rows[IO.name], resolver)
@@ -283,6 +292,7 @@ def trace_of(
         requests=_requests(requests, resolver),
         rows={**rows, REQUEST.name: requests},
         cause_io=cause_io,
+        layers=layers_of(rows, io_ids, resolver),
         utids={
             **{
                 record.name: resolver.utids(
@@ -292,6 +302,8 @@ def trace_of(
             },
             IO_CAUSE.name: _cause_utids(rows, cause_io, resolver),
             POLICY_EVENT.name: _policy_utids(rows[POLICY_EVENT.name], ios, io_ids, resolver),
+            INHERITANCE.name: _optional_utids(lent["tid"], _times(lent, "ts"), resolver),
+            "helper": _optional_utids(lent["helper_tid"], _times(lent, "ts"), resolver),
             "lock_owner": _optional_utids(locks["owner_tid"], _times(locks, "ts"), resolver),
         },
     )

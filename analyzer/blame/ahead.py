@@ -1,36 +1,40 @@
-"""Count suspects' ios that overlap a time window: those ahead of an io, or at the device with it.
+"""Measure suspects' ios that overlap a time window: those ahead of an io, or at the device with it.
 
-The number of ios [start, end) that overlap [lo, hi) is the number with start < hi minus the number
-with end <= lo. So two binary searches per window and owner are enough, and no pairs are compared.
+Everything is a share: an io that is one fifth a suspect's counts as one fifth of an io, with one
+fifth of its bytes, and of the time it holds its tag. There are three measures::
+
+    window             |~~~~~~~~~~|        bytes   ios   time held
+    backup, 4 KiB    |--------------|          4     1         100 %
+    writer, 64 KiB          |--|              64     1          25 %
+
+The sum over the ios [start, end) that overlap [lo, hi) is the sum over those with start < hi minus
+the sum over those with end <= lo; the time held is a difference of such sums too. So a few binary
+searches per window and owner are enough, and no pairs are compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import ranges
 from rcp.analyzer.arrays.trace import Index, Ios, Times
+from rcp.analyzer.blame.by_owner import UNIT, Measure, OfOwners, Sums, TopOwners, by_owner
+from rcp.analyzer.blame.candidates import Beside
 from rcp.analyzer.blame.causes import Shares
 from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
-
-EXCESS_MIN = 0.10
-"""Least excess over the solo time, as a part of it: anything less is the device's own jitter."""
-
-ALONE_MIN = 1
-"""Least number of ios alone at the device whose median is a solo time; fewer make a guess."""
-
 
 Sizes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Time windows [lo, hi) of waits of process ``pid`` on device ``dev``."""
+    """Time windows [lo, hi) of waits of party ``pid`` on device ``dev``."""
 
     lo: Times
     hi: Times
@@ -45,79 +49,124 @@ class Windows:
 
 @dataclass(frozen=True)
 class Ahead:
-    """For each window, the suspects' ios that overlap it."""
+    """For each window, the ios that overlap it, and the suspects' part of them."""
 
     owner: Index
-    """Suspect with the most bytes (for tags: ios), -1 without such an io."""
-    n_ios: Times
-    bytes: Times
+    """Suspect with the largest part, -1 without an io of a suspect."""
+    beside: Beside
     share: npt.NDArray[np.float64]
-    """Suspects' part of the bytes of all other ios (for tags, or if no io has bytes: of ios)."""
+    """Suspects' part of all by the measure."""
+    owners: OfOwners
+    """The same by suspect."""
 
     @property
     def guilty(self) -> npt.NDArray[np.intp]:
         """The windows in which the suspects' share is large enough to blame them."""
         return np.flatnonzero((self.owner >= 0) & (self.share >= SHARE_MIN))
 
+    def of_owners(self, at: npt.NDArray[np.integer]) -> OfOwners:
+        """Return the suspects of the windows ``at``; ``row`` is a position in ``at``."""
+        row = np.flatnonzero(np.isin(self.owners.row, at))
+        if not len(row):
+            return self.owners.take(row)
+        # A window may be asked for more than once: by each segment within one wait.
+        order = np.argsort(self.owners.row[row], kind="stable")
+        row = row[order]
+        first = np.searchsorted(self.owners.row[row], at, "left")
+        count = np.searchsorted(self.owners.row[row], at, "right") - first
+        asked, chosen = ranges(first, count)
+        return replace(self.owners.take(row[chosen]), row=asked)
 
-def _before(
-    time: Times, size: Sizes, limit: Times, side: Literal["left", "right"]
-) -> tuple[Times, Times]:
-    """Return the number of times before each limit (``right``: or at it), and their bytes."""
+
+def _up_to(
+    time: Times, limit: Times, side: Literal["left", "right"], *values: Sizes
+) -> list[Times]:
+    """Return the number of times before each limit (right: or at it), and each column's sum."""
     if np.any(time[1:] < time[:-1]):
         # Records are written as ios complete: times are nearly in order, and this sort is fast.
         order = np.argsort(time, kind="stable")
-        time, size = time[order], size[order]
+        time, values = time[order], tuple(column[order] for column in values)
         del order
     at = np.searchsorted(time, limit, side)
-    total = np.zeros(len(size) + 1, np.int64)
-    np.cumsum(size, dtype=np.int64, out=total[1:])
-    return at, total[at]
+    sums = [at]
+    for column in values:
+        total = np.zeros(len(column) + 1, np.int64)
+        np.cumsum(column, dtype=np.int64, out=total[1:])
+        sums.append(total[at])
+    return sums
+
+
+def _held(time: Times, weight: Times, window: tuple[Times, Times]) -> Times:
+    """Return, for each window, the time from each ``time`` to its end within it, times its weight.
+
+    It is a difference of two sums of weight * (limit - time). Neither need fit 64 bits: they wrap
+    around, and only their difference must fit.
+    """
+    lo, hi = window
+    _, before_lo, moments_lo = _up_to(time, lo, "left", weight, weight * time)
+    _, before_hi, moments_hi = _up_to(time, hi, "left", weight, weight * time)
+    held: Times = (hi * before_hi - moments_hi) - (lo * before_lo - moments_lo)
+    return held
 
 
 def _overlapping(
-    ios: Ios, which: Index | slice, start: Times, share: Shares | None, window: tuple[Times, Times]
-) -> tuple[Times, Times]:
-    """Return how many ios of ``which``, in [start, C), overlap each window, and their bytes.
+    ios: Ios,
+    which: Index | slice,
+    start: Times,
+    share: Shares | None,
+    window: tuple[Times, Times],
+    measure: Measure,
+) -> Sums:
+    """Return what of the ios of ``which``, in [start, C), overlaps each window.
 
-    ``share``: only this part of each io's bytes counts.
+    ``share``: only this part of each io counts.
     """
-
-    def size() -> Sizes:
-        own = ios.bytes[which]
-        return own if share is None else np.rint(own * share[which]).astype(np.int64)
-
+    lo, hi = window
+    size: Sizes = ios.bytes[which]
+    weight: Times | None = None
+    if share is not None:
+        size = np.rint(size * share[which]).astype(np.int64)
+        weight = np.rint(UNIT * share[which]).astype(np.int64)
+    columns = (size,) if weight is None else (size, weight)
     # One after the other, so that only one of the two sorted columns is in memory.
-    count, total = _before(start[which], size(), window[1], "left")
-    ended, ended_bytes = _before(ios.completed[which], size(), window[0], "right")
-    count -= ended
-    total -= ended_bytes
-    return count, total
+    begun = _up_to(start[which], hi, "left", *columns)
+    ended = _up_to(ios.completed[which], lo, "right", *columns)
+    n_ios, n_bytes, *shares = (one - other for one, other in zip(begun, ended, strict=True))
+    held = np.zeros(len(lo), np.int64)
+    if measure == "held":
+        weights = np.full(len(size), UNIT, np.int64) if weight is None else weight
+        held += _held(start[which], weights, window)
+        held -= _held(ios.completed[which], weights, window)
+    return Sums(shares[0] if shares else UNIT * n_ios, n_bytes, held)
 
 
 def ios_ahead(
-    windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, by_count: bool
+    windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, measure: Measure
 ) -> Ahead:
-    """Count the suspects' ios, in [start, C), that overlap each window.
-
-    ``by_count``: compare suspects by ios, not by bytes, as for tags.
-    """
+    """Measure the ios, in [start, C), that overlap each window, and the suspects' part of them."""
     if len(windows) == 0:
-        nothing = np.zeros(0, np.int64)
-        return Ahead(np.zeros(0, np.int32), nothing, nothing, np.zeros(0))
-    owner, n_ios, size = _suspects_ahead(windows, ios, start, owners, suspects, by_count)
-    all_n, all_bytes = _all_ahead(windows, np.flatnonzero(owner >= 0), ios, start)
-    by_n = by_count | (all_bytes == 0)
-    share = np.where(by_n, n_ios / np.maximum(all_n, 1), size / np.maximum(all_bytes, 1))
-    return Ahead(owner, n_ios, size, np.minimum(share, 1, out=share))
+        nothing, no_shares = Beside.none(0), np.zeros(0)
+        none = OfOwners(np.zeros(0, np.int64), np.zeros(0, np.int32), no_shares, nothing)
+        return Ahead(none.utid, nothing, no_shares, none)
+    top, of_suspects = _suspects_ahead(windows, ios, start, owners, suspects, measure)
+    owner = top.owner[0]
+    of_all = _all_ahead(windows, np.flatnonzero(owner >= 0), ios, start, measure)
+    part, whole = of_suspects.of(measure), of_all.of(measure)
+    if measure == "bytes":
+        part = np.where(whole == 0, of_suspects.ios, part)
+        whole = np.where(whole == 0, of_all.ios, whole)
+    share = np.clip(part / np.maximum(whole, 1), 0, 1)
+    n_ios, n_all = of_suspects.ios / UNIT, of_all.ios // UNIT
+    beside = Beside(n_ios, of_suspects.bytes, n_all, of_all.bytes)
+    return Ahead(owner, beside, share, by_owner(top, of_suspects, share, beside, measure))
 
 
 def _suspects_ahead(
-    windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, by_count: bool
-) -> tuple[Index, Times, Times]:
-    """Return, for each window, the suspect with most, and the ios and bytes of all suspects."""
-    owner = np.full(len(windows), -1, np.int32)
-    most, n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(3))
+    windows: Windows, ios: Ios, start: Times, owners: Owners, suspects: Suspects, measure: Measure
+) -> tuple[TopOwners, Sums]:
+    """Return, for each window, the suspects with most, and what all suspects have."""
+    top = TopOwners(len(windows))
+    n_ios, size, held = (np.zeros(len(windows), np.int64) for _ in range(3))
     for dev in np.unique(windows.dev):
         on_dev = np.flatnonzero(windows.dev == dev).astype(np.int32)
         on_dev = on_dev[np.argsort(windows.lo[on_dev], kind="stable")]
@@ -125,16 +174,14 @@ def _suspects_ahead(
         for utid, part in _by_owner(ios, owners, dev):
             near = on_dev[: np.searchsorted(begin, ios.completed[part].max(), "left")]
             near = near[windows.hi[near] > start[part].min()]
-            near = near[windows.pid[near] != suspects.exempt_pid[utid]]
+            near = near[~suspects.is_exempt(utid, windows.pid[near])]
             window = windows.lo[near], windows.hi[near]
-            count, total = _overlapping(ios, part, start, owners.share, window)
-            n_ios[near] += count
-            size[near] += total
-            weight = count if by_count else total
-            more = (count > 0) & ((owner[near] < 0) | (weight > most[near]))
-            owner[near[more]] = utid
-            most[near[more]] = weight[more]
-    return owner, n_ios, size
+            own = _overlapping(ios, part, start, owners.share, window, measure)
+            n_ios[near] += own.ios
+            size[near] += own.bytes
+            held[near] += own.held
+            top.add(near, utid, own, measure)
+    return top, Sums(n_ios, size, held)
 
 
 def _by_owner(ios: Ios, owners: Owners, dev: int) -> Iterator[tuple[int, Index]]:
@@ -149,77 +196,38 @@ def _by_owner(ios: Ios, owners: Owners, dev: int) -> Iterator[tuple[int, Index]]
 
 
 def _all_ahead(
-    windows: Windows, at: npt.NDArray[np.intp], ios: Ios, start: Times
-) -> tuple[Times, Times]:
-    """Return how many ios overlap each of the windows ``at``, without its own, and their bytes."""
-    n_ios, size = (np.zeros(len(windows), np.int64) for _ in range(2))
+    windows: Windows, at: npt.NDArray[np.intp], ios: Ios, start: Times, measure: Measure
+) -> Sums:
+    """Return what overlaps each of the windows ``at``, without the io that waits."""
+    sums = Sums(*(np.zeros(len(windows), np.int64) for _ in range(3)))
     for dev in np.unique(windows.dev[at]):
         on = _on_device(ios, dev)
         part = at[windows.dev[at] == dev]
-        window = windows.lo[part], windows.hi[part]
-        n_ios[part], size[part] = _overlapping(ios, on, start, None, window)
+        found = _overlapping(ios, on, start, None, (windows.lo[part], windows.hi[part]), measure)
+        for f in fields(Sums):
+            getattr(sums, f.name)[part] = getattr(found, f.name)
     own = at[windows.io[at] >= 0]
-    io = windows.io[own]
-    itself = (start[io] < windows.hi[own]) & (ios.completed[io] > windows.lo[own])
-    n_ios[own] -= itself
-    size[own] -= np.where(itself, ios.bytes[io], 0)
-    return n_ios, size
+    io, lo, hi = windows.io[own], windows.lo[own], windows.hi[own]
+    itself = (start[io] < hi) & (ios.completed[io] > lo)
+    sums.ios[own] -= UNIT * itself
+    sums.bytes[own] -= np.where(itself, ios.bytes[io], 0)
+    if measure == "held":
+        overlap = np.minimum(ios.completed[io], hi) - np.maximum(start[io], lo)
+        sums.held[own] -= UNIT * np.maximum(overlap, 0)
+    return sums
+
+
+def bytes_at(windows: Windows, ios: Ios, start: Times) -> Times:
+    """Return the bytes of all ios, in [start, C), that overlap each window; its own io counts."""
+    found = np.zeros(len(windows), np.int64)
+    for dev in np.unique(windows.dev):
+        at = np.flatnonzero(windows.dev == dev)
+        window = windows.lo[at], windows.hi[at]
+        found[at] = _overlapping(ios, _on_device(ios, dev), start, None, window, "bytes").bytes
+    return found
 
 
 def _on_device(ios: Ios, dev: int) -> Index | slice:
     """Return the ios of a device; a slice, if that is all of them, avoids copies."""
     on = ios.dev == dev
     return slice(None) if on.all() else np.flatnonzero(on).astype(np.int32)
-
-
-def size_bucket(ios: Ios) -> npt.NDArray[np.int32]:
-    """Return the binary logarithm of each io's size, rounded down."""
-    return np.log2(np.maximum(ios.bytes, 1), dtype=np.float32).astype(np.int32)
-
-
-def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
-    """Return which ios were alone at the device from D to C."""
-    alone = np.zeros(len(ios), bool)
-    for dev in np.unique(ios.dev):
-        on = np.flatnonzero(ios.dev == dev).astype(np.int32)
-        on = on[np.argsort(ios.issued[on], kind="stable")]
-        issued, completed = ios.issued[on], ios.completed[on]
-        free = completed > issued
-        # All earlier ios had completed, and the next one was issued later.
-        free[:-1] &= issued[1:] >= completed[:-1]
-        np.maximum.accumulate(completed, out=completed)
-        free[1:] &= completed[:-1] <= issued[1:]
-        alone[on[free]] = True
-    return alone
-
-
-def _alike(ios: Ios) -> npt.NDArray[np.int32]:
-    """Number the ios by device, operation and size bucket."""
-    devices = np.unique(ios.dev)
-    code = np.searchsorted(devices, ios.dev).astype(np.int32)
-    code = (code << 8 | ios.op) << 6 | size_bucket(ios)
-    # A search instead of np.unique's inverse, which sorts and takes five times the memory.
-    return np.searchsorted(np.unique(code), code).astype(np.int32)
-
-
-def solo_service_ns(ios: Ios) -> tuple[Times, npt.NDArray[np.bool_]]:
-    """Return the D2C each io would have on an idle device, and whether that is a guess.
-
-    It is the median D2C of the ios with the same device, operation and size bucket that were alone
-    at the device. If none was, it is their least D2C, which is a guess.
-    """
-    if len(ios) == 0:
-        return np.empty(0, np.int64), np.empty(0, bool)
-    lone = np.flatnonzero(_alone(ios))
-    bucket = _alike(ios)
-    n_buckets = int(bucket.max()) + 1
-    service = ios.completed - ios.issued
-    least = np.full(n_buckets, np.iinfo(np.int64).max)
-    np.minimum.at(least, bucket, service)
-    order = lone[np.lexsort((service[lone], bucket[lone]))]
-    begin = np.searchsorted(bucket[order], np.arange(n_buckets), "left")
-    end = np.searchsorted(bucket[order], np.arange(n_buckets), "right")
-    guessed = end - begin < ALONE_MIN
-    solo = least.copy()
-    solo[~guessed] = service[order[(begin + (end - begin) // 2)[~guessed]]]
-    return solo[bucket], guessed[bucket]

@@ -3,11 +3,15 @@
 * ``dirtier``: the io writes pages of a file that these tasks dirtied (``io_cause`` records). The
   submitter does not matter: a flusher, the journal thread, another task's fsync.
 * ``journal``: the journal thread submitted it while committing a transaction, so it carries
-  the changes of the tasks with handles in that transaction (``journal_handle`` records)::
+  the blocks that tasks changed in that transaction (``journal_block`` records)::
 
       jbd2      |-------- commits transaction 7 --------|
       ios             log Q            log Q                    -> writer 1/4, checkpointer 3/4
-      handles   transaction 7: writer 1, checkpointer 3
+      blocks    transaction 7: writer 1, checkpointer 3
+
+  Recordings of older versions have no blocks; handles (``journal_handle``) stand for them there.
+
+* ``origin``: a stacked device queued it for this task (``io_origin`` records).
 
 * ``submitter``: nothing else is known, so it is the task that queued it.
 
@@ -24,11 +28,13 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, ranges
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
+from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.journal import Weights, blocks_of_handles, commit_at, commit_of_handles
+from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
 
-CAUSE_KINDS = ("submitter", "dirtier", "journal")
-SUBMITTER, DIRTIER, JOURNAL = range(len(CAUSE_KINDS))
+CAUSE_KINDS = ("submitter", "dirtier", "journal", "origin")
+SUBMITTER, DIRTIER, JOURNAL, ORIGIN = range(len(CAUSE_KINDS))
 
 SUBMIT_DELAY_NS = 10_000_000
 """A flusher queues an extent's ios at most this long after the handle that mapped it."""
@@ -64,7 +70,11 @@ class Causes:
     kind: npt.NDArray[np.int8]
     """Of each io: position in ``CAUSE_KINDS``."""
     of_commit: Index
-    """Set of each journal_commit row, -1 if no handles of its transaction are known."""
+    """Set of each journal_commit row by blocks, or else by handles; -1 if neither is known."""
+    holders: Index
+    """Set of each journal_commit row by handles, -1 if none are known."""
+    n_blocks: Weights
+    """Blocks that tasks added to each journal_commit row's transaction; NaN if not recorded."""
 
 
 def _collect(owner: Times, utid: Index, weight: npt.NDArray[np.float64]) -> tuple[Times, Sets]:
@@ -99,31 +109,16 @@ def _dirtiers(trace: Trace) -> tuple[Times, Sets]:
     return _collect(io[known].astype(np.int64), trace.utids[IO_CAUSE.name][known], pages)
 
 
-def _commit_of_handles(trace: Trace) -> Index:
-    """Return, for each journal_handle row, the journal_commit row of its transaction, or -1."""
-    handles, commits = trace.rows[JOURNAL_HANDLE.name], trace.rows[JOURNAL_COMMIT.name]
-    # A transaction's number recurs only after 2^32 of them.
-    numbers = commits["transaction"].astype(np.int64)
-    wanted = handles["transaction"].astype(np.int64)
-    found = asof_backward(
-        commits["dev"].astype(np.int64), numbers, handles["dev"].astype(np.int64), wanted
-    )
-    exact = np.flatnonzero(found >= 0)
-    exact = exact[numbers[found[exact]] == wanted[exact]]
-    result = np.full(len(handles), -1, np.int32)
-    result[exact] = found[exact]
-    return result
-
-
 def _flushed(
     trace: Trace, handle: npt.NDArray[np.intp], ios: Times, dirtiers: Sets
 ) -> tuple[Times, Index, npt.NDArray[np.float64]]:
     """Return the tasks whose pages kernel threads flushed, by handle: (handle, utid, weight)."""
     rows, utid = trace.rows[JOURNAL_HANDLE.name], trace.utids[JOURNAL_HANDLE.name]
-    order = ios[np.lexsort((trace.ios.queued[ios], trace.ios.submitter[ios]))]
+    above = origins_of(trace)
+    order = ios[np.lexsort((above.queued[ios], above.queuer[ios]))]
     position = np.empty(len(order), np.int64)
     position[:] = np.searchsorted(ios, order)
-    submitter, queued = trace.ios.submitter[order], trace.ios.queued[order]
+    submitter, queued = above.queuer[order], above.queued[order]
     begin = rows["ts"][handle].astype(np.int64) - 1
     end = rows["end_ns"][handle].astype(np.int64) + SUBMIT_DELAY_NS
     before = asof_backward(submitter, queued, utid[handle], begin)
@@ -138,11 +133,16 @@ def _flushed(
     return owner[member_owner], dirtiers.utid[member], weight
 
 
-def _contributors(trace: Trace, ios: Times, dirtiers: Sets) -> tuple[Times, Sets]:
-    """Return the commits with known handles, and the sets of tasks that the handles belong to."""
-    commit, utid = _commit_of_handles(trace), trace.utids[JOURNAL_HANDLE.name]
-    handle = np.flatnonzero(commit >= 0)
-    n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"][handle].astype(np.float64)
+def _contributors(
+    trace: Trace, commit: Index, weights: Weights, ios: Times, dirtiers: Sets
+) -> tuple[Times, Sets]:
+    """Return the commits with weights, and the sets of tasks that these belong to.
+
+    ``commit``, ``weights``: by journal_handle row.
+    """
+    utid = trace.utids[JOURNAL_HANDLE.name]
+    handle = np.flatnonzero((commit >= 0) & (weights > 0))
+    of_handle = weights[handle]
     by_kernel = trace.tasks.role[utid[handle]] == ROLE_CODE[KERNEL]
     helper = np.flatnonzero(by_kernel)
     at, dirtier, weight = _flushed(trace, handle[helper], ios, dirtiers)
@@ -153,28 +153,17 @@ def _contributors(trace: Trace, ios: Times, dirtiers: Sets) -> tuple[Times, Sets
     return _collect(
         owner.astype(np.int64),
         np.concatenate((utid[handle[own]], dirtier)),
-        np.concatenate((n_handles[own], weight * n_handles[helper[at]])),
+        np.concatenate((of_handle[own], weight * of_handle[helper[at]])),
     )
 
 
-def commit_at(trace: Trace, utid: Index, times: Times) -> Index:
-    """Return the journal_commit row that thread ``utid`` worked on at each time, or -1."""
-    rows = trace.rows[JOURNAL_COMMIT.name]
-    begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
-    found = asof_backward(trace.utids[JOURNAL_COMMIT.name], begin, utid, times)
-    over = np.zeros(len(found), bool)
-    some = np.flatnonzero(found >= 0)
-    over[some] = (end[found[some]] != 0) & (end[found[some]] <= times[some])
-    return np.where(over, -1, found).astype(np.int32)
-
-
-def _journal_ios(trace: Trace, ios: Ios, of_commit: Index) -> tuple[Times, Index]:
+def _journal_ios(trace: Trace, at: Origins, of_commit: Index) -> tuple[Times, Index]:
     """Return the ios queued by journal threads during commits, and the set of each."""
     journal = np.zeros(len(trace.tasks) + 1, bool)
     journal[trace.utids[JOURNAL_COMMIT.name]] = True
     journal[-1] = False  # the entry that an unknown submitter (-1) reads
-    chosen = np.flatnonzero(journal[ios.submitter])
-    commit = commit_at(trace, ios.submitter[chosen], ios.queued[chosen])
+    chosen = np.flatnonzero(journal[at.queuer])
+    commit = commit_at(trace, at.queuer[chosen], at.queued[chosen])
     found = np.flatnonzero(commit >= 0)
     found = found[of_commit[commit[found]] >= 0]
     return chosen[found], of_commit[commit[found]]
@@ -182,13 +171,30 @@ def _journal_ios(trace: Trace, ios: Ios, of_commit: Index) -> tuple[Times, Index
 
 def io_causes(trace: Trace) -> Causes:
     """Return the cause sets of all ios and commits of a recording."""
-    ios, dirtiers = _dirtiers(trace)
-    commits, contributors = _contributors(trace, ios, dirtiers)
-    of_commit = np.full(len(trace.rows[JOURNAL_COMMIT.name]), -1, np.int32)
-    of_commit[commits] = np.arange(len(commits)) + len(dirtiers)
+    ios, sets = _dirtiers(trace)
+    dirtiers, commit = sets, commit_of_handles(trace)
+    blocks = blocks_of_handles(trace, commit)
+    n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"].astype(np.float64)
+    n_commits = len(trace.rows[JOURNAL_COMMIT.name])
+    holders = np.full(n_commits, -1, np.int32)
+    of_commit = holders.copy()
+    for chosen, weights in ((holders, n_handles), (of_commit, blocks)):
+        commits, found = _contributors(trace, commit, weights, ios, dirtiers)
+        chosen[commits] = np.arange(len(commits)) + len(sets)
+        sets = _joined(sets, found)
+    of_commit = np.where(of_commit >= 0, of_commit, holders)
     of_io = np.full(len(trace.ios), -1, np.int32)
     kind = np.full(len(trace.ios), SUBMITTER, np.int8)
-    log, log_set = _journal_ios(trace, trace.ios, of_commit)
+    at = origins_of(trace)
+    log, log_set = _journal_ios(trace, at, of_commit)
     of_io[log], kind[log] = log_set, JOURNAL
     of_io[ios], kind[ios] = np.arange(len(ios)), DIRTIER
-    return Causes(_joined(dirtiers, contributors), of_io, kind, of_commit)
+    inherit_sets(trace, of_io, kind)
+    alone = at.stacked[of_io[at.stacked] < 0]
+    of_io[alone], kind[alone] = np.arange(len(alone)) + len(sets), ORIGIN
+    whole = Sets(np.arange(len(alone) + 1), at.queuer[alone], np.ones(len(alone), np.float32))
+    sets = _joined(sets, whole)
+    counted = np.flatnonzero((commit >= 0) & (blocks > 0))
+    n_blocks = np.bincount(commit[counted], blocks[counted], n_commits).astype(np.float64)
+    n_blocks[n_blocks == 0] = np.nan
+    return Causes(sets, of_io, kind, of_commit, holders, n_blocks)

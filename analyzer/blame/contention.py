@@ -1,8 +1,8 @@
 """Inversions by contention for a shared resource: the culprit is not a waker on the chain.
 
 Tags, throttled slots, the scheduler's queue, the device, its cache and the CPU are shared. For each
-segment that waits for one of them, these rules find the suspects that used it meanwhile. The
-confidence is the suspects' share of its use.
+segment that waits for one of them, these rules find the suspects that used it meanwhile. Each is
+blamed for its share of the use; how sure that is depends on what was recorded, not on the share.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_forward, group_codes
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import Index, Times, Trace
-from rcp.analyzer.blame.ahead import EXCESS_MIN, Ahead, Windows, ios_ahead, solo_service_ns
+from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
+from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
-from rcp.analyzer.blame.flushes import flush_excess
-from rcp.analyzer.blame.on_cpu import suspects_cpu_time
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.cpu_waits import CpuWaits
+from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, MODEL_CONFIDENCE
+from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
+from rcp.analyzer.blame.device.service_model import modelled_solo_ns
+from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
+from rcp.analyzer.blame.flushes import flush_excess, flushing_ns
+from rcp.analyzer.blame.parties import Parties
+from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Blame, Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
 from rcp.analyzer.paths.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.analyzer.paths.segments import Paths
 from rcp.probes.contract.events import IO
-
-GUESS_CONFIDENCE = 0.5
-"""Confidence in a verdict that rests on a plausible guess instead of a record."""
-
-CPU_MIN_NS = 50_000
-"""Shorter runnable times have no culprit. A wake-up that preempts at once also takes tens of µs:
-the context switch, and on a virtual machine the interrupt between CPUs."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,7 @@ class Contention:
     paths: Paths
     suspects: Suspects
     blame: Blame
-    pid: Times
-    """Process of each request."""
+    parties: Parties
 
     def pool_wait(self, chosen: Positions, wait: Index) -> Candidates:
         """Blame the holder of most tags or slots for segments within waits for one.
@@ -59,20 +57,20 @@ class Contention:
             edges.ts[edge],
             hi,
             np.where(own >= 0, ios.dev[own].astype(np.int64) if len(ios) else -1, -1),
-            self.pid[edges.request[edge]],
+            self.parties.of_edge[edge],
             np.full(len(edge), -1, np.int32),
         )
-        ahead = self._ahead(windows, is_pool=True)
+        ahead = self._ahead(windows, "held")
         chosen, wait, at = _with_culprit(ahead.guilty, len(edge), chosen, wait, of_segment)
         slot = edges.reason[wait] != ADMISSION_TAG
         kind = np.where(slot, KIND["admission_slot"], KIND["admission_tag"])
-        return self._candidates(ahead, at, chosen, kind, wait)
+        return self._candidates(ahead, at, chosen, kind, wait, is_pool=True)
 
-    def _ahead(self, windows: Windows, is_pool: bool) -> Ahead:
-        """Count suspects' ios: from G on, when they have a tag, or from D on, at the device."""
+    def _ahead(self, windows: Windows, measure: Measure) -> Ahead:
+        """Measure suspects' ios: bytes from D on, at the device, else from G on, with a tag."""
         ios = self.trace.ios
-        start = ios.got if is_pool else ios.issued
-        return ios_ahead(windows, ios, start, self.blame.io, self.suspects, by_count=is_pool)
+        start = ios.issued if measure == "bytes" else ios.got
+        return ios_ahead(windows, ios, start, self.blame.io, self.suspects, measure)
 
     def _candidates(
         self,
@@ -81,29 +79,40 @@ class Contention:
         chosen: Positions,
         kind: npt.NDArray[np.integer] | int,
         edge: Index,
+        *,
+        is_pool: bool = False,
     ) -> Candidates:
-        """Return the segments ``chosen`` as candidates, blamed by the windows ``at``."""
+        """Return the segments ``chosen`` as candidates, blamed by the windows ``at``.
+
+        Each suspect is blamed for its share. But a wait for a tag or slot needs all of them to be
+        taken: if suspects have most, there would have been none without them, and it is all theirs.
+        """
+        found = ahead.of_owners(at)
+        row, part = found.row, found.share
+        if is_pool:
+            of_all = ahead.share[at][row]
+            part = np.where(of_all >= MOSTLY, part / np.maximum(of_all, SHARE_MIN), part)
         return candidate_rows(
-            chosen,
-            kind,
-            ahead.owner[at],
-            self.paths.segments.dur[chosen],
-            edge,
-            edge,
-            ahead.share[at],
-            ahead.n_ios[at],
-            ahead.bytes[at],
+            chosen[row],
+            np.broadcast_to(np.asarray(kind, np.int8), len(chosen))[row],
+            found.utid,
+            self.paths.segments.dur[chosen[row]],
+            edge[row],
+            edge[row],
+            1.0,
+            found.beside,
+            part,
         )
 
     def throttle(self, chosen: Positions, wait: Index) -> Candidates:
         """Blame the suspect that dirtied most pages for segments within pauses of writers."""
         edges = self.paths.edges
         edge, of_segment = np.unique(wait, return_inverse=True)
-        who, share = dirtied_meanwhile(
+        who, _ = dirtied_meanwhile(
             self.trace,
             edges.ts[edge],
             edges.ts[edge] + edges.dur[edge],
-            self.pid[edges.request[edge]],
+            self.parties.of_edge[edge],
             self.suspects,
             self.blame,
         )
@@ -116,7 +125,7 @@ class Contention:
             self.paths.segments.dur[chosen],
             wait,
             wait,
-            GUESS_CONFIDENCE * share[at],
+            GUESS_CONFIDENCE,
         )
 
     def io_max(self, chosen: Positions) -> Candidates:
@@ -125,42 +134,99 @@ class Contention:
         Limits of a parent cgroup, which several cgroups share, are not considered.
         """
         if len(chosen) == 0:
-            return self.stage(chosen, ADMISSION_SLOT)
+            return self.stage(chosen, ADMISSION_SLOT, "ios")
         ios, cgroup = self.trace.ios, self.trace.rows[IO.name]["cgroup_id"]
         # The shared resource is a cgroup's limit on a device, not the device.
         limited = replace(ios, dev=group_codes(ios.dev, cgroup.astype(np.int64)).astype("u4"))
-        return replace(self, trace=replace(self.trace, ios=limited)).stage(chosen, ADMISSION_SLOT)
+        # The limit is a rate, so what counts is how much was let in, not for how long.
+        rules = replace(self, trace=replace(self.trace, ios=limited))
+        return rules.stage(chosen, ADMISSION_SLOT, "ios")
 
-    def stage(self, chosen: Positions, kind: int) -> Candidates:
+    def stage(self, chosen: Positions, kind: int, measure: Measure) -> Candidates:
         """Blame the owner of the ios ahead of, or at the device with, an io in this stage."""
         segments, ios = self.paths.segments, self.trace.ios
         lo, io = segments.ts[chosen], segments.io[chosen]
-        pid = self.pid[segments.request[chosen]]
-        windows = Windows(lo, lo + segments.dur[chosen], ios.dev[io].astype(np.int64), pid, io)
-        ahead = self._ahead(windows, is_pool=kind not in (QUEUE, DEVICE))
+        party = self.parties.of_segments(segments, chosen)
+        windows = Windows(lo, lo + segments.dur[chosen], ios.dev[io].astype(np.int64), party, io)
+        ahead = self._ahead(windows, measure)
         at = chosen[ahead.guilty]
-        return self._candidates(ahead, ahead.guilty, at, KIND[REASONS[kind]], segments.edge[at])
+        is_pool = kind == ADMISSION_TAG or (kind == ADMISSION_SLOT and measure == "held")
+        of_kind = KIND[REASONS[kind]]
+        return self._candidates(
+            ahead, ahead.guilty, at, of_kind, segments.edge[at], is_pool=is_pool
+        )
+
+    def queue(self, chosen: Positions) -> Candidates:
+        """Blame the owner of the ios ahead in the scheduler's queue, but not for a flush's time.
+
+        An io that asks for a flush before its data is in the queue until that is done.
+        """
+        found = self.stage(chosen, QUEUE, "bytes")
+        segments, ios = self.paths.segments, self.trace.ios
+        io, lo = segments.io[found.segment], segments.ts[found.segment]
+        hi = lo + segments.dur[found.segment]
+        flushing = flushing_ns(ios, ios.dev[io].astype(np.int64), lo, hi)
+        left = found.dur - np.where(ios.asks_flush[io], flushing, 0)
+        found = replace(found, dur=np.maximum(left, 0))
+        return found.take(np.flatnonzero(left > 0))
+
+    def kept_free(self, chosen: Positions) -> Candidates:
+        """Blame the owner of a device's last io for the time that it is kept idle for more of it.
+
+        That it was kept free for the last one is a guess: no record says so.
+        """
+        segments, blame = self.paths.segments, self.blame.io
+        chosen = chosen[segments.dur[chosen] >= IDLE_MIN_NS]
+        io, lo = segments.io[chosen], segments.ts[chosen]
+        inserted = self.trace.rows[IO.name]["inserted_ns"][io].astype(np.int64)
+        found = kept_free(self.trace.ios, inserted, io, lo, lo + segments.dur[chosen])
+        party = self.parties.of_segments(segments, chosen)
+        owner = np.where(found.last >= 0, blame.utid[found.last], -1).astype(np.int32)
+        hit = np.flatnonzero(self.suspects.is_suspect(owner, party) & (found.idle_ns > 0))
+        edge = segments.edge[chosen[hit]]
+        return candidate_rows(
+            chosen[hit],
+            KIND["queue"],
+            owner[hit],
+            found.idle_ns[hit],
+            edge,
+            edge,
+            MODEL_CONFIDENCE,
+            part=blame.share[found.last[hit]],
+        )
 
     def device(self, chosen: Positions) -> Candidates:
         """Blame the owner of ios at the device meanwhile for the excess over the solo time."""
-        found = self.stage(chosen, DEVICE)
+        found = self.stage(chosen, DEVICE, "bytes")
         io = self.paths.segments.io[found.segment]
-        solo, guessed = solo_service_ns(self.trace.ios)
+        of_all, guessed_of_all = solo_service_ns(self.trace.ios)
+        solo, guessed, high = of_all[io], guessed_of_all[io], of_all[io]
+        unseen = np.flatnonzero(guessed)
+        model = modelled_solo_ns(self.trace.ios, io[unseen])
+        # What was seen beside others is an upper limit of the time alone.
+        by_model = unseen[model.known]
+        solo[by_model] = np.minimum(model.estimate[model.known], solo[by_model])
+        high[by_model] = np.minimum(model.high[model.known], high[by_model])
         service = self.trace.ios.completed[io] - self.trace.ios.issued[io]
-        excess = np.minimum(service - solo[io], found.dur)
-        weight = found.weight * np.where(guessed[io], GUESS_CONFIDENCE, 1.0)
-        found = candidate_rows(
-            found.segment,
-            found.kind,
-            found.culprit,
-            excess,
-            found.culprit_edge,
-            found.leaf_edge,
-            weight,
-            found.n_ios,
-            found.bytes,
-        )
-        return found.take(np.flatnonzero(excess > EXCESS_MIN * solo[io]))
+        excess = np.minimum(np.minimum(service - solo, found.dur), self._beyond_flush(found, io))
+        confidence = np.where(guessed, GUESS_CONFIDENCE, 1.0)
+        confidence[by_model] = MODEL_CONFIDENCE
+        found = replace(found, dur=excess, weight=found.weight * confidence)
+        return found.take(np.flatnonzero((excess > EXCESS_MIN * solo) & (service > high)))
+
+    def _beyond_flush(self, found: Candidates, io: Index) -> Times:
+        """Return what of each wait is longer than a flush of what the cache had anyway.
+
+        A flush takes its time for what it finds, not for what is at the device with it.
+        """
+        most = found.dur.copy()
+        asks = np.flatnonzero(self.trace.ios.asks_flush[io])
+        flush, of_flush = np.unique(io[asks], return_inverse=True)
+        if len(flush):
+            nobody = np.full(len(flush), -2, np.int64)
+            of_all = flush_excess(self.trace.ios, flush, nobody, self.suspects, self.blame.io)
+            most[asks] = np.minimum(most[asks], of_all.excess[of_flush])
+        return most
 
     def flush(self, chosen: Positions) -> Candidates:
         """Blame the suspect whose writes filled the cache for the excess time of flushes."""
@@ -169,7 +235,7 @@ class Contention:
         flushes = flush_excess(
             self.trace.ios,
             io,
-            self.pid[segments.request[chosen]],
+            self.parties.of_segments(segments, chosen),
             self.suspects,
             self.blame.io,
         )
@@ -181,36 +247,30 @@ class Contention:
         )
         excess = np.clip(flushes.excess - before, 0, segments.dur[chosen])
         hit = np.flatnonzero((flushes.owner >= 0) & (excess > 0))
+        found = flushes.ahead.of_owners(flushes.window[hit])
+        hit = hit[found.row]
         at = chosen[hit]
         return candidate_rows(
             at,
             KIND["flush"],
-            flushes.owner[hit],
+            found.utid,
             excess[hit],
             segments.edge[at],
             segments.edge[at],
-            flushes.share[hit] * np.where(flushes.guessed[hit], GUESS_CONFIDENCE, 1.0),
-            flushes.n_ios[hit],
-            flushes.bytes[hit],
+            np.where(flushes.guessed[hit], GUESS_CONFIDENCE, 1.0),
+            found.beside,
+            found.share,
         )
 
     def cpu(self, chosen: Positions) -> Candidates:
         """Blame the suspect that ran longest meanwhile for segments spent runnable."""
         segments = self.paths.segments
-        chosen = chosen[segments.dur[chosen] >= CPU_MIN_NS]
-        lo = segments.ts[chosen]
-        ran = suspects_cpu_time(
-            self.trace.sleeps,
-            lo,
-            lo + segments.dur[chosen],
-            segments.ran[chosen],
-            self.suspects.any,
-        )
-        is_suspect = self.suspects.is_suspect(ran.utid, self.pid[segments.request[chosen]])
-        hit = np.flatnonzero(is_suspect & (ran.dur >= CPU_MIN_NS))
-        at = chosen[hit]
+        party = self.parties.of_segments(segments, chosen)
+        waits = CpuWaits(self.trace, segments, chosen, self.suspects, party, self.blame.io)
+        at, ran = waits.delayed()
         edge = segments.edge[at]
-        return candidate_rows(at, KIND["cpu"], ran.utid[hit], ran.dur[hit], edge, edge, 1.0)
+        confidence = np.where(ran.is_guess, MODEL_CONFIDENCE, 1.0)
+        return candidate_rows(at, KIND["cpu"], ran.utid, ran.dur, edge, edge, confidence)
 
 
 def _with_culprit(

@@ -2,26 +2,28 @@
 
 The first of these rules that applies to a segment decides:
 
-1. A suspect is on its chain. The first one is the culprit: it held a ``lock``, it had to make a
-   ``condition`` true, or the io waited for carries its data (``io_dependency``).
+1. A background task is on its chain. The first one is the culprit: it held a ``lock``, it had to
+   make a ``condition`` true, or the io waited for carries its data (``io_dependency``).
 2. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
 3. The segment is a stage of an io. Suspects' writes filled the cache it must ``flush``, or their
    ios had the tags, were ahead of it (``queue``), or were at the ``device`` with it. At the device
-   only the excess over its solo time counts.
+   only the excess over its solo time counts. An idle device may be kept free for suspects.
 4. A task is runnable while a suspect runs (``cpu``).
 5. A kernel thread mostly does suspects' work (``condition``, ``lock``).
+6. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 5
+   look for background tasks only: a task that is known to be background comes first.
 
-Suspects are background tasks. A user task that matches no role rule is a suspect too, at half the
-confidence, unless it is the request's own process or the peer of a pipe, a socket or a poll.
+Several suspects that share a wait are each blamed for their part of its time.
+
+Suspects are background tasks and, at half the confidence, user tasks that match no role rule. Those
+of the request's own process are none, nor are the peers that serve the request (``parties``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +32,14 @@ from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import Causes
-from rcp.analyzer.blame.chains import Chains, ChainTexts, generic_name
-from rcp.analyzer.blame.contention import GUESS_CONFIDENCE, Contention
+from rcp.analyzer.blame.chains import Chains
+from rcp.analyzer.blame.contention import Contention
+from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
+from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
+from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
@@ -52,43 +58,19 @@ UNKNOWN_ROLE_CONFIDENCE = 0.5
 """A task without a role may well be another client that the user cares about."""
 
 
-@dataclass(frozen=True)
-class Inversions:
-    """One row per request, kind, culprit and chain to it, summed over segments."""
-
-    request: Index
-    kind: npt.NDArray[np.int8]
-    """Position in ``KINDS``."""
-    culprit: Index
-    ts: Times
-    """Start of the first segment."""
-    dur: Times
-    depth: npt.NDArray[np.int8]
-    """Edges on the chain."""
-    chain: Index
-    """Position in ``chains``."""
-    n_ios_ahead: Times
-    bytes_ahead: Times
-    confidence: npt.NDArray[np.float64]
-    chains: list[str]
-    patterns: list[str]
-    """By ``chain``, its text with ``*`` for numbers in thread names."""
-
-    def __len__(self) -> int:
-        return len(self.request)
-
-
 class _Search:
     """The segments of foreground requests that no rule has decided yet."""
 
     def __init__(self, trace: Trace, paths: Paths, causes: Causes) -> None:
         suspects = Suspects(trace.tasks)
-        blame = Blame.of(causes, trace.ios, suspects)
+        blame = Blame.of(trace, causes, suspects)
         pid = trace.tasks.pid[trace.requests.utid]
         self.trace, self.paths = trace, paths
-        self.contention = Contention(trace, paths, suspects, blame, pid)
+        parties = suspects.parties(paths.edges, pid)
+        self.contention = Contention(trace, paths, suspects, blame, parties)
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
+        self._unknown_on_chain = np.zeros(len(self._open), bool)
         self.found: list[Candidates] = []
 
     def undecided(self, mask: npt.NDArray[np.bool_]) -> Positions:
@@ -96,34 +78,81 @@ class _Search:
         return np.flatnonzero(mask & self._open)
 
     def add(self, found: Candidates) -> None:
+        known = self.contention.suspects.background[found.culprit]
+        found = found.take(np.flatnonzero(known | ~self._unknown_on_chain[found.segment]))
         self._open[found.segment] = False
         self.found.append(found)
 
     def on_chain(self) -> None:
-        """Rule 1."""
-        rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
-        guilty, culprit = guilty_edges(edges, rules.pid, rules.suspects, rules.blame)
+        """Rule 1; rule 6 takes what it leaves."""
+        rules, edges = self.contention, self.paths.edges
+        guilty, culprit = guilty_edges(edges, rules.parties, rules.suspects, rules.blame)
+        known = guilty & rules.suspects.background[culprit]
+        self.add(self._of_chain(*self._first(known), culprit))
+        at, _ = self._first(guilty)
+        self._unknown_on_chain[at] = True
+
+    def by_unknown_on_chain(self) -> None:
+        """Rule 6."""
+        rules, edges = self.contention, self.paths.edges
+        guilty, culprit = guilty_edges(edges, rules.parties, rules.suspects, rules.blame)
+        self._unknown_on_chain[:] = False
+        self.add(self._of_chain(*self._first(guilty), culprit))
+
+    def _first(self, guilty: npt.NDArray[np.bool_]) -> tuple[Positions, Index]:
+        """Return the undecided segments with a guilty edge on their chains, and the first one."""
+        edges, segments = self.paths.edges, self.paths.segments
         # The chain below a wait for a tag or slot is that of the task that freed one: see rule 2.
         first = first_on_chain(edges, guilty | np.isin(edges.reason, (THROTTLE, *ADMISSION)))
-        first = np.where((first >= 0) & guilty[first], first, -1)
+        first = np.where((first >= 0) & guilty[first], first, -1).astype(np.int32)
         chosen = self.undecided(segments.edge >= 0)
         chosen = chosen[first[segments.edge[chosen]] >= 0]
-        edge = first[segments.edge[chosen]]
+        return chosen, first[segments.edge[chosen]]
+
+    def _of_chain(self, chosen: Positions, edge: Index, culprit: Index) -> Candidates:
+        """Return segments as candidates, blamed on who each edge leads to."""
+        rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
+        dur = self._blamed(chosen, edge)
+        chosen, edge, dur = chosen[dur > 0], edge[dur > 0], dur[dur > 0]
         by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
+        kind = np.where(by_io, KIND["io_dependency"], task_kind)
         share = np.ones(len(edge))
         share[by_io] = rules.blame.io.share[edges.io[edge[by_io]]]
-        self.add(
-            candidate_rows(
-                chosen,
-                np.where(by_io, KIND["io_dependency"], task_kind),
-                culprit[edge],
-                segments.dur[chosen],
-                edge,
-                np.where(by_io, edge, segments.edge[chosen]).astype(np.int32),
-                share,
-            )
+        guessed = own_reads(self.trace.ios, edges.io[edge]).guessed
+        leaf = np.where(by_io, edge, segments.edge[chosen]).astype(np.int32)
+        of_set = np.full(len(edge), -1, np.int32)
+        of_set[by_io] = rules.blame.set_of_io[edges.io[edge[by_io]]]
+        row, who, part = rules.blame.members.split(of_set, culprit[edge])
+        found = candidate_rows(
+            chosen[row],
+            kind[row],
+            who,
+            dur[row],
+            edge[row],
+            leaf[row],
+            np.where(guessed[row], GUESS_CONFIDENCE, 1.0),
+            part=part * share[row],
         )
+        party = rules.parties.of_segments(segments, found.segment)
+        return found.take(np.flatnonzero(rules.suspects.is_suspect(who, party)))
+
+    def _blamed(self, chosen: Positions, edge: Index) -> Times:
+        """Return the time of segments that edges' culprits are to blame for.
+
+        It is all, with two exceptions: of a commit's log, what is after the rest was written; of
+        another one's read, what is longer than one of the waiter's own.
+        """
+        segments, edges = self.paths.segments, self.paths.edges
+        ts, io = segments.ts[chosen], edges.io[edge]
+        end = ts + segments.dur[chosen]
+        begin = np.where(io >= 0, self.contention.blame.log.begin_of(io), 0)
+        reads = own_reads(self.trace.ios, io)
+        is_read = (reads.own_ns > 0) & (io >= 0)
+        wait = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
+        begin = np.where(is_read, blamed_from(*wait, reads), begin)
+        blamed: Times = np.maximum(end - np.maximum(ts, begin), 0)
+        return blamed
 
     def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
         """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""
@@ -150,8 +179,14 @@ class _Search:
         throttled[throttled] = rules.trace.ios.throttled[segments.io[throttled]]
         self.add(rules.io_max(self.undecided(throttled)))
         of_io &= ~throttled
-        for kind in (ADMISSION_TAG, ADMISSION_SLOT, QUEUE):
-            self.add(rules.stage(self.undecided(of_io & (segments.kind == kind)), kind))
+        stages: tuple[tuple[int, Measure], ...] = (
+            (ADMISSION_TAG, "held"),
+            (ADMISSION_SLOT, "held"),
+        )
+        for kind, measure in stages:
+            self.add(rules.stage(self.undecided(of_io & (segments.kind == kind)), kind, measure))
+        for of_queue in (rules.queue, rules.kept_free):
+            self.add(of_queue(self.undecided(of_io & (segments.kind == QUEUE))))
         self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
         self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
 
@@ -161,7 +196,7 @@ class _Search:
         chosen = self.undecided(rules.paths.segments.edge >= 0)
         self.add(
             work_for_suspects(
-                rules.trace, rules.paths, chosen, rules.pid, rules.suspects, rules.blame
+                rules.trace, rules.paths, chosen, rules.parties, rules.suspects, rules.blame
             )
         )
 
@@ -171,6 +206,7 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.on_chain()
     search.by_contention()
     search.by_helpers()
+    search.by_unknown_on_chain()
     return Candidates.concatenate(search.found)
 
 
@@ -185,13 +221,13 @@ def find_inversions(
 
     ``recorded_share`` is the share of sleeps and ios that was not lost; it scales the confidence.
     """
-    found = _search(trace, paths, causes)
+    found = _search(trace, paths, causes).of_parts()
     guessed = _guessed_on_chain(paths.edges)
     weight = found.weight * _role_confidence(trace.tasks)[found.culprit] * recorded_share
     some = found.leaf_edge >= 0
     weight[some] *= np.where(guessed[found.leaf_edge[some]], GUESS_CONFIDENCE, 1.0)
     chains = Chains(paths.edges, trace.requests.nr, trace.tasks.comm, syscalls)
-    return _grouped(found, weight, trace, paths, chains)
+    return grouped(found, weight, trace, paths, chains)
 
 
 def _guessed_on_chain(edges: Edges) -> npt.NDArray[np.bool_]:
@@ -201,62 +237,3 @@ def _guessed_on_chain(edges: Edges) -> npt.NDArray[np.bool_]:
 
 def _role_confidence(tasks: Tasks) -> npt.NDArray[np.float64]:
     return np.where(tasks.role == ROLE_CODE[UNKNOWN], UNKNOWN_ROLE_CONFIDENCE, 1.0)
-
-
-def _runs(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
-    """Return the first position of each run of equal rows."""
-    change = np.zeros(len(columns[0]), bool)
-    change[:1] = True
-    for column in columns:
-        change[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(change)
-
-
-def _grouped(
-    found: Candidates,
-    weight: npt.NDArray[np.float64],
-    trace: Trace,
-    paths: Paths,
-    chains: Chains,
-) -> Inversions:
-    """Add up the segments of one request, kind, culprit and chain to the culprit.
-
-    The chain reported is the one with most of the time at its end.
-    """
-    request = paths.segments.request[found.segment]
-    ts = paths.segments.ts[found.segment]
-    by_culprit, by_leaf = (
-        chains.of(request, edge) for edge in (found.culprit_edge, found.leaf_edge)
-    )
-    order = np.lexsort((ts, by_leaf, by_culprit, found.culprit, found.kind, request))
-    keys = [column[order] for column in (request, found.kind, found.culprit, by_culprit)]
-    first, part = _runs(*keys), _runs(*keys, by_leaf[order])
-    row_of_part = np.searchsorted(first, part, "right") - 1
-    dur = found.dur[order]
-
-    def reduced(
-        ufunc: np.ufunc, values: npt.NDArray[Any], begins: npt.NDArray[np.intp]
-    ) -> npt.NDArray[Any]:
-        return ufunc.reduceat(values, begins) if len(begins) else values[:0]
-
-    by_cost = np.lexsort((reduced(np.add, dur, part), row_of_part))
-    longest = np.empty(len(first), np.intp)
-    longest[row_of_part[by_cost]] = part[by_cost]  # the last assignment wins
-    leader = order[longest]
-    total = reduced(np.add, dur, first)
-    texts = ChainTexts(chains, trace.tasks.comm, paths.edges)
-    labels, chain = texts.of(found, leader, by_leaf[leader], request[leader])
-    return Inversions(
-        request=request[leader],
-        kind=found.kind[leader],
-        culprit=found.culprit[leader],
-        ts=reduced(np.minimum, ts[order], first),
-        dur=total,
-        depth=texts.depth(found.leaf_edge[leader]),
-        chain=chain,
-        n_ios_ahead=reduced(np.maximum, found.n_ios[order], first),
-        bytes_ahead=reduced(np.maximum, found.bytes[order], first),
-        confidence=reduced(np.add, weight[order] * dur, first) / np.maximum(total, 1),
-        chains=labels,
-        patterns=[generic_name(label) for label in labels],
-    )

@@ -1,42 +1,85 @@
 """Kernel threads on critical paths that do suspects' work.
 
-The journal thread works for the tasks with handles in the transaction it commits. A flusher works
-for the tasks that dirtied the pages of the io it queues next.
+The journal thread works for the tasks whose blocks the transaction has that it commits. A flusher,
+and a journal thread that writes ordered data, works for the tasks that dirtied the pages of the io
+it queues next. A worker of a stacked device works for the task whose io it is, which is recorded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_forward
 from rcp.analyzer.arrays.reasons import IS_EXCLUSIVE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
-from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS, Shares, commit_at
+from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
+from rcp.analyzer.blame.device.evidence import FLUSHER_CONFIDENCE
+from rcp.analyzer.blame.journal import commit_at
+from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
+from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.critical_path import CPU, RUNQUEUE
 from rcp.analyzer.paths.segments import Paths
 from rcp.probes.contract.events import JOURNAL_COMMIT
 
-FLUSHER_CONFIDENCE = 0.5
-"""It is a guess that a flusher was working on the io it queued next."""
+_PHASES = ("flushing_ns", "logging_ns")
 
 
-def _committing(
-    trace: Trace, paths: Paths, chosen: Positions, blame: Blame
-) -> tuple[Positions, Index, Shares]:
-    """Return the segments of journal threads in commits, the suspect of each and its share."""
+@dataclass(frozen=True)
+class _Work:
+    """Segments of kernel threads, with a row for each suspect they worked for."""
+
+    segment: Positions
+    culprit: Index
+    dur: Times
+    part: npt.NDArray[np.floating[Any]]
+    """The culprit's part of the time."""
+    sure: npt.NDArray[np.floating[Any]]
+    """Confidence in it."""
+
+    def take(self, at: Positions) -> _Work:
+        return _Work(*(getattr(self, f.name)[at] for f in fields(self)))
+
+    @staticmethod
+    def concatenate(parts: Sequence[_Work]) -> _Work:
+        return _Work(
+            *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(_Work))
+        )
+
+
+def _committing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> _Work:
+    """Return the segments of journal threads in commits, their suspects and the share of each.
+
+    Not those in which they write ordered data, which is as a flusher does. While they wait for open
+    handles, or for a CPU, it does not matter how many blocks there are.
+    """
+    rows, segments = trace.rows[JOURNAL_COMMIT.name], paths.segments
     journal = np.zeros(len(trace.tasks), bool)
     journal[trace.utids[JOURNAL_COMMIT.name]] = True
-    of = chosen[journal[paths.segments.utid[chosen]]]
-    commit = commit_at(trace, paths.segments.utid[of], paths.segments.ts[of])
+    of = chosen[journal[segments.utid[chosen]]]
+    commit = commit_at(trace, segments.utid[of], segments.ts[of])
     of, commit = of[commit >= 0], commit[commit >= 0]
-    return of, blame.commit.utid[commit], blame.commit.share[commit]
+    flushing, logging = (rows[name][commit].astype(np.int64) for name in _PHASES)
+    is_flushing = (segments.ts[of] >= flushing) & (segments.ts[of] < logging) & (flushing > 0)
+    part = blame.commit
+    is_work = (segments.ts[of] >= logging) & (segments.kind[of] == CPU)
+    needless = part.needless[commit]
+    share = np.where(is_work & (part.cpu[commit] >= MOSTLY), part.cpu[commit], np.float32(0))
+    own = ~is_flushing | needless
+    of, commit = of[own], commit[own]
+    share = np.where(needless, np.float32(1), share)[own]
+    row, owner, of_owner = blame.members.split(blame.set_of_commit[commit], part.owner[commit])
+    sure = np.where(part.needless[commit], 1.0, part.weight[commit])
+    return _Work(of[row], owner, segments.dur[of[row]], share[row] * of_owner, sure[row])
 
 
-def _flushing(
-    trace: Trace, paths: Paths, chosen: Positions, blame: Blame
-) -> tuple[Positions, Index, Shares]:
+def _flushing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> _Work:
     """Return the segments after which the thread queued an io, its suspect and its share."""
     segments, ios = paths.segments, trace.ios
     following = asof_forward(ios.submitter, ios.queued, segments.utid[chosen], segments.ts[chosen])
@@ -44,28 +87,54 @@ def _flushing(
     end = segments.ts[chosen] + segments.dur[chosen]
     soon = ios.queued[following] < end + SUBMIT_DELAY_NS
     chosen, following = chosen[soon], following[soon]
-    share = blame.io.share[following] * np.float32(FLUSHER_CONFIDENCE)
-    share[blame.io.share[following] < MOSTLY] = 0
-    return chosen, blame.io.utid[following], share
+    row, owner, part = blame.members.split(blame.set_of_io[following], blame.io.utid[following])
+    of_all = blame.io.share[following[row]]
+    part *= np.where(of_all >= MOSTLY, of_all, 0)
+    sure = np.full(len(row), FLUSHER_CONFIDENCE)
+    return _Work(chosen[row], owner, segments.dur[chosen[row]], part, sure)
+
+
+def _serving(trace: Trace, paths: Paths, chosen: Positions, suspects: Suspects) -> _Work:
+    """Return the segments of stacked devices' workers, the last suspect of each and its time."""
+    worked, segments = WorkedFor.of(trace), paths.segments
+    if worked is None:
+        nothing = np.zeros(0)
+        return _Work(chosen[:0], segments.utid[:0], segments.dur[:0], nothing, nothing)
+    utid, lo, dur = segments.utid[chosen], segments.ts[chosen], segments.dur[chosen]
+    everyone = np.ones_like(suspects.any)
+    of_any, _ = worked.time(utid, lo, lo + dur, everyone)
+    known, background = worked.time(utid, lo, lo + dur, suspects.background)
+    unknown, other = worked.time(utid, lo, lo + dur, suspects.unknown)
+    owner = np.where(known > 0, background, other).astype(np.int32)
+    of = np.flatnonzero(of_any > 0)
+    dur = np.where(known > 0, known, unknown)[of]
+    all_of_it = np.ones(len(of))
+    return _Work(chosen[of], owner[of], dur, all_of_it, all_of_it)
 
 
 def work_for_suspects(
-    trace: Trace, paths: Paths, chosen: Positions, pid: Times, suspects: Suspects, blame: Blame
+    trace: Trace,
+    paths: Paths,
+    chosen: Positions,
+    parties: Parties,
+    suspects: Suspects,
+    blame: Blame,
 ) -> Candidates:
     """Return the ``chosen`` segments in which a kernel thread mostly did suspects' work."""
     segments, edges = paths.segments, paths.edges
     busy = (segments.kind[chosen] == CPU) | (segments.kind[chosen] == RUNQUEUE)
     chosen = chosen[busy & (segments.utid[chosen] >= 0)]
     chosen = chosen[suspects.kernel[segments.utid[chosen]]]
-    log, log_culprit, log_share = _committing(trace, paths, chosen, blame)
-    log_share = np.where(log_share < MOSTLY, np.float32(0), log_share)
-    rest = np.setdiff1d(chosen, log, assume_unique=True)
-    flush, flush_culprit, flush_share = _flushing(trace, paths, rest, blame)
-    of = np.concatenate((log, flush))
-    culprit = np.concatenate((log_culprit, flush_culprit))
-    share = np.concatenate((log_share, flush_share))
-    is_suspect = suspects.is_suspect(culprit, pid[segments.request[of]]) & (share > 0)
-    of, culprit, share = of[is_suspect], culprit[is_suspect], share[is_suspect]
-    edge = segments.edge[of]
+    log = _committing(trace, paths, chosen, blame)
+    rest = np.setdiff1d(chosen, log.segment)
+    served = _serving(trace, paths, rest, suspects)
+    rest = np.setdiff1d(rest, served.segment, assume_unique=True)
+    work = _Work.concatenate((log, served, _flushing(trace, paths, rest, blame)))
+    party = parties.of_segments(segments, work.segment)
+    is_suspect = suspects.is_suspect(work.culprit, party) & (work.part > 0)
+    work = work.take(np.flatnonzero(is_suspect & (work.dur > 0)))
+    edge = segments.edge[work.segment]
     kind = np.where(IS_EXCLUSIVE[edges.reason[edge]], KIND["lock"], KIND["condition"])
-    return candidate_rows(of, kind, culprit, segments.dur[of], edge, edge, share)
+    return candidate_rows(
+        work.segment, kind, work.culprit, work.dur, edge, edge, work.sure, part=work.part
+    )

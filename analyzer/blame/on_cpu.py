@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
+from rcp.analyzer.blame.worked_for import WorkedFor
 
 MAX_SLICES = 32
 """Time slices walked back; the scheduler's are milliseconds, so this reaches far back."""
@@ -25,7 +26,8 @@ _KEY_BITS = 62  # (utid, time) must fit a signed 64-bit key
 class _Records:
     """Off-CPU records by task and by end."""
 
-    def __init__(self, sleeps: Sleeps) -> None:
+    def __init__(self, sleeps: Sleeps, thread: Times) -> None:
+        self._thread = thread.astype(np.int32)
         self._base = int(sleeps.run.min())
         span = int(sleeps.run.max()) - self._base + 2
         n_utids = int(sleeps.utid.max()) + 2
@@ -38,7 +40,7 @@ class _Records:
         self._utid = sleeps.utid
 
     def _key(self, utid: Index, time: Times) -> Times:
-        at: Times = utid * np.int64(self._span)
+        at: Times = self._thread[utid] * np.int64(self._span)
         at += np.clip((time - self._base) >> self._shift, 0, self._span - 1)
         return at
 
@@ -46,7 +48,8 @@ class _Records:
         """Return the last record of each task that ended at or before a time, or -1."""
         at = np.searchsorted(self._sorted, self._key(utid, time), "right") - 1
         found = np.where(at >= 0, self._order[np.maximum(at, 0)], -1)
-        return np.where((found >= 0) & (self._utid[found] == utid), found, -1).astype(np.int32)
+        same = self._thread[self._utid[found]] == self._thread[utid]
+        return np.where((found >= 0) & same, found, -1).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -56,32 +59,50 @@ class SuspectsCpuTime:
     dur: Times
     utid: Index
     """The suspect with the longest time slice, -1 for none."""
+    is_guess: npt.NDArray[np.bool_]
+    """That a kernel thread worked for it then is told by the ios, not recorded."""
 
 
 def suspects_cpu_time(
-    sleeps: Sleeps, lo: Times, hi: Times, ran: Index, is_suspect: npt.NDArray[np.bool_]
+    sleeps: Sleeps,
+    thread: Times,
+    lo: Times,
+    hi: Times,
+    ran: Index,
+    is_suspect: npt.NDArray[np.bool_],
+    worked: WorkedFor | None = None,
+    guessed: WorkedFor | None = None,
 ) -> SuspectsCpuTime:
     """Walk back each wait [lo, hi) that ended when task ``ran`` left the CPU.
 
-    ``is_suspect`` is by utid.
+    ``thread`` (``Tasks.thread``) and ``is_suspect`` are by utid. What a kernel thread did for a
+    suspect counts as the suspect's: by record (``worked``), or else as its ios tell (``guessed``).
     """
     total, longest = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64)
-    who = np.full(len(lo), -1, np.int32)
+    who, is_guess = np.full(len(lo), -1, np.int32), np.zeros(len(lo), bool)
     wait = np.flatnonzero(ran >= 0)
     if len(wait) == 0 or len(sleeps) == 0:
-        return SuspectsCpuTime(total, who)
-    records, end, utid = _Records(sleeps), hi[wait], ran[wait]
+        return SuspectsCpuTime(total, who, is_guess)
+    works = [work for work in (worked, guessed) if work is not None]
+    records, end, utid = _Records(sleeps, thread), hi[wait], ran[wait]
     for _ in range(MAX_SLICES):
         record = records.last(utid, end)
         begin = np.where(record >= 0, sleeps.run[record], lo[wait])
         begin = np.clip(begin, lo[wait], end)
         dur = np.where(is_suspect[utid], end - begin, 0)
+        ran_for, by_guess = utid.copy(), np.zeros(len(wait), bool)
+        for work in works:
+            at = np.flatnonzero((dur == 0) & work.is_worker[utid])
+            dur[at], owner = work.time(utid[at], begin[at], end[at], is_suspect)
+            ran_for[at] = np.where(dur[at] > 0, owner, utid[at])
+            by_guess[at] = (dur[at] > 0) & (work is guessed)
         total[wait] += dur
         more = dur > longest[wait]
-        longest[wait[more]], who[wait[more]] = dur[more], utid[more]
+        longest[wait[more]], who[wait[more]] = dur[more], ran_for[more]
+        is_guess[wait[more]] = by_guess[more]
         before = np.where(record >= 0, sleeps.ran_utid[record], -1)
         on = np.flatnonzero((begin > lo[wait]) & (before >= 0))
         wait, end, utid = wait[on], begin[on], before[on].astype(np.int32)
         if len(wait) == 0:
             break
-    return SuspectsCpuTime(total, who)
+    return SuspectsCpuTime(total, who, is_guess)

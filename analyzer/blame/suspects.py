@@ -11,11 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_POOL
+from rcp.analyzer.arrays.as_of import ranges
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_PEER, IS_POOL
 from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import IDLE_UTID, Tasks
-from rcp.analyzer.arrays.trace import Index, Ios, Times
+from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import JOURNAL, Causes, Sets, Shares
+from rcp.analyzer.blame.commits import LogExcess, SuspectsPart, log_excess, suspects_part
+from rcp.analyzer.blame.journal import only_asked_by
+from rcp.analyzer.blame.parties import FIRST_PARTY, Parties, member, parties_of
 from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.events import TaskFlag
 
@@ -23,7 +28,8 @@ SHARE_MIN = 0.1
 """Least share of an io, or of the ios ahead, for which a suspect is blamed."""
 
 MOSTLY = 0.5
-"""Share of a helper's work from which on it works for suspects: it has to do the rest anyway."""
+"""Share from which on a helper works for suspects (it has to do the rest anyway), or a pool would
+not be full without them."""
 
 ADMISSION = (CODE["admission_tag"], CODE["admission_slot"])
 """Waits for a tag or slot: the waker did not free it on purpose, so its top holder is blamed."""
@@ -44,11 +50,28 @@ class Suspects:
         self.any = self.background | self.unknown
         # Other threads of the request's own process are no suspects unless a rule says so.
         self.exempt_pid = np.where(self.unknown & (tasks.pid > 0), tasks.pid, -1)
+        self._tasks = tasks
+        self._members = np.empty(0, np.int64)
 
-    def is_suspect(self, utid: Index, pid: Times) -> npt.NDArray[np.bool_]:
-        """Return which tasks (-1: none) are suspects for a request of process ``pid``."""
+    def parties(self, edges: Edges, pid: Times) -> Parties:
+        """Return who serves requests of process ``pid``; those are no suspects from now on."""
+        found = parties_of(edges, self._tasks, pid, self.exempt_pid)
+        self._members = found.members
+        return found
+
+    def is_exempt(self, utid: Index | int, party: Times) -> npt.NDArray[np.bool_]:
+        """Return which tasks without a role serve a party of ``parties``."""
+        pid = np.broadcast_to(self.exempt_pid[utid], np.shape(party))
+        exempt: npt.NDArray[np.bool_] = pid == party
+        if len(self._members):
+            joint = np.flatnonzero((party <= FIRST_PARTY) & (pid >= 0))
+            exempt[joint] = np.isin(member(party[joint], pid[joint]), self._members)
+        return exempt
+
+    def is_suspect(self, utid: Index, party: Times) -> npt.NDArray[np.bool_]:
+        """Return which tasks (-1: none) are suspects for a party."""
         # The array is never empty: the idle task is always there.
-        suspect: npt.NDArray[np.bool_] = self.any[utid] & (self.exempt_pid[utid] != pid)
+        suspect: npt.NDArray[np.bool_] = self.any[utid] & ~self.is_exempt(utid, party)
         return suspect & (utid >= 0)
 
 
@@ -61,9 +84,18 @@ class Owners:
     """The share of all suspects of its kind: background or, without any, unknown."""
 
 
-def _owners_of_sets(sets: Sets, suspects: Suspects) -> Owners:
+@dataclass(frozen=True)
+class SetOwners(Owners):
+    """The suspect with the largest share of each set."""
+
+    alone: npt.NDArray[np.bool_]
+    """Nobody but suspects of this kind is in the set."""
+
+
+def _owners_of_sets(sets: Sets, suspects: Suspects) -> SetOwners:
     of_member = sets.of_member
     found, share = np.full(len(sets), -1, np.int32), np.zeros(len(sets), np.float32)
+    alone, n_members = np.zeros(len(sets), bool), np.diff(sets.start)
     for kind in (suspects.unknown, suspects.background):  # background overrides unknown
         member = np.flatnonzero(kind[sets.utid])
         member = member[np.lexsort((sets.share[member], of_member[member]))]
@@ -71,22 +103,64 @@ def _owners_of_sets(sets: Sets, suspects: Suspects) -> Owners:
         total = np.bincount(of, sets.share[member], len(sets))
         found[of] = sets.utid[member]  # the last assignment wins: the largest share
         share[of] = np.minimum(total[of], 1)
-    return Owners(found, share)
+        alone[of] = (np.bincount(of, minlength=len(sets)) == n_members)[of]
+    return SetOwners(found, share, alone)
+
+
+@dataclass(frozen=True)
+class Members:
+    """The suspects of each set of tasks: background or, without any, unknown."""
+
+    start: Times
+    """Position of each set's first suspect, then the number of all."""
+    utid: Index
+    part: npt.NDArray[np.float64]
+    """Of what all suspects of the set have."""
+
+    @staticmethod
+    def of(sets: Sets, suspects: Suspects) -> Members:
+        """Find them."""
+        of_member = sets.of_member
+        known = suspects.background[sets.utid]
+        has_known = np.bincount(of_member, known, len(sets)) > 0
+        chosen = np.flatnonzero(np.where(has_known[of_member], known, suspects.unknown[sets.utid]))
+        of, share = of_member[chosen], sets.share[chosen].astype(np.float64)
+        total = np.bincount(of, share, len(sets))
+        count = np.bincount(of, minlength=len(sets))
+        part = share / np.maximum(total[of], np.finfo(np.float64).tiny)
+        return Members(np.r_[0, np.cumsum(count)], sets.utid[chosen], part)
+
+    def split(self, of_set: Index, top: Index) -> tuple[Positions, Index, npt.NDArray[np.float64]]:
+        """Return, for each set (-1: only ``top``), its suspects: (position, utid, part)."""
+        if len(self.utid) == 0:
+            return np.arange(len(top)), top, np.ones(len(top))
+        own = np.where(of_set >= 0, np.diff(self.start)[of_set], 0)
+        row, at = ranges(self.start[of_set], np.maximum(own, 1))
+        shared = own[row] > 0
+        at = np.where(shared, at, 0)
+        utid = np.where(shared, self.utid[at], top[row]).astype(np.int32)
+        return row, utid, np.where(shared, self.part[at], 1.0)
 
 
 @dataclass(frozen=True)
 class Blame:
-    """The suspects whose data each io carries, and whose changes each commit carries."""
+    """The suspects whose data each io carries, and what each commit does for them."""
 
     io: Owners
-    commit: Owners
+    commit: SuspectsPart
+    log: LogExcess
     kernel_share: Shares
     """The share of each io that is only known to be a kernel thread's."""
+    members: Members
+    set_of_io: Index
+    """Set of tasks whose suspects share each io, -1 where ``io`` has the only one."""
+    set_of_commit: Index
+    """The same of each commit."""
 
     @staticmethod
-    def of(causes: Causes, ios: Ios, suspects: Suspects) -> Blame:
+    def of(trace: Trace, causes: Causes, suspects: Suspects) -> Blame:
         """Find the suspects in the cause sets."""
-        sets = _owners_of_sets(causes.sets, suspects)
+        ios, sets = trace.ios, _owners_of_sets(causes.sets, suspects)
         of_kernel = np.bincount(
             causes.sets.of_member,
             causes.sets.share * suspects.kernel[causes.sets.utid],
@@ -99,24 +173,36 @@ class Blame:
         some = np.flatnonzero(causes.of_io >= 0)
         chosen = causes.of_io[some]
         # The journal also carries the request's own changes: it would be written anyway.
-        enough = np.where(causes.kind[some] == JOURNAL, MOSTLY, SHARE_MIN)
-        guilty = sets.share[chosen] >= enough
+        guilty = (sets.share[chosen] >= SHARE_MIN) & (causes.kind[some] != JOURNAL)
         owner[some] = np.where(guilty, sets.utid[chosen], -1)
         share[some] = np.where(guilty, sets.share[chosen], 0)
         kernel[some] = of_kernel[chosen]
-        commit = Owners(
-            np.full(len(causes.of_commit), -1, np.int32), np.zeros(len(causes.of_commit), "f4")
+        part = suspects_part(
+            trace,
+            causes,
+            sets.utid,
+            sets.share,
+            sets.alone,
+            only_asked_by(trace, suspects.background),
         )
-        known = np.flatnonzero(causes.of_commit >= 0)
-        commit.utid[known] = sets.utid[causes.of_commit[known]]
-        commit.share[known] = sets.share[causes.of_commit[known]]
-        return Blame(Owners(owner, share), commit, kernel)
+        log = log_excess(trace, causes, part)
+        owner[log.io] = part.owner[log.commit]
+        share[log.io] = np.where(part.needless[log.commit], 1, part.weight[log.commit])
+        of_io = causes.of_io.copy()
+        of_io[some[~guilty & ~np.isin(some, log.io)]] = -1
+        of_io[log.io[part.is_asked[log.commit]]] = -1
+        members = Members.of(causes.sets, suspects)
+        of_commit = np.where(causes.of_commit >= 0, causes.of_commit, causes.holders)
+        of_commit[part.is_asked] = -1
+        return Blame(
+            Owners(owner, share), part, log, kernel, members, of_io, of_commit.astype(np.int32)
+        )
 
 
 def guilty_edges(
-    edges: Edges, pid: Times, suspects: Suspects, blame: Blame
+    edges: Edges, parties: Parties, suspects: Suspects, blame: Blame
 ) -> tuple[npt.NDArray[np.bool_], Index]:
-    """Return which edges lead to a suspect, and to which; ``pid`` is the process of each request.
+    """Return which edges lead to a suspect, and to which.
 
     An edge to a task leads to that task, an edge to an io to the owner of its data. Waits for a
     pool lead to no one: the task that frees a unit is not the one that filled the pool.
@@ -125,8 +211,9 @@ def guilty_edges(
     by_io = np.flatnonzero(edges.io >= 0)
     if len(by_io):
         culprit[by_io] = blame.io.utid[edges.io[by_io]]
-    guilty = suspects.is_suspect(culprit, pid[edges.request]) & ~IS_POOL[edges.reason]
-    guilty &= suspects.background[culprit] | ~IS_EXTERNAL[edges.reason]
+    guilty = suspects.is_suspect(culprit, parties.of_edge) & ~IS_POOL[edges.reason]
+    serves = IS_EXTERNAL[edges.reason] | IS_PEER[edges.reason]
+    guilty &= suspects.background[culprit] | ~serves
     return guilty, culprit
 
 

@@ -49,7 +49,7 @@ def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.fl
 def dirtied_meanwhile(
     trace: Trace, lo: Times, hi: Times, pid: Times, suspects: Suspects, blame: Blame
 ) -> tuple[Index, npt.NDArray[np.float64]]:
-    """Return, for each pause [lo, hi) of process ``pid``, the top suspect and all suspects' share.
+    """Return, for each pause [lo, hi) of party ``pid``, the top suspect and all suspects' share.
 
     -1 if suspects dirtied less than half of the pages: then the writer is paused for its own.
     """
@@ -62,7 +62,7 @@ def dirtied_meanwhile(
     for suspect in np.unique(utid[suspects.any[utid] & (utid >= 0)]):
         own = utid == suspect
         dirtied = _sum_between(time[own], pages[own], begin, hi)
-        dirtied[suspects.exempt_pid[suspect] == pid] = 0
+        dirtied[suspects.is_exempt(suspect, pid)] = 0
         of_suspects += dirtied
         more = dirtied > most
         who[more], most[more] = suspect, dirtied[more]

@@ -18,21 +18,32 @@ if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
     from rcp.analyzer.selection import Selection, Wanted
 
-SUFFIXES = {"perfetto": ".pftrace", "folded": ".folded", "speedscope": ".speedscope.json"}
+SUFFIXES = {
+    "perfetto": ".pftrace",
+    "folded": ".folded",
+    "speedscope": ".speedscope.json",
+    "otlp": ".otlp.json",
+}
 READERS = {
     "perfetto": "open it at https://ui.perfetto.dev",
     "folded": "draw it with flamegraph.pl or inferno-flamegraph",
     "speedscope": "open it at https://www.speedscope.app",
+    "otlp": "post it to a collector's /v1/traces",
 }
 RECORDING_SUFFIXES = (".spool.tar.xz", ".spool", ".duckdb")
 
 
-def default_output(recording: Path, kind: str) -> Path:
-    """Return the recording's name with the suffix of the format."""
+def recording_name(recording: Path) -> str:
+    """Return the name of a recording without its suffix."""
     name = recording.name
     for suffix in RECORDING_SUFFIXES:
         name = name.removesuffix(suffix)
-    return recording.with_name(name + SUFFIXES[kind])
+    return name
+
+
+def default_output(recording: Path, kind: str) -> Path:
+    """Return the recording's name with the suffix of the format."""
+    return recording.with_name(recording_name(recording) + SUFFIXES[kind])
 
 
 def _write(kind: str, store: Store, selection: Selection, out: IO[bytes]) -> None:
@@ -44,6 +55,10 @@ def _write(kind: str, store: Store, selection: Selection, out: IO[bytes]) -> Non
         from rcp.analyzer.export.folded import write_folded
 
         write_folded(store, selection, out)
+    elif kind == "otlp":
+        from rcp.analyzer.export.otlp import write_otlp
+
+        write_otlp(store, selection, out)
     else:
         from rcp.analyzer.export.speedscope import write_speedscope
 
@@ -99,6 +114,7 @@ def _export_parquet(file: Path, folder: Path, force: bool, is_whole: bool) -> No
 @click.option("--perfetto", is_flag=True, help="Write a trace for ui.perfetto.dev.")
 @click.option("--folded", is_flag=True, help="Write blocked time as folded stacks, in µs.")
 @click.option("--speedscope", is_flag=True, help="Write blocked time for speedscope.app.")
+@click.option("--otlp", is_flag=True, help="Write OpenTelemetry spans as OTLP JSON.")
 @click.option(
     "--parquet",
     "folder",
@@ -119,6 +135,7 @@ def export(
     perfetto: bool,
     folded: bool,
     speedscope: bool,
+    otlp: bool,
     folder: Path | None,
     output: Path | None,
     force: bool,
@@ -132,6 +149,8 @@ def export(
     slowest 100.
     --folded and --speedscope write flame graphs of blocked time. The frames are the request, its
     chain of waits, the segment and the kernel stack.
+    --otlp writes a span for each request, its waits and segments as spans below it, and links to
+    spans of the culprits; without a selection, of the slowest 100 requests.
 
     \b
     Examples:
@@ -139,6 +158,8 @@ def export(
       rcp-trace export slow.duckdb --perfetto --slowest 10 -o worst.pftrace
       rcp-trace export slow.duckdb --perfetto --from 1.5s --to 2s
       rcp-trace export slow.duckdb --folded -o - | flamegraph.pl > blocked.svg
+      rcp-trace export slow.duckdb --otlp --slowest 10 -o - |
+          curl --json @- http://localhost:4318/v1/traces
       rcp-trace export slow.duckdb --parquet tables/
     """
     kind = _one_format(
@@ -146,6 +167,7 @@ def export(
             "perfetto": perfetto,
             "folded": folded,
             "speedscope": speedscope,
+            "otlp": otlp,
             "parquet": folder is not None,
         }
     )

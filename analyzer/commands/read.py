@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from rcp.analyzer.commands.common import (
     CliError,
@@ -17,6 +16,7 @@ from rcp.analyzer.commands.common import (
     recording,
     show_as,
 )
+from rcp.analyzer.commands.completing import slowest
 from rcp.analyzer.commands.selecting import selecting
 from rcp.probes.contract.options import PATH, format_option
 from rcp.probes.contract.printing.output import print_note, print_text
@@ -97,30 +97,9 @@ def _report(store: Store, wanted: Wanted) -> Report:
         return reports.report(narrowed, part(store, wanted, selection))
 
 
-def _slowest(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete ids of the slowest requests; not of a spool, which would have to be loaded."""
-    file = ctx.params.get("file")
-    if file is None or file.suffix != ".duckdb":
-        return []
-    from rcp.analyzer.db.store import open_store
-    from rcp.analyzer.text import duration
-
-    try:
-        with open_store(file) as store:
-            query = "SELECT request_id, name, dur FROM request ORDER BY dur DESC LIMIT 20"
-            rows = store.ask(query).rows
-    except Exception:  # whatever is wrong with the file, the command tells it
-        return []
-    return [
-        CompletionItem(str(request_id), help=f"{name}, {duration(dur)}")
-        for request_id, name, dur in rows
-        if str(request_id).startswith(incomplete)
-    ]
-
-
 @click.command(short_help="Print one request's critical path.")
 @file_argument
-@click.argument("request_id", shell_complete=_slowest)
+@click.argument("request_id", shell_complete=slowest)
 @formatted
 def path(file: Path, request_id: str, kind: str) -> None:
     """Print every segment of one request's critical path.

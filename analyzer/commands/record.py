@@ -1,10 +1,12 @@
-"""``rcp-trace record`` and ``live``: the recorder's commands, joined to the analyzer."""
+"""``rcp-trace record``, ``live`` and ``agent``: the recorder's commands, joined to the analyzer."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rcp.probes.commands.agent import agent_command
 from rcp.probes.commands.analysis import Analysis
 from rcp.probes.commands.live import live_command
 from rcp.probes.commands.record import record_command
@@ -34,3 +36,4 @@ def _live_text(report: dict[str, Any]) -> str:
 
 record = record_command(_load_recorded)
 live = live_command(Analysis(_analyse, _live_text))
+agent = agent_command((sys.executable, "-m", "rcp.analyzer.agent"))

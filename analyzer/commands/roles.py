@@ -33,7 +33,8 @@ def _change(file: Path, change: RoleChange, target: Path) -> None:
         warnings = reclassify(file, store, change, target)
     for warning in warnings:
         print_note(f"rcp-trace: warning: {warning}")
-    undo = f"; `rcp-trace roles {target} --undo` takes it back" if target == file else ""
+    can_undo = target == file and not change.is_undo  # another --undo takes an earlier change back
+    undo = f"; `rcp-trace roles {target} --undo` takes it back" if can_undo else ""
     print_note(f"{target} written; read it with `rcp-trace report {target}`{undo}.")
 
 
@@ -84,7 +85,8 @@ def roles(
     """Show the role of each thread, the rule that assigned it, and what the thread did.
 
     With --add, --set, --profile or --reset, assign roles by other rules and analyze the recording
-    again. Foreground rules take precedence over background rules, and both over profiles.
+    again. A rule for a thread takes precedence over one that it inherits from its process or
+    cgroup. Among equals, foreground rules come before background rules, and both before profiles.
 
     \b
     Examples:

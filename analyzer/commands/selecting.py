@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rcp.analyzer.commands import completing
 from rcp.probes.contract.durations import UNITS_NS
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _OPTIONS = (
         "requests",
         metavar="KIND|ID",
         multiple=True,
+        shell_complete=completing.requests,
         help="Only requests of this kind (a glob), or the one with this id; can be repeated.",
     ),
     click.option(
@@ -49,6 +51,7 @@ _OPTIONS = (
         "tasks",
         metavar="NAME|TID",
         multiple=True,
+        shell_complete=completing.TASKS,
         help="Only requests by threads of this name (a glob), tid or pid; can be repeated.",
     ),
     click.option("--slowest", type=click.IntRange(1), help="Of these only this many, the slowest."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rcp.analyzer.db.meta import extent, facts
@@ -68,28 +69,18 @@ _REASONS = "SELECT name, role, reason, n, dur FROM wait_by_kind"
 _BEHIND = "SELECT name, role, culprit_role, sum(dur)::BIGINT FROM pattern_by_kind GROUP BY ALL"
 
 
+@dataclass(frozen=True)
 class Recording:
-    """One recording, queried by kind of request."""
+    """One recording, or a part of a fleet, by kind of request."""
 
-    def __init__(self, store: Store, name: str) -> None:
-        dur_ns = extent(store).dur_ns
-        self.side = Side(name, dur_ns, float(facts(store).get("recorded_share", 1)))
-        self.loads: dict[Key, Load] = {}
-        self.quantiles: dict[Key, list[int]] = {}
-        seconds = max(dur_ns, 1) / 1e9
-        for request, role, n, total, worst, quantiles in store.query(query("by_kind/latencies")):
-            self.loads[request, role] = Load(n, n / seconds, total, worst)
-            self.quantiles[request, role] = quantiles
-        self.reasons = _by_kind(store, _REASONS)
-        self.culprits = _by_kind(store, query("by_kind/culprits"))
-        self.patterns = _by_kind(store, query("by_kind/patterns"))
-        self.behind: dict[Key, dict[str, int]] = {}
-        for request, role, culprit_role, dur in store.query(_BEHIND):
-            self.behind.setdefault((request, role), {})[culprit_role] = dur
-        self.delayed = {
-            (request, role): Delayed(n, delayed_share(inverted_ns, delayed_ns))
-            for request, role, n, inverted_ns, delayed_ns in store.query(query("by_kind/delayed"))
-        }
+    side: Side
+    loads: Mapping[Key, Load]
+    quantiles: Mapping[Key, list[int]]
+    reasons: Mapping[Key, Mapping[str, Tally]]
+    culprits: Mapping[Key, Mapping[str, Tally]]
+    patterns: Mapping[Key, Mapping[str, Tally]]
+    behind: Mapping[Key, Mapping[str, int]]
+    delayed: Mapping[Key, Delayed]
 
     def of(self, key: Key) -> KindSummary:
         """Return one kind of request."""
@@ -102,6 +93,32 @@ class Recording:
             behind_ns=self.behind.get(key, {}),
             delayed=self.delayed.get(key, Delayed(0, 0.0)),
         )
+
+
+def read_recording(store: Store, name: str) -> Recording:
+    """Return a recording, called *name*, by kind of request."""
+    dur_ns = extent(store).dur_ns
+    seconds = max(dur_ns, 1) / 1e9
+    latencies = store.query(query("by_kind/latencies"))
+    behind: dict[Key, dict[str, int]] = {}
+    for request, role, culprit_role, dur in store.query(_BEHIND):
+        behind.setdefault((request, role), {})[culprit_role] = dur
+    return Recording(
+        side=Side(name, dur_ns, float(facts(store).get("recorded_share", 1))),
+        loads={
+            (request, role): Load(n, n / seconds, total, worst)
+            for request, role, n, total, worst, _ in latencies
+        },
+        quantiles={(request, role): quantiles for request, role, _, _, _, quantiles in latencies},
+        reasons=_by_kind(store, _REASONS),
+        culprits=_by_kind(store, query("by_kind/culprits")),
+        patterns=_by_kind(store, query("by_kind/patterns")),
+        behind=behind,
+        delayed={
+            (request, role): Delayed(n, delayed_share(inverted_ns, delayed_ns))
+            for request, role, n, inverted_ns, delayed_ns in store.query(query("by_kind/delayed"))
+        },
+    )
 
 
 def _by_kind(store: Store, sql: str) -> dict[Key, dict[str, Tally]]:

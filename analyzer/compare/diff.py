@@ -19,6 +19,7 @@ from rcp.analyzer.compare.by_kind import (
     Recording,
     Side,
     Tally,
+    read_recording,
 )
 from rcp.analyzer.db.store import Store
 from rcp.probes.contract.user_error import UserError
@@ -175,7 +176,11 @@ def compare(a_store: Store, b_store: Store, names: tuple[str, str] = ("A", "B"))
 
     Raises DiffError when they have no kind of request in common.
     """
-    a, b = Recording(a_store, names[0]), Recording(b_store, names[1])
+    return compared(read_recording(a_store, names[0]), read_recording(b_store, names[1]))
+
+
+def compared(a: Recording, b: Recording) -> Diff:
+    """Compare two recordings, or two parts of a fleet; raise DiffError as ``compare`` does."""
     _check(a, b)
     common = a.loads.keys() & b.loads.keys()
     ordered = sorted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from threading import Thread
 from typing import NamedTuple
 
@@ -33,35 +33,53 @@ def _limit_memory(store: Store) -> None:
         store.write(f"SET max_temp_directory_size = '{_SPILLED}'")
 
 
-def _started(own: Store, sql: str, rows_max: int | None) -> Future[Result]:
-    """Start a query in a thread of its own, which closes the store *own*.
+class _Started:
+    """A query in a thread of its own, which closes the store *own*.
 
     So whoever waits can be interrupted, and need not wait for the few SQL functions that ignore an
     interrupt: the thread is left behind.
     """
-    answer: Future[Result] = Future()
 
-    def work() -> None:
+    def __init__(self, own: Store, sql: str, rows_max: int | None) -> None:
+        self._answer: Future[Result] = Future()
+        self._thread = Thread(target=self._work, args=(own, sql, rows_max), daemon=True)
+        self._thread.start()
+
+    def _work(self, own: Store, sql: str, rows_max: int | None) -> None:
         try:
-            answer.set_result(own.ask(sql, rows_max))
+            self._answer.set_result(own.ask(sql, rows_max))
         except BaseException as error:
-            answer.set_exception(error)
+            self._answer.set_exception(error)
         finally:
             own.close()
 
-    Thread(target=work, daemon=True).start()
-    return answer
+    def result(self, seconds: float | None = None) -> Result:
+        """Wait for the answer and for the end of the thread; raise what the query raised.
+
+        TimeoutError: there is no answer after that time.
+        """
+        try:
+            return self._answer.result(seconds)
+        finally:
+            # DuckDB aborts the process if Python ends while a thread closes a connection.
+            if self._answer.done():
+                self._thread.join()
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait that long; tell whether the thread has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
 
 def ask_until_interrupted(store: Store, sql: str) -> Result:
     """Run a user's query as ``Store.ask`` does; Ctrl-C stops it and raises KeyboardInterrupt."""
     own = store.beside()
-    answer = _started(own, sql, None)
+    started = _Started(own, sql, None)
     try:
-        return answer.result()
+        return started.result()
     except KeyboardInterrupt:
         own.interrupt()
-        if wait([answer], _GRACE_S).not_done:
+        if not started.ends_within(_GRACE_S):
             os._exit(EXIT_INTERRUPTED)  # closing the store would wait for that function
         raise
 
@@ -70,13 +88,13 @@ def ask_within(store: Store, sql: str, limits: Limits) -> Result:
     """Run a user's query as ``Store.ask`` does; raise StoreError when it takes too long."""
     _limit_memory(store)
     own = store.beside()
-    answer = _started(own, sql, limits.rows)
+    started = _Started(own, sql, limits.rows)
     try:
-        return answer.result(limits.seconds)
+        return started.result(limits.seconds)
     except TimeoutError:
         own.interrupt()
     with contextlib.suppress(StoreError, TimeoutError):
-        return answer.result(_GRACE_S)
+        return started.result(_GRACE_S)
     raise StoreError(
         f"the query was stopped after {limits.seconds:g} s: query fewer requests, or run it "
         "without a limit by `rcp-trace sql`."

@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.db.arrow import Column, as_arrow
+from rcp.analyzer.db.arrow import Column, as_arrow, joined, packed
 from rcp.analyzer.db.errors import StoreBusyError as StoreBusyError
 from rcp.analyzer.db.errors import StoreError as StoreError
 from rcp.analyzer.db.errors import note_unverified
@@ -27,7 +27,7 @@ from rcp.analyzer.db.statements import refusal
 from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.cli_error import one_clause
 
-STORE_VERSION = 5
+STORE_VERSION = 7
 """Increased when a table or column changes its meaning or is removed, or reports need a new one."""
 
 BATCH_ROWS = 500_000
@@ -231,6 +231,20 @@ class Store:
 
     def ask(self, sql: str, rows_max: int | None = None) -> Result:
         """Run a user's query: one read-only statement on this store, without access to files."""
+        with self._answering(sql) as cursor:
+            found = cursor.execute(sql)
+            names = [column[0] for column in found.description or ()]
+            rows = found.fetchall() if rows_max is None else found.fetchmany(rows_max + 1)
+        is_cut = rows_max is not None and len(rows) > rows_max
+        return Result(names, rows[:rows_max], is_cut)
+
+    def ask_packed(self, sql: str) -> bytes:
+        """Return the answer to a user's query with its types, for another process to merge."""
+        with self._answering(sql) as cursor:
+            return packed(cursor.sql(sql).to_arrow_table())
+
+    @contextmanager
+    def _answering(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
         self._check_reading(sql)
         try:
             self._connection.execute("SET enable_external_access = false")
@@ -243,19 +257,29 @@ class Store:
             self._asking = cursor
             try:
                 cursor.execute("BEGIN TRANSACTION READ ONLY")
-                found = cursor.execute(sql)
-                names = [column[0] for column in found.description or ()]
-                rows = found.fetchall() if rows_max is None else found.fetchmany(rows_max + 1)
+                yield cursor
             except (duckdb.IOException, duckdb.InternalException, duckdb.FatalException) as error:
                 raise _damaged(self.name, _one_line(error), self._remedy) from error
             except duckdb.Error as error:
                 raise StoreError(f"bad SQL: {_one_line(error)}.") from error
-        is_cut = rows_max is not None and len(rows) > rows_max
-        return Result(names, rows[:rows_max], is_cut)
+
+    def insert_packed(self, table: str, answers: Mapping[str, bytes], source: str) -> None:
+        """Make a table of answers of ``ask_packed``; the column *source* has their names.
+
+        Raises StoreError when the answers do not have the same columns.
+        """
+        try:
+            whole = joined(answers, source)
+        except ValueError as error:
+            raise StoreError(f"the answers of {self.name} do not fit together: {error}.") from error
+        with self._connection.cursor() as cursor:
+            cursor.register("_answers", whole)
+            cursor.execute(f"CREATE TABLE {table} AS FROM _answers")
 
     def interrupt(self) -> None:
         """Stop the query that another thread runs on this store; there it raises StoreError."""
-        self._asking.interrupt()
+        with suppress(duckdb.ConnectionException):  # that thread has closed it: nothing runs
+            self._asking.interrupt()
 
 
 def _something_else(connection: duckdb.DuckDBPyConnection) -> str:

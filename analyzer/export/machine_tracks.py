@@ -185,7 +185,7 @@ def write_policies(packets: Packets, store: Store, window: tuple[int, int]) -> N
     found = store.query(query("export/policies"), window)
     track = packets.track("Decisions of the kernel's policies") if found else 0
     for ts, kind, comm, args in found:
-        packets.instant(track, ts, f"{kind} of {comm or '?'}", args)
+        packets.instant(track, ts, f"{kind or '?'} of {comm or '?'}", args)
 
 
 def _write_counter(

@@ -70,6 +70,11 @@ def edges(store: Store, request_ids: Sequence[int]) -> list[Edge]:
     return store.rows(Edge, query("export/edges"), [list(request_ids)])
 
 
+def segments(store: Store, request_ids: Sequence[int]) -> list[Segment]:
+    """Return the segments of these requests' critical paths, by request and time."""
+    return store.rows(Segment, query("export/segments"), [list(request_ids)])
+
+
 def edge_name(edge: Edge) -> str:
     """Return the name of a wait: its reason, and the thread or io that ended it."""
     if edge.io_id is not None:
@@ -118,7 +123,7 @@ class ExportedPaths:
         self._children: dict[tuple[int, int | None], list[Edge | Segment]] = defaultdict(list)
         for edge in self.edges:
             self._children[edge.request_id, edge.parent].append(edge)
-        for segment in store.rows(Segment, query("export/segments"), [list(request_ids)]):
+        for segment in segments(store, request_ids):
             self._children[segment.request_id, segment.edge_id].append(segment)
         for siblings in self._children.values():
             siblings.sort(key=lambda piece: piece.ts)

@@ -62,7 +62,7 @@ _N = f"SELECT count(*) FROM ({REQUESTS}) AS judged WHERE if($1 = '', is_outermos
 _SUM = "SELECT count(*), coalesce(sum(dur), 0)::BIGINT FROM _window"
 
 
-def _places(n: int, share: float) -> tuple[int, int]:
+def places(n: int, share: float) -> tuple[int, int]:
     """Return the first and the last rank of the window around a quantile of *n* requests."""
     middle = rank(share, n)
     beyond = n - round(share * PARTS) * n // PARTS
@@ -73,7 +73,7 @@ def _places(n: int, share: float) -> tuple[int, int]:
 def window(store: Store, kind: str, share: float) -> Window:
     """Return the requests of a recording around a quantile."""
     ((n,),) = store.query(_N, [kind])
-    store.write(_WINDOW, [kind, *_places(n, share)])
+    store.write(_WINDOW, [kind, *places(n, share)])
     ((chosen, total_ns),) = store.query(_SUM)
     groups = [
         {what: Tally(count, dur) for what, count, dur in store.query(sql)}

@@ -11,6 +11,7 @@ from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.gate import causes, host
 from rcp.analyzer.gate.correction import corrected
+from rcp.analyzer.gate.fleet_runs import HostRun, fleet_runs, is_fleet
 from rcp.analyzer.gate.saved import SavedRun, is_saved, load
 from rcp.analyzer.latencies import recording
 from rcp.analyzer.latencies.files import AUTO, open_latencies
@@ -61,10 +62,14 @@ class Reading:
 
 
 def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
-    """Return the runs of a side: one per path, several per baseline; raise LatencyError."""
+    """Return the runs of a side: one per path, several per baseline or fleet."""
     found: list[Run] = []
     for path in paths:
-        if is_saved(Path(path)):
+        if is_fleet(path):
+            if how.without_others:
+                raise LatencyError(f"{path} is a fleet: {_NEEDS_RECORDINGS}.")
+            found += [_of_host(run) for run in fleet_runs(path)]
+        elif is_saved(Path(path)):
             if how.without_others:
                 raise LatencyError(f"{path} is a save: {_NEEDS_RECORDINGS}.")
             runs, warning = load(Path(path))
@@ -74,6 +79,17 @@ def read_side(paths: Sequence[str], how: Reading) -> list[Run]:
     if how.interval_ns:
         found = [replace(run, latencies=corrected(run.latencies, how.interval_ns)) for run in found]
     return found
+
+
+def _of_host(run: HostRun) -> Run:
+    return Run(
+        run.latencies.source,
+        run.latencies,
+        run.facts,
+        run.lost_ppm,
+        run.causes,
+        incomplete=run.incomplete,
+    )
 
 
 def _of_saved(run: SavedRun, warning: str) -> Run:

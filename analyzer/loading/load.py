@@ -24,8 +24,8 @@ from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
 from rcp.analyzer.loading.found import Found, Missing, found_in, recorded_share
-from rcp.analyzer.paths.critical_path import critical_paths
 from rcp.analyzer.paths.segments import Paths
+from rcp.analyzer.paths.threads import paths_of
 from rcp.probes.contract.atomic import atomic_replace
 from rcp.probes.contract.events import CMDLINE, SOCKET_REQUEST_NR
 from rcp.probes.contract.spool import Spool, open_spool
@@ -48,6 +48,7 @@ def _check(spool: Spool) -> None:
         "request_syscalls": dict,
         "request_points": dict,
         "devices": dict,
+        "device_labels": dict,
         "host": dict,
         "clock": dict,
         "cmdlines": dict,
@@ -119,7 +120,8 @@ def _facts(spool: Spool, trace: Trace, missing: Mapping[str, Missing]) -> dict[s
 def insert_records(store: Store, spool: Spool, trace: Trace, missing: Mapping[str, Missing]) -> int:
     """Insert all records but requests; return the number of rows."""
     rules = role_rules(spool)
-    devices = spool.meta.get("devices", {})
+    names = spool.meta.get("devices", {})
+    shown = who_and_where.labelled(names, spool.meta.get("device_labels", {}))
     return store.insert(
         {
             **{table: columns(trace) for table, columns in records.TABLES.items()},
@@ -127,9 +129,9 @@ def insert_records(store: Store, spool: Spool, trace: Trace, missing: Mapping[st
             "task": who_and_where.task(trace.tasks),
             "role_rule": who_and_where.role_rule(rules, trace.tasks),
             "stack": who_and_where.stack(spool.stacks()),
-            "device": who_and_where.device(devices),
+            "device": who_and_where.device(names, shown),
             "loss": who_and_where.loss(spool.counters, missing),
-            "file": records.file(trace, devices),
+            "file": records.file(trace, names),
         }
     )
 
@@ -168,7 +170,7 @@ def analyze(store: Store, trace: Trace, names: Mapping[int, str], share: float) 
 
     ``share`` (0 to 1) of the records that verdicts rest on was recorded.
     """
-    paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
+    paths = paths_of(trace)
     causes = io_causes(trace)
     inversions = find_inversions(trace, paths, causes, names, share)
     insert_verdicts(store, trace, paths, causes, inversions, names)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import RECORDED
 from rcp.analyzer.arrays.roles import ROLES
 from rcp.analyzer.arrays.tasks import Tasks
@@ -85,6 +86,18 @@ _LOCK_WAIT = f"""
 
 _IO_CAUSE = "SELECT io_id AS io, ino, dev, utid AS tid, n_pages, n_causes FROM io_cause"
 
+_IO_ORIGIN = """
+    SELECT io_id AS io, coalesce(parent_io_id, 0) AS parent_io, queued_ns,
+        coalesce(file_dev, 0) AS file_dev, utid AS tid, dev
+    FROM io_origin
+"""
+
+_IO_SERVED = f"""
+    SELECT ts, ts + dur AS end_ns, coalesce(io_id, 0) AS io, utid AS tid, dev,
+        owner_utid AS owner_tid, {_position(STACKED_LAYERS, "layer")} AS layer
+    FROM io_served
+"""
+
 
 _SOURCES = {
     "sleep": _SLEEP,
@@ -92,7 +105,10 @@ _SOURCES = {
     "lock_wait": _LOCK_WAIT,
     "journal_commit": query("rebuild/journal_commit"),
     "journal_handle": query("rebuild/journal_handle"),
+    "journal_block": query("rebuild/journal_block"),
     "io_cause": _IO_CAUSE,
+    "io_origin": _IO_ORIGIN,
+    "io_served": _IO_SERVED,
     "throttle": query("rebuild/throttle"),
 }
 
@@ -140,7 +156,8 @@ def tasks_of(store: Store) -> Tasks:
     """Return the task table of a store."""
     columns = store.arrays(
         f"""
-        SELECT tid, pid, ppid, start_ns, coalesce(exit_ns, 0) AS exit_ns, cgroup_id,
+        SELECT tid, pid, ppid, start_ns, since_ns, coalesce(exit_ns, 0) AS exit_ns,
+            thread_utid AS thread, cgroup_id,
             {_flag("is_kthread", TaskFlag.KTHREAD)} + {_flag("is_target", TaskFlag.TARGET)}
                 + {_flag("is_recorder", TaskFlag.RECORDER)}
                 + {_flag("exit_ns IS NOT NULL", TaskFlag.EXITED)} AS flags,
@@ -148,15 +165,16 @@ def tasks_of(store: Store) -> Tasks:
         FROM task ORDER BY utid
         """
     )
-    texts = store.query("SELECT comm, role_rule, comms FROM task ORDER BY utid")
+    texts = store.query("SELECT comm, own_comm, role_rule, comms FROM task ORDER BY utid")
     numbers = {name: np.asarray(values, np.int64) for name, values in columns.items()}
     role = numbers.pop("role").astype(np.int8)
     return Tasks(
         **numbers,
         role=role,
-        comm=[comm for comm, _, _ in texts],
-        role_rule=[rule for _, rule, _ in texts],
-        comms=[tuple(comms) for _, _, comms in texts],
+        comm=[comm for comm, _, _, _ in texts],
+        own_comm=[comm for _, comm, _, _ in texts],
+        role_rule=[rule for _, _, rule, _ in texts],
+        comms=[tuple(comms) for _, _, _, comms in texts],
     )
 
 

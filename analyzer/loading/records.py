@@ -8,14 +8,19 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import CONTEXTS, Trace
+from rcp.analyzer.blame.journal import blocks_of_handles, commit_of_handles
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
 from rcp.probes.contract.events import (
     FILE,
+    INHERITANCE,
     IO,
     IO_CAUSE,
+    IO_ORIGIN,
+    IO_SERVED,
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
@@ -23,9 +28,12 @@ from rcp.probes.contract.events import (
     SLEEP,
     THROTTLE,
     FileFlag,
+    FoundBy,
+    InheritanceKind,
     IoFlag,
     LockType,
     MarkSource,
+    Mechanism,
     PolicyKind,
     PolicyLevel,
     SleepFlag,
@@ -134,6 +142,8 @@ def journal_handle(trace: Trace) -> Columns:
     """Columns of ``journal_handle``."""
     rows = trace.rows[JOURNAL_HANDLE.name]
     ts = rows["ts"].astype(np.int64)
+    n_blocks = blocks_of_handles(trace, commit_of_handles(trace))
+    is_known = ~np.isnan(n_blocks)
     return {
         "utid": trace.utids[JOURNAL_HANDLE.name],
         "ts": ts,
@@ -143,6 +153,7 @@ def journal_handle(trace: Trace) -> Columns:
         "dev": rows["dev"],
         "transaction_id": rows["transaction"],
         "n_handles": rows["n_handles"],
+        "n_blocks": null_if(np.where(is_known, n_blocks, 0).astype(np.int64), ~is_known),
     }
 
 
@@ -219,6 +230,29 @@ def policy_event(trace: Trace) -> Columns:
     return columns
 
 
+def inheritance(trace: Trace) -> Columns:
+    """Columns of ``inheritance``."""
+    rows = trace.rows[INHERITANCE.name]
+    kind = rows["kind"]
+    is_loan, is_promotion = kind == InheritanceKind.LOAN, kind == InheritanceKind.PROMOTION
+
+    def only(coded: Coded, where: npt.NDArray[np.bool_]) -> Coded:
+        return Coded(np.where(where, coded.codes, -1), coded.labels)
+
+    return {
+        "inheritance_id": np.arange(1, len(rows) + 1, dtype=np.int32),
+        "kind": _coded(kind, InheritanceKind),
+        "ts": rows["ts"].astype(np.int64),
+        "utid": missing(trace.utids[INHERITANCE.name]),
+        "mechanism": only(_coded(rows["mechanism"], Mechanism), is_loan),
+        "helper_utid": missing(trace.utids["helper"]),
+        "depth": null_if(rows["depth"].astype(np.int32), ~is_loan),
+        "io_id": null_if(rows["io"], rows["io"] == 0),
+        "queued_dur": null_if(rows["waited_ns"].astype(np.int64), ~is_promotion),
+        "found_by": only(_coded(rows["found_by"], FoundBy), is_promotion),
+    }
+
+
 def _path(name: str | None, parent: str | None, ino: int, device: str | None) -> str:
     if device is not None:
         return f"/dev/{device}"
@@ -259,6 +293,33 @@ def file(trace: Trace, devices: Mapping[str, str]) -> Columns:
     }
 
 
+def io_origin(trace: Trace) -> Columns:
+    """Columns of ``io_origin``."""
+    rows, layers = trace.rows[IO_ORIGIN.name], trace.layers
+    return {
+        "io_id": rows["io"],
+        "parent_io_id": null_if(rows["parent_io"], rows["parent_io"] == 0),
+        "queued_ns": layers.queued,
+        "file_dev": null_if(rows["file_dev"], rows["file_dev"] == 0),
+        "utid": layers.owner,
+        "dev": rows["dev"],
+    }
+
+
+def io_served(trace: Trace) -> Columns:
+    """Columns of ``io_served``."""
+    rows, layers = trace.rows[IO_SERVED.name], trace.layers
+    return {
+        "ts": layers.begin,
+        "dur": layers.end - layers.begin,
+        "io_id": null_if(rows["io"], rows["io"] == 0),
+        "utid": layers.worker,
+        "owner_utid": layers.for_whom,
+        "layer": Coded(np.clip(rows["layer"], 0, len(STACKED_LAYERS) - 1), STACKED_LAYERS),
+        "dev": rows["dev"],
+    }
+
+
 TABLES: dict[str, Callable[[Trace], Columns]] = {
     "sleep": sleep,
     "io": io,
@@ -266,7 +327,10 @@ TABLES: dict[str, Callable[[Trace], Columns]] = {
     "journal_commit": journal_commit,
     "journal_handle": journal_handle,
     "io_cause": io_cause,
+    "io_origin": io_origin,
+    "io_served": io_served,
     "throttle": throttle,
     "policy_event": policy_event,
+    "inheritance": inheritance,
 }
 """Tables that are made of records alone; requests have a path, files the name of their device."""

@@ -124,8 +124,10 @@ def inversion(trace: Trace, inversions: Inversions) -> Columns:
         "depth": found.depth,
         "chain": Coded(found.chain, found.chains),
         "pattern": Coded(found.chain, found.patterns),
-        "n_ios_ahead": found.n_ios_ahead,
-        "bytes_ahead": found.bytes_ahead,
+        "n_ios_ahead": found.beside.n_ios,
+        "bytes_ahead": found.beside.bytes,
+        "n_ios_all": found.beside.n_all,
+        "bytes_all": found.beside.bytes_all,
         "confidence": found.confidence,
     }
 

@@ -31,12 +31,15 @@ def task(tasks: Tasks) -> Columns:
     """Columns of ``task``."""
     return {
         "utid": np.arange(len(tasks)),
+        "thread_utid": tasks.thread,
         "tid": tasks.tid,
         "pid": tasks.pid,
         "ppid": tasks.ppid,
         "comm": tasks.comm,
+        "own_comm": tasks.own_comm,
         "comms": [list(comms) for comms in tasks.comms],
         "start_ns": tasks.start_ns,
+        "since_ns": tasks.since_ns,
         "exit_ns": null_if(tasks.exit_ns, tasks.exit_ns == 0),
         "is_kthread": (tasks.flags & TaskFlag.KTHREAD) != 0,
         "is_target": (tasks.flags & TaskFlag.TARGET) != 0,
@@ -70,12 +73,20 @@ def _disk(name: str, names: Mapping[str, int]) -> int | None:
     return names.get(disk, names[name])
 
 
-def device(names: Mapping[str, str]) -> Columns:
-    """Columns of ``device``."""
+def labelled(names: Mapping[str, str], labels: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of devices for display: ``secret (dm-0)``, ``disk.img (loop0)``."""
+    return {
+        number: f"{labels[number]} ({name})" if labels.get(number) else name
+        for number, name in names.items()
+    }
+
+
+def device(names: Mapping[str, str], shown: Mapping[str, str]) -> Columns:
+    """Columns of ``device``: kernel names tell which disk a partition is of, others are shown."""
     numbers = {name: int(number) for number, name in names.items()}
     return {
         "dev": [int(number) for number in names],
-        "name": list(names.values()),
+        "name": list(shown.values()),
         "disk_dev": [_disk(name, numbers) for name in names.values()],
     }
 

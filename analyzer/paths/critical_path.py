@@ -22,14 +22,16 @@ is ``unknown`` (contradictory records can form cycles).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.chunked import trim
-from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_POOL
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_POOL, MAY_TIME_OUT
 from rcp.analyzer.arrays.trace import Index, Ios, Requests, Sleeps, Times
+from rcp.analyzer.paths.below import MAX_LAYERS, Below
 from rcp.analyzer.paths.off_cpu import Frames, OffCpu, Pieces
 from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments
 
@@ -39,31 +41,41 @@ MAX_DEPTH = 32
 CHUNK_REQUESTS = 1 << 16
 """Requests walked at a time: bounds memory and keeps arrays near the size of the CPU cache."""
 
+N_THREADS = 2
+"""More gain little: gathering from large arrays is bound by memory, and Python by its lock."""
+
 CPU, RUNQUEUE, UNKNOWN_CODE = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
 ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
 ADMISSION_SLOT = CODE["admission_slot"]
 
 # Waits that an interrupt may end without any task's work: for a timer, a peer, a unit of a pool.
-_ENDED_BY_INTERRUPT = IS_EXTERNAL | IS_POOL
+_ENDED_BY_INTERRUPT = IS_EXTERNAL | IS_POOL | MAY_TIME_OUT
 
 ADMISSION_SLEEP_MIN_NS = 10_000
 """A shorter time between Q and G is too short for a sleep of the submitter."""
 
 
 class _Walk:
-    """The state of one walk: the segments and edges so far."""
+    """The state of one walk: the segments and edges of a part of the requests so far."""
 
-    def __init__(self, sleeps: Sleeps, ios: Ios, n_utids: int) -> None:
-        self.sleeps, self.ios = sleeps, ios
-        self.offcpu = OffCpu(sleeps, n_utids)
+    def __init__(self, sleeps: Sleeps, ios: Ios, offcpu: OffCpu, below: Below | None) -> None:
+        self.sleeps, self.ios, self.offcpu, self.below = sleeps, ios, offcpu, below
         self.segments, self.edges = PathColumns(Segments), PathColumns(Edges)
 
-    def take_segments(self) -> dict[str, Any]:
-        """Return the columns of the segments so far, by request and time, and clear them."""
-        columns = self.segments.columns()
+    def path(self, frames: Frames) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the columns of the segments, by request and time, and of the edges of requests.
+
+        Those of edges are valid until the next call.
+        """
         self.segments.clear()
+        self.edges.clear()
+        depth = 0
+        while len(frames):
+            frames = self.level(frames, depth)
+            depth += 1
+        columns = self.segments.columns()
         order = _path_order(columns["request"], columns["ts"])
-        return {name: array[order] for name, array in columns.items()}
+        return {name: array[order] for name, array in columns.items()}, self.edges.columns()
 
     def emit(
         self,
@@ -146,7 +158,7 @@ class _Walk:
         kind = np.where(_ENDED_BY_INTERRUPT[reason], reason, UNKNOWN_CODE).astype(np.int8)
         self.emit(waits, depth + 1, kind)
 
-    def _io_stages(self, waits: Frames, io: Index, depth: int) -> Frames:
+    def _io_stages(self, waits: Frames, io: Index, depth: int, layer: int = 0) -> Frames:
         """Add the stages of ios from Q on; return the frames of their submitters before Q."""
         ios = self.ios
         lo, hi = waits.lo, waits.hi
@@ -157,14 +169,35 @@ class _Walk:
         d = np.clip(ios.issued[io], g, hi)
         nobody = np.full(len(io), -1, np.int32)
         admission = self._admission(io, q, g)
-        for kind, begin, end in ((admission, q, g), (QUEUE, g, d), (DEVICE, d, hi)):
+        for kind, begin, end in ((admission, q, g), (QUEUE, g, d)):
             self.emit(Frames(waits.request, nobody, begin, end, waits.edge), depth + 1, kind, io)
+        at_device = Frames(waits.request, nobody, d, hi, waits.edge)
+        of_workers = self._at_device(at_device, io, depth, layer)
         submitter = ios.submitter[io]
         known = (submitter >= 0) & (submitter != waits.utid) & ~wrong
         before = Frames(waits.request, waits.utid, lo, q, waits.edge)
         self.emit(before.take(np.flatnonzero(~known)), depth + 1, UNKNOWN_CODE)
         follow = np.flatnonzero(known & (q > lo))
-        return before.take(follow).of(submitter[follow])
+        return Frames.concatenate(before.take(follow).of(submitter[follow]), of_workers)
+
+    def _at_device(self, frames: Frames, io: Index, depth: int, layer: int) -> Frames:
+        """Add the time from D to C; return the frames of those who did it below a loop device."""
+        if self.below is None or layer == MAX_LAYERS:
+            self.emit(frames, depth + 1, DEVICE, io)
+            return frames.take(np.empty(0, np.intp))
+        worker, u, child, v = self.below.parts(io, frames.lo, frames.hi)
+        nobody = frames.utid
+        self.emit(Frames(frames.request, nobody, v, frames.hi, frames.edge), depth + 1, DEVICE, io)
+        first = Frames(frames.request, nobody, frames.lo, u, frames.edge)
+        unknown = np.flatnonzero(worker < 0)
+        self.emit(first.take(unknown), depth + 1, DEVICE, io[unknown])
+        some = np.flatnonzero((worker >= 0) & (u > frames.lo))
+        of_workers = first.take(some).of(worker[some])
+        at = np.flatnonzero(child >= 0)
+        if not len(at):
+            return of_workers
+        inner = Frames(frames.request, nobody, u, v, frames.edge).take(at)
+        return Frames.concatenate(of_workers, self._io_stages(inner, child[at], depth, layer + 1))
 
     def _admission(self, io: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
         """Return admission_slot for throttled ios, else admission_tag, by the sleep in [Q, G).
@@ -181,33 +214,53 @@ class _Walk:
         return kind
 
 
-def _chunks(requests: Requests) -> Iterator[Frames]:
-    """Yield the level-0 frames of finished requests, ``CHUNK_REQUESTS`` at a time."""
+def _chunks(requests: Requests) -> Iterator[list[Frames]]:
+    """Yield the level-0 frames of finished requests, as many parts at a time as threads walk.
+
+    A part has at most ``CHUNK_REQUESTS``.
+    """
     finished = np.flatnonzero(requests.dur > 0).astype(np.int32)
+    parts = []
     for start in range(0, len(finished), CHUNK_REQUESTS):
         part = finished[start : start + CHUNK_REQUESTS]
         ts = requests.ts[part]
-        yield Frames(
-            part, requests.utid[part], ts, ts + requests.dur[part], np.full(len(part), -1, np.int32)
-        )
+        nobody = np.full(len(part), -1, np.int32)
+        parts.append(Frames(part, requests.utid[part], ts, ts + requests.dur[part], nobody))
+        if len(parts) == N_THREADS:
+            yield parts
+            parts = []
+    yield parts
 
 
-def critical_paths(sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int) -> Paths:
-    """Return the critical paths of all finished requests; ``n_utids`` is the number of tasks."""
-    walk = _Walk(sleeps, ios, n_utids)
-    done = PathColumns(Segments)
-    for chunk in _chunks(requests):
-        frames, depth = chunk, 0
-        while len(frames):
-            frames = walk.level(frames, depth)
-            depth += 1
-        # Chunks are in order of request, so sorting each one sorts all, within the CPU cache.
-        segments = walk.take_segments()
-        done.add(len(segments["ts"]), **segments)
-    edges = walk.edges.columns()
-    del walk  # its index of sleeps is large and no longer needed
+def critical_paths(
+    sleeps: Sleeps, ios: Ios, requests: Requests, n_utids: int, below: Below | None = None
+) -> Paths:
+    """Return the critical paths of all finished requests; ``n_utids`` is the number of tasks.
+
+    ``below``: what is below the ios of loop devices, None if there are none.
+    """
+    offcpu = OffCpu(sleeps, n_utids)
+    walks = [_Walk(sleeps, ios, offcpu, below) for _ in range(N_THREADS)]
+    segments, edges = PathColumns(Segments), PathColumns(Edges)
+    # numpy lets other threads run while it computes, and requests do not depend on each other.
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        for parts in _chunks(requests):
+            for found in pool.map(_Walk.path, walks, parts):
+                _append(segments, edges, *found)
+    del walks, offcpu  # the index of sleeps is large and no longer needed
     trim()
-    return Paths(Segments(**done.columns()), Edges(**edges))
+    return Paths(Segments(**segments.columns()), Edges(**edges.columns()))
+
+
+def _append(
+    segments: PathColumns, edges: PathColumns, of_part: dict[str, Any], waits: dict[str, Any]
+) -> None:
+    """Append the segments and edges of one part, whose edges are numbered from 0."""
+    for found, name in ((of_part, "edge"), (waits, "parent")):
+        found[name] = np.where(found[name] >= 0, found[name] + np.int32(edges.count), np.int32(-1))
+    # Parts are in order of request, so sorting each one sorts all, within the CPU cache.
+    segments.add(len(of_part["ts"]), **of_part)
+    edges.add(len(waits["ts"]), **waits)
 
 
 def _path_order(request: Index, ts: Times) -> npt.NDArray[np.intp]:

@@ -67,7 +67,7 @@ def answer(store: Store) -> Answer:
     if not counts.n:
         return Answer(0, 0, 0.0, "No foreground request finished: there is nothing to judge.")
     name = f"{counts.name} " if counts.n_names == 1 else ""
-    what = f"foreground {name}requests"
+    what = f"foreground {name}request{'' if counts.n == 1 else 's'}"
     if not counts.n_held_up:
         sentence = f"No inversion found: none of {counts.n} {what} waited for background work."
         return Answer(counts.n, 0, 0.0, sentence)

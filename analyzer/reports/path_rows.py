@@ -32,6 +32,12 @@ class PathSegment(NamedTuple):
     """blk-throttle delayed the io."""
     decision: str | None
     """Decision of a policy of the patched kernel about it."""
+    booster: str | None
+    """queue: the task for which the patched kernel promoted the io."""
+    unboosted_ns: int | None
+    """How long the io had been queued then."""
+    n_older: int | None
+    """Ios of the disk that were queued before it and still queued then."""
 
 
 class PathEdge(NamedTuple):
@@ -60,6 +66,8 @@ class PathEdge(NamedTuple):
     """dirty_throttle: the decision that paused the writer."""
     decision: str | None
     """Decision of a policy of the patched kernel."""
+    boosted: str | None
+    """Tasks that the patched kernel made critical during the wait."""
 
 
 def segments(store: Store, request_id: int) -> list[PathSegment]:

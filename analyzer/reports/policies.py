@@ -11,7 +11,8 @@ from rcp.analyzer.db.store import Store
 class Policy(NamedTuple):
     """Decisions of one kind about the work of one role and class."""
 
-    kind: str
+    kind: str | None
+    """None: of a newer kernel than this rcp knows."""
     role: str
     level: str | None
     n: int

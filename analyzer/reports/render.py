@@ -6,12 +6,14 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rcp.analyzer.reports import patched_kernel
 from rcp.analyzer.reports.doubts import confidence_word
+from rcp.analyzer.reports.next_line import next_step_text
 from rcp.analyzer.reports.report import HeldUp, Pattern, Report, Request
 from rcp.analyzer.reports.story import StoryLine
 from rcp.analyzer.rows import as_csv
 from rcp.analyzer.tables import columns, fitted
-from rcp.analyzer.text import duration, plural, size_text, truncated, wrapped
+from rcp.analyzer.text import duration, part_of, plural, size_text, truncated, wrapped
 from rcp.probes.contract.percent import percent
 from rcp.probes.contract.printing.json_text import as_json
 from rcp.probes.contract.printing.marked import Mark
@@ -65,9 +67,11 @@ def request_text(request: Request, page: Page = _WITHIN) -> list[str]:
 def held_up_text(inversions: Iterable[HeldUp], page: Page = _WITHIN) -> Iterator[str]:
     """Yield what held up a request: how long, by which culprit, through which chain."""
     for one in spelled(list(inversions)):
-        size = size_text(one.bytes_ahead)
-        behind = f", {plural(one.n_ios_ahead, 'io')} of {size} ahead" if one.n_ios_ahead else ""
-        what = f"{one.kind} by {one.culprit}{behind}"
+        what = f"{one.kind} by {one.culprit}"
+        if one.n_ios_ahead:
+            what += f", {part_of(one.n_ios_ahead, one.n_ios_all, 'io')} ahead"
+        if one.bytes_ahead:
+            what += f" ({size_text(one.bytes_ahead)} of {size_text(one.bytes_all)})"
         yield from wrapped(what, page.prose, f"{duration(one.dur_ns):>11} ", " " * 14)
         yield from wrapped(one.chain, page.prose, " " * 12, " " * 14)
 
@@ -92,11 +96,12 @@ def _header(report: Report, page: Page) -> Iterator[str]:
         yield from wrapped(header.cost, page.prose, "cost      ", rest)
     for at, rule in enumerate(header.rules):
         yield from wrapped(rule, page.prose, f"{'roles' if at == 0 else '':<10}", " " * 12)
+    for at, change in enumerate(spelled(header.changes)):
+        yield from wrapped(change, page.prose, f"{'changes' if at == 0 else '':<10}", " " * 12)
 
 
 _SPARE_LATENCIES = ("avg", "inside", "p50", "role")
 _SPARE_WAITS = ("paper's name", "avg", "p99", "max", "count")
-_SPARE_POLICIES = ("max", "total", "count")
 
 
 def _latencies(report: Report, page: Page) -> Iterator[str]:
@@ -175,6 +180,7 @@ def _patterns(report: Report, page: Page) -> Iterator[str]:
         )
     if not report.patterns:
         yield "none found"
+    yield from next_step_text(report.next_steps, page)
 
 
 def _worst(report: Report, page: Page) -> Iterator[str]:
@@ -184,19 +190,6 @@ def _worst(report: Report, page: Page) -> Iterator[str]:
     yield from request_text(report.worst, page)
     yield from held_up_text(report.held_up, page)
     yield from story_text(report.story, page)
-
-
-def _policies(report: Report, page: Page) -> Iterator[str]:
-    names = ("decision", "about", "class", "count", "total", "max", "requests", "they waited")
-    rows = [
-        (
-            *(p.kind, p.role, p.level or "?", str(p.n)),
-            *(duration(p.total_ns) if p.max_ns is not None else "-", duration(p.max_ns)),
-            *(str(p.n_requests), duration(p.foreground_ns)),
-        )
-        for p in report.policies
-    ]
-    yield from fitted(columns(*names, left=3, sacrifice=_SPARE_POLICIES), rows, page)
 
 
 def _losses(report: Report, page: Page) -> Iterator[str]:
@@ -220,7 +213,9 @@ _SECTIONS: dict[str, Callable[[Report, Page], Iterator[str]]] = {
     "Where foreground requests waited": _waits,
     "Inversions": _patterns,
     "Worst request": _worst,
-    "Decisions of the kernel's policies": _policies,
+    "Decisions of the kernel's policies": patched_kernel.decisions,
+    "What the kernel made critical": patched_kernel.boosts,
+    "Inversions that the kernel ended and missed": patched_kernel.outcomes,
     "Losses": _losses,
 }
 
@@ -232,8 +227,8 @@ def report_text(report: Report, page: Page = PIPED) -> str:
     lines = [*page.marked(sentence, "answer"), "", *_header(report, page)]
     within = inside(page)
     for title, section in _SECTIONS.items():
-        if section is _policies and not report.policies:
-            continue  # not the patched kernel
+        if section in patched_kernel.SECTIONS and not patched_kernel.SECTIONS[section](report):
+            continue
         lines += ["", *page.marked([title], "title")]
         lines += [f"  {line}" for line in section(report, within)]
     return "\n".join(lines) + "\n"
@@ -253,7 +248,10 @@ def report_csv(report: Report) -> str:
         "held_up": report.held_up,
         "story": report.story,
         "policies": report.policies,
+        "inheritance": report.inheritance,
+        "ended_and_missed": report.ended_and_missed,
         "losses": report.losses,
+        "next_steps": report.next_steps,
     }
     return "\n".join(f"# {name}\n{as_csv(*_named(rows))}" for name, rows in blocks.items() if rows)
 

@@ -10,10 +10,15 @@ from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.answer import Answer, answer
 from rcp.analyzer.reports.doubts import incomplete, notes, why_lowered
+from rcp.analyzer.reports.inheritance import EndedOrMissed, Inherited, ended_and_missed, inheritance
 from rcp.analyzer.reports.policies import Policy, policies
 from rcp.analyzer.reports.story import StoryLine, request_story
 from rcp.analyzer.selection import Part
+from rcp.analyzer.text import plural
+from rcp.analyzer.whatif.next_step import NextStep, next_steps
 from rcp.probes.contract.meta_text import cost_text
+
+_RENAMED_MAX = 3
 
 
 class Header(NamedTuple):
@@ -29,6 +34,8 @@ class Header(NamedTuple):
     cost: str
     """Cost of recording, "" when it is not known."""
     rules: list[str]
+    changes: list[str]
+    """Threads that changed their name or cgroup, and thereby their role; the rest as a number."""
 
 
 class Latency(NamedTuple):
@@ -97,8 +104,11 @@ class HeldUp(NamedTuple):
     dur_ns: int
     kind: str
     culprit: str
-    n_ios_ahead: int
+    n_ios_ahead: float
+    """The culprit's, and other suspects'; of an io of several tasks only their share."""
     bytes_ahead: int
+    n_ios_all: int
+    bytes_all: int
     chain: str
 
 
@@ -126,11 +136,28 @@ class Report(NamedTuple):
     """What held up the worst request, the longest first."""
     story: list[StoryLine]
     policies: list[Policy]
+    inheritance: list[Inherited]
+    ended_and_missed: list[EndedOrMissed]
+    """Inversions that the patched kernel ended and missed, by mechanism."""
     losses: list[Loss]
     notes: list[str]
     """What else makes the recording incomplete, one note each."""
+    next_steps: list[NextStep]
+    """What to try next, the largest predicted gain first; empty for a part of the requests."""
     part: Part | None = None
     """The part of the requests that the figures are about; None: all of them."""
+
+
+def changes(store: Store) -> list[str]:
+    """Return what threads changed of their names, cgroups and roles, those of roles first."""
+    found = store.query(query("report/changes"), [extent(store).begin_ns])
+    told = [text for text, changed_role in found if changed_role]
+    lines, silent = told[:_RENAMED_MAX], len(found) - len(told)
+    if len(told) > len(lines):
+        lines.append(f"{plural(len(told) - len(lines), 'more change')} of role: view task_change")
+    if silent:
+        lines.append(f"{plural(silent, 'change')} of name or cgroup that left the role as it was")
+    return lines
 
 
 def header(store: Store, meta: dict[str, Any]) -> Header:
@@ -152,6 +179,7 @@ def header(store: Store, meta: dict[str, Any]) -> Header:
         n_unfinished=n_unfinished,
         cost=cost_text(end["cost"]) if end and end.get("cost") else "",
         rules=[rule for (rule,) in rules],
+        changes=changes(store),
     )
 
 
@@ -218,7 +246,10 @@ def report(store: Store, part: Part | None = None) -> Report:
         held_up=held_up(store, worst.request_id) if worst else [],
         story=request_story(store, worst.request_id) if worst else [],
         policies=policies(store),
+        inheritance=inheritance(store),
+        ended_and_missed=ended_and_missed(store),
         losses=store.rows(Loss, query("report/losses")),
         notes=notes(meta, head.n_unfinished),
+        next_steps=[] if part else next_steps(store),
         part=part,
     )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rcp.analyzer.arrays.reason_table import REASON_TABLE
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
-from rcp.analyzer.text import brief_duration, size_text
+from rcp.analyzer.text import brief_duration, plural, size_text
 from rcp.probes.contract.percent import percent
 
 WIDE, NARROW = 6, 4
@@ -62,12 +62,22 @@ def _segment_node(segment: PathSegment) -> _Node:
         text = f"its {io}{file} on {segment.device} {stage}"
         if segment.decision and segment.kind == "queue":  # any other is in its edge's text
             text += f": {segment.decision}"
+        if segment.booster:
+            text += _boost(segment)
         short = f"ios, {segment.kind}"
     elif segment.kind == "unknown":
         text = short = "unknown: not in the recording"
     else:
         text = short = f"{segment.kind}"
     return _Node(segment.offset_ns, segment.dur_ns, text, short)
+
+
+def _boost(segment: PathSegment) -> str:
+    """Return for whom the kernel promoted an io, and what it no longer had to wait for."""
+    text = f", boosted by {segment.booster} after {brief_duration(segment.unboosted_ns or 0)}"
+    if segment.n_older:
+        text += f", would have waited behind {plural(segment.n_older, 'older io')}"
+    return text
 
 
 def _what(edge: PathEdge) -> str:
@@ -87,6 +97,8 @@ def _what(edge: PathEdge) -> str:
             f": dirty {edge.dirty_pages} of {edge.limit_pages} pages allowed, "
             f"paused {brief_duration(edge.pause_ns or 0)}"
         )
+    if edge.boosted:
+        text += f" (boosts {edge.boosted})"
     return text
 
 

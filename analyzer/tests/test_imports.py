@@ -45,6 +45,10 @@ EXCEPTIONS = {
     "rcp.fixtures.experiments.cases": ["rcp.analyzer.text"],
     "rcp.fixtures.experiments.planted_score": ["rcp.analyzer.db.store"],
     "rcp.fixtures.experiments.planted_store": ["rcp.analyzer.db.store"],
+    "rcp.fixtures.experiments.truth.score": ["rcp.analyzer.db.store"],
+    "rcp.fixtures.experiments.truth.read": [
+        *("rcp.analyzer.db.store", "rcp.analyzer.loading.opening", "rcp.analyzer.whatif"),
+    ],
     "rcp.fixtures.experiments.fuzz": ["rcp.analyzer.cli"],
     # it measures for them
     "rcp.fixtures.experiments.tune_table": ["rcp.tuner.knobs", "rcp.tuner.search"],
@@ -68,16 +72,16 @@ ROOMS = {
             "attach",
         ),
         *("drain", "upkeep"),
-        *("diagnosis", "flight", "record", "live", "bench", "commands"),
+        *("diagnosis", "flight", "record", "agent", "live", "bench", "commands"),
     ),
     "rcp.analyzer": (
         *("text", "tables", "rows", "db", "arrays", "paths", "blame", "loading"),
-        *("selection", "reports", "compare", "export", "latencies", "bench"),
-        *("commands", "gate", "cli", "__main__"),
+        *("latencies", "selection", "whatif", "reports", "compare", "export", "fleet", "agent"),
+        *("bench", "commands", "gate", "cli", "__main__"),
     ),
     "rcp.analyzer.gate": (
         *("limits", "statistics", "correction", "host", "machine", "child", "causes"),
-        *("saved", "judgement", "policy", "side", "running", "sufficiency", "saving"),
+        *("saved", "judgement", "policy", "fleet_runs", "side", "running", "sufficiency", "saving"),
         *("comparing", "judge", "sequential", "output", "history"),
         *("pytest_plugin", "bench", "commands"),
     ),
@@ -88,7 +92,18 @@ ROOMS = {
     "rcp.ui": (
         *("texts", "palette", "places", "queries", "rows", "bound", "info", "style", "source"),
         *("linked",),
-        *("studies", "charts", "web", "frame", "screens", "app", "serve", "command"),
+        *(
+            "ahead",
+            "studies",
+            "charts",
+            "web",
+            "frame",
+            "parts",
+            "screens",
+            "app",
+            "serve",
+            "command",
+        ),
         *("browser", "screenshots", "bench"),
     ),
     "rcp.lab": (
@@ -117,7 +132,9 @@ FILES_MAX = 20
 # Outside things, and the only modules (or packages) that may touch them.
 DOORS = {
     "bcc": ["rcp.probes.compiler"],
+    "distributed": ["rcp.analyzer.fleet.spread.cluster"],
     "duckdb": ["rcp.analyzer.db.store"],
+    "fsspec": ["rcp.analyzer.fleet.remote"],
     "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
     "playwright": ["rcp.ui.browser"],

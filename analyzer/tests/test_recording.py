@@ -1,6 +1,7 @@
 """The checked-in recording of a real kernel, analysed anew."""
 
 import json
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +56,22 @@ def test_its_segments_cover_every_request(recording: Path) -> None:
     )
     result = CliRunner().invoke(main, ["sql", str(recording), query, "--format", "json"])
     assert json.loads(result.stdout) == [{"n": 0}]
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        ("    Background work delayed", ["report"]),
+        ("    request 1234: ", ["path", "1234"]),
+    ],
+)
+def test_the_readme_shows_what_is_printed(recording: Path, first: str, words: list[str]) -> None:
+    page = (recording.parents[2] / "README.md").read_text().split("\n")
+    (start,) = [at for at, line in enumerate(page) if line.startswith(first)]
+    shown = takewhile(lambda line: not line or line.startswith("    "), page[start:])
+    lines = [line.strip() for line in shown]
+    assert len(lines) > 10
+    result = CliRunner().invoke(main, [words[0], str(recording), *words[1:]])
+    printed = iter([line.strip() for line in result.stdout.split("\n")])
+    for line in lines:
+        assert line == "…" or line in printed  # "in" goes on behind the line before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rcp.analyzer.text import aligned, table, truncated, wrapped
+from rcp.analyzer.text import aligned, part_of, table, truncated, wrapped
 from rcp.probes.contract.percent import percent
 
 
@@ -34,6 +34,14 @@ def test_what_is_indented_is_so_from_the_first_line() -> None:
 )
 def test_percent_has_one_form(text: str, shown: str) -> None:
     assert text == shown
+
+
+@pytest.mark.parametrize(
+    ("n", "n_all", "shown"),
+    [(5, 32, "5 of 32 ios"), (0.2, 1, "0.2 of 1 io"), (12.8, 64, "13 of 64 ios")],
+)
+def test_part_of_all(n: float, n_all: int, shown: str) -> None:
+    assert part_of(n, n_all, "io") == shown
 
 
 @pytest.mark.parametrize(("text", "shown"), [("abcd", "abcd"), ("abcde", "abc…")])

@@ -98,10 +98,16 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     show_default=True,
     help="rcp: with the patches of kernel-patch/patches; plain: without, for comparison.",
 )
-@click.option("--debug", is_flag=True, help="Enable lockdep, KASAN and DEBUG_ATOMIC_SLEEP.")
+@click.option(
+    "--debug",
+    is_flag=False,
+    flag_value="lockdep",
+    type=click.Choice(list(kernel.DEBUG_FLAVOURS)),
+    help="lockdep (also --debug alone): lockdep, KASAN, DEBUG_ATOMIC_SLEEP; kcsan: KCSAN.",
+)
 @_checkout_option
 @_quiet_option
-def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
+def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> None:
     """Build Debian's kernel source with rcp's patches, for rcp-lab run --kernel.
 
     It needs neither root nor a compiler on this host: it builds in a separate Debian tree, which
@@ -112,11 +118,12 @@ def build(name: str, debug: bool, checkout: Path | None, quiet: bool) -> None:
     Examples:
       rcp-lab build --kernel rcp
       rcp-lab build --kernel rcp --debug
+      rcp-lab build --kernel rcp --debug=kcsan
     """
     progress = Progress(quiet=quiet)
     if debug and name != "rcp":
         raise click.UsageError("--debug goes with --kernel rcp: leave one of them out")
-    flavour = f"{name}-debug" if debug else name
+    flavour = kernel.DEBUG_FLAVOURS[debug] if debug else name
     built = kernel.ensure(sources.find_checkout(checkout), flavour, progress)
     click.echo(f"kernel {built.release}\nvmlinuz {built.vmlinuz}")
 

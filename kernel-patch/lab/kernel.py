@@ -10,15 +10,18 @@ from rcp.lab import cache, debian, rootfs, series, sources
 from rcp.lab.errors import KernelError
 from rcp.lab.progress import Progress
 
-NAMES = ("stock", "rcp", "rcp-debug", "plain")
+NAMES = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "plain")
+DEBUG_FLAVOURS = {"lockdep": "rcp-debug", "kcsan": "rcp-kcsan"}
+"""What each kind of ``rcp-lab build --debug`` builds."""
 
 _TYPICAL_BUILDER_MIN = 3
-_TYPICAL_BUILD_MIN = {"rcp": 14, "rcp-debug": 20, "plain": 14}
+_TYPICAL_BUILD_MIN = {"rcp": 14, "rcp-debug": 20, "rcp-kcsan": 20, "plain": 14}
 # The config fragments that a flavour leaves out; plain is the baseline for the patches.
 _LEFT_OUT = {
-    "rcp": {"debug.config"},
-    "rcp-debug": set[str](),
-    "plain": {"debug.config", "rcp.config"},
+    "rcp": {"debug.config", "kcsan.config"},
+    "rcp-debug": {"kcsan.config"},
+    "rcp-kcsan": {"debug.config"},
+    "plain": {"debug.config", "kcsan.config", "rcp.config"},
 }
 _TYPICAL_FILES = 1400
 _FILES_A_STAGE = 250
@@ -51,7 +54,8 @@ class Recipe:
 def recipe(checkout: Path, flavour: str) -> Recipe:
     """Return the inputs of *flavour* of the kernel in *checkout*.
 
-    Flavours: rcp, rcp-debug, and plain, which is rcp's configuration without the patches.
+    Flavours: rcp, rcp-debug, rcp-kcsan, and plain, which is rcp's configuration without the
+    patches.
     """
     folder = sources.kernel_patch(checkout)
     files = sorted((folder / "config").glob("*.config"))

@@ -55,7 +55,7 @@ def main(children: bool, pid: int | None, command: tuple[str, ...], **flags: boo
     try:
         level = _level(flags)
         if (pid is None) == (not command):
-            raise click.UsageError("give either a command to run or --pid of a running process")
+            raise click.UsageError("give either a command to run or --pid of a running process.")
         if pid is not None:
             _mark_process(pid, level)
         else:
@@ -68,10 +68,10 @@ def _level(flags: Mapping[str, bool]) -> Level:
     """Return the level whose flag is given; *flags*: critical, noncritical, unmark."""
     given = [name for name, is_given in flags.items() if is_given]
     if not given:
-        raise click.UsageError("give one of --critical, --noncritical and --unmark")
+        raise click.UsageError("give one of --critical, --noncritical and --unmark.")
     if len(given) > 1:
         options = " and ".join(f"--{name}" for name in given)
-        raise click.UsageError(f"{options} exclude each other: give one of them")
+        raise click.UsageError(f"{options} exclude each other: give one of them.")
     return Level.NONE if given == ["unmark"] else Level[given[0].upper()]
 
 
@@ -84,7 +84,7 @@ def _mark_process(pid: int, level: Level) -> None:
     try:
         threads = sorted(int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir())
     except FileNotFoundError:
-        raise MarkError(f"no process {pid}: ps -e lists the running ones") from None
+        raise MarkError(f"no process {pid}: ps -e lists the running ones.") from None
     for tid in threads:
         levels.set_io_priority(tid, level)
 
@@ -102,6 +102,6 @@ def _run(command: tuple[str, ...], level: Level, children: bool) -> None:
     try:
         os.execvp(command[0], command)
     except FileNotFoundError:
-        _fail(f"{command[0]}: command not found", _NOT_FOUND)
+        _fail(f"{command[0]}: command not found.", _NOT_FOUND)
     except OSError as error:
-        _fail(f"{command[0]}: {error.strerror}", _NOT_EXECUTABLE)
+        _fail(f"{command[0]}: {error.strerror}.", _NOT_EXECUTABLE)

@@ -80,7 +80,7 @@ def mark(level: Level, *, keep: bool = False) -> None:
     except PermissionError as error:
         raise MarkError(
             "no permission for critical I/O: run it as root, give it CAP_SYS_NICE, or write "
-            "critical to io.rcp.class of its cgroup"
+            "critical to io.rcp.class of its cgroup."
         ) from error
 
 
@@ -104,9 +104,9 @@ def set_io_priority(tid: int, level: Level) -> None:
     """
     number = _IOPRIO_SET.get(os.uname().machine)
     if number is None:
-        raise MarkError(f"I/O priorities of {os.uname().machine} are not known to rcp: use ionice")
+        raise MarkError(f"I/O priorities of {os.uname().machine} are not known to rcp: use ionice.")
     if _libc.syscall(number, _IOPRIO_WHO_PROCESS, tid, _IOPRIO[level]) == 0:
         return
     error = ctypes.get_errno()
     whose = f"thread {tid}" if tid else "this process"
-    raise MarkError(f"cannot set the I/O priority of {whose}: {os.strerror(error)}; run as root")
+    raise MarkError(f"cannot set the I/O priority of {whose}: {os.strerror(error)}: run as root.")

@@ -3,6 +3,7 @@
 Leaves policies.spool, and policies.json with what the kernel itself counted meanwhile.
 """
 
+import ctypes
 import json
 import os
 import shutil
@@ -87,6 +88,49 @@ def pause_at_the_dirty_limit() -> None:
     unmount(MOUNT)
 
 
+def inherit() -> None:
+    """A critical task's fsyncs beside a checkpoint: it waits for the journal's thread."""
+    (RCP / "profile").write_text("rcp\n")
+    set_knobs(slots_noncritical=0)
+    mount_fresh("rcpd0", MOUNT)
+    checkpoint = fio(
+        "plain",
+        f"--directory={MOUNT} --rw=randwrite --bs=4k --size=32m --ioengine=psync --fsync=512 "
+        "--randseed=29 --time_based --runtime=3600",
+    )
+    time.sleep(1)
+    options = f"--directory={MOUNT} --rw=write --bs=4k --size=80k --fsync=1 --fallocate=none"
+    finish(fio("critical", options, "rcp-run", "--critical", "--"))
+    checkpoint.terminate()
+    checkpoint.wait()
+    unmount(MOUNT)
+
+
+def promote() -> None:
+    """A critical task syncs pages that another one wrote; they are queued behind a crowd's ios."""
+    # One token at all times, so that all but one io of the crowd are in the queue; no cache, whose
+    # flush would take seconds.
+    set_knobs(tokens=1, token_kb=0, hold_ms=0, starve_ms=1000, slots_noncritical=0)
+    (QUEUE.parent / "rcpdisk/cache_kb").write_text("0\n")
+    options = f"--rw=randwrite --ioengine=psync --numjobs=20 --time_based --runtime=3600 {DIRECT}"
+    crowd = fio("plain", f"{options} --offset=64m")
+    time.sleep(1)
+    disk = os.open("/dev/rcpd0", os.O_RDWR)
+    for turn in range(8):
+        for page in range(4):
+            os.pwrite(disk, os.urandom(4096), (turn * 4 + page) * 65536)
+        # SYNC_FILE_RANGE_WRITE: start, and do not wait
+        ctypes.CDLL(None).sync_file_range(disk, ctypes.c_int64(0), ctypes.c_int64(0), 2)
+        if os.fork() == 0:
+            levels.mark(Level.CRITICAL, keep=False)
+            os.fsync(disk)
+            os._exit(0)
+        os.wait()
+    os.close(disk)
+    crowd.terminate()
+    crowd.wait()
+
+
 def mark() -> int:
     """Mark this task and children; return its tid."""
     for level in (Level.CRITICAL, Level.NONCRITICAL, Level.CRITICAL):
@@ -112,7 +156,15 @@ def main() -> None:
     held_until_ns = time.monotonic_ns()
     wait_for_slots()
     pause_at_the_dirty_limit()
-    told = {"held_until_ns": held_until_ns, "marked_tid": mark(), "stats": counted()}
+    limits_until_ns = time.monotonic_ns()
+    inherit()
+    promote()
+    told = {
+        "held_until_ns": held_until_ns,
+        "limits_until_ns": limits_until_ns,
+        "marked_tid": mark(),
+        "stats": counted(),
+    }
     time.sleep(0.1)
     recorder.send_signal(signal.SIGINT)
     _, stderr = recorder.communicate()

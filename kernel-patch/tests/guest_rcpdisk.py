@@ -129,10 +129,10 @@ def integrity() -> dict[str, object]:
     stop = threading.Event()
 
     def disturb() -> None:
-        presets = ["sata_ssd", "hdd7200", "optane", "nvme"]
+        presets = ["sata_ssd", "hdd7200", "optane", "nvme", "sata_ssd_plp", "nvme_dc"]
         turn = 0
         while not stop.wait(0.02):
-            (block / "rcpdisk/preset").write_text(presets[turn % 4])
+            (block / "rcpdisk/preset").write_text(presets[turn % len(presets)])
             for path in (block / "rcpdisk").iterdir():
                 path.read_text()
             turn += 1

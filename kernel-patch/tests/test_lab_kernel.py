@@ -36,6 +36,7 @@ def checkout(tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -
     (root / "kernel-patch/BASE").write_text(f"version 6.12.1-1\nsha256 {HASH}\n")
     (root / "kernel-patch/config/machine.config").write_text("# reason\nCONFIG_64BIT=y\n")
     (root / "kernel-patch/config/debug.config").write_text("# reason\nCONFIG_KASAN=y\n")
+    (root / "kernel-patch/config/kcsan.config").write_text("# reason\nCONFIG_KCSAN=y\n")
     (root / "setup.cfg").write_text("[metadata]\nname = rcp-trace\n[options]\npackage_dir =\n")
 
     def bootstrap(tree: Path, options: object, packages: object, progress: object) -> None:
@@ -70,6 +71,11 @@ def test_flavours_are_kernels_of_their_own(checkout):
     assert "KASAN" not in release.config
     assert "CONFIG_KASAN=y" in debug.config
     assert kernel.cache_name(release) != kernel.cache_name(debug)
+    assert "KCSAN" not in release.config + debug.config
+    assert "kernel 6.12.1-rcp-kcsan\n" in _build(checkout, "--debug=kcsan").stdout
+    kcsan = kernel.recipe(checkout, "rcp-kcsan").config
+    assert "CONFIG_KCSAN=y" in kcsan
+    assert "KASAN" not in kcsan
     assert kernel.builder_name(release.base) == kernel.builder_name(debug.base)
 
 
@@ -145,7 +151,7 @@ def test_checkout_without_a_config_is_refused(checkout):
 def test_unknown_kernel_is_refused():
     result = CliRunner().invoke(main, ["run", "--kernel", "bsd", "--", "true"])
     assert result.exit_code == 2
-    assert "'bsd' is not one of 'stock', 'rcp', 'rcp-debug'" in result.stderr
+    assert "'bsd' is not one of 'stock', 'rcp', 'rcp-debug', 'rcp-kcsan'" in result.stderr
 
 
 def test_patched_kernel_takes_the_place_of_the_stock_one(checkout):

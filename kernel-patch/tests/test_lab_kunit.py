@@ -15,5 +15,5 @@ def test_model_passes_its_unit_tests_under_the_sanitizers(lab):
     results = re.findall(r"^(ok|not ok) (\d+) (\w+)$", text, re.MULTILINE)
     assert [name for verdict, _, name in results if verdict != "ok"] == [], text
     assert status == 0, text
-    assert len(results) == 21
+    assert len(results) == 23
     assert "curve hdd7200 bytes 4096 depth 32" in text

@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 def test_wrong_values_are_refused_and_change_nothing(seen):
     refusals = seen["refusals"]
     assert refusals["not_refused"] == []
-    assert len(refusals["knobs"]) == 22
+    assert len(refusals["knobs"]) == 23
     assert refusals["while_on"] == {"size_mb": errno.EBUSY, "hw_queues": errno.EBUSY}
     assert refusals["other_name"] == errno.EINVAL
     assert refusals["unload_in_use"] != 0

@@ -43,7 +43,7 @@ def test_checkpatch_is_content(patch):
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize(("suite", "n_cases"), [("rcpdisk", 21), ("rcp", 12), ("rcp-inherit", 10)])
+@pytest.mark.parametrize(("suite", "n_cases"), [("rcpdisk", 23), ("rcp", 16), ("rcp-inherit", 19)])
 def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
     done = _run(
         tmp_path / "out",

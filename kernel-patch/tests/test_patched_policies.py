@@ -96,11 +96,12 @@ def test_what_was_held_is_what_stood_behind_another_at_the_device(seen, ask):
     assert sum(row["held"] for row in clear) > 20
 
 
-def test_the_numbers_are_those_the_knobs_say(ask):
-    limits = ask("""
+def test_the_numbers_are_those_the_knobs_say(seen, ask):
+    limits = ask(f"""
         SELECT kind, level, min(n_allowed) AS least, max(n_allowed) AS most,
             min(n_used - n_allowed) AS over, max(dur) < 1e9 AS short
-        FROM policy_event WHERE n_allowed IS NOT NULL GROUP BY ALL ORDER BY kind
+        FROM policy_event WHERE n_allowed IS NOT NULL AND ts < {seen["limits_until_ns"]}
+        GROUP BY ALL ORDER BY kind
     """)
     told = {row.pop("kind"): row for row in limits}
     level = {"level": "noncritical", "short": True}
@@ -168,3 +169,46 @@ def test_the_report_adds_them_up(seen, out):
     rows = {line.split()[0]: line.split() for line in section.splitlines() if line.strip()}
     assert rows["io_starved"][1:3] == ["foreground", "noncritical"]
     assert rows["io_starved"][3] == str(seen["stats"]["starve"])
+
+
+def test_as_much_is_recorded_as_inherited_as_the_kernel_counted(seen, ask):
+    (counts,) = ask("""
+        SELECT count(*) FILTER (kind = 'loan') AS loan,
+            count(*) FILTER (kind = 'promotion') AS promote_queued
+        FROM inheritance
+    """)
+    assert min(counts.values()) > 0
+    assert counts == {name: seen["stats"][name] for name in counts}
+
+
+def test_who_waits_for_a_commit_boosts_the_journals_thread(ask):
+    rows = ask("""
+        SELECT waiter.comm AS waiter, helper.comm AS helper, sleep.reason, count(*) AS n
+        FROM inheritance
+        LEFT JOIN loan_wait USING (inheritance_id)
+        LEFT JOIN sleep USING (sleep_id)
+        JOIN task AS waiter ON waiter.utid = inheritance.utid
+        JOIN task AS helper ON helper.utid = inheritance.helper_utid
+        WHERE inheritance.kind = 'loan' AND inheritance.mechanism = 'commit'
+        GROUP BY ALL
+        ORDER BY n DESC
+    """)
+    assert {row["waiter"] for row in rows} <= {"critical", "sync"}
+    assert all(row["helper"].startswith("jbd2/rcpd0") for row in rows)
+    # A commit may have ended before the task could sleep.
+    assert rows[0]["reason"] == "journal_commit"
+    assert rows[0]["n"] >= 0.8 * sum(row["n"] for row in rows)
+
+
+def test_a_promoted_io_was_in_the_queue_as_long_as_the_kernel_says(ask):
+    """The block layer's own tracepoints tell when it got there."""
+    rows = ask("""
+        SELECT inheritance.ts - coalesce(inserted_ns, got_ns) - queued_dur AS differs,
+            issued_ns >= inheritance.ts AS before
+        FROM inheritance
+        JOIN io USING (io_id)
+        WHERE inheritance.kind = 'promotion'
+    """)
+    assert len(rows) > 10
+    assert all(row["before"] for row in rows)
+    assert all(abs(row["differs"]) < 200_000 for row in rows)

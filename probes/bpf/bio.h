@@ -7,7 +7,7 @@
 struct bio_state {
 	u64 queued_ns;
 	u64 got_ns;
-	u64 mapping; /* page cache of its first page, or garbage (checked in inode.h) */
+	u64 mapping; /* page cache of the file it is of, or garbage (checked in inode.h), 0: none */
 	u64 blkg;
 	u32 tid;
 	u32 bytes;
@@ -23,8 +23,26 @@ BPF_TABLE("lru_hash", u64, struct bio_state, bios, 65536);
 /* Not 0 once blk-throttle checked a bio (io_hold.bpf.c), which needs a limit to be set. */
 BPF_ARRAY(throttle_used, int, 1);
 
-static inline u64 mapping_of(struct bio *bio)
+static inline int is_of_block_device(u64 mapping)
 {
+	struct inode *inode = NULL;
+	u16 mode = 0;
+
+	bpf_probe_read_kernel(&inode, sizeof(inode), &((struct address_space *)mapping)->host);
+	bpf_probe_read_kernel(&mode, sizeof(mode), &inode->i_mode);
+	return S_ISBLK(mode);
+}
+
+/*
+ * The page cache whose page the bio reads or writes. Direct I/O reads into, or writes from, a page
+ * of the caller's: mostly anonymous memory, but maybe a page of another file that the caller mapped
+ * (shared memory, a file as a buffer). The page cache itself marks its pages: those it writes are
+ * under writeback, those it reads are locked. Only file systems' metadata, in the page cache of the
+ * block device, is neither: its buffers are.
+ */
+static inline u64 mapping_of(struct bio *bio, int is_write)
+{
+	unsigned long flags = 0, mark = is_write ? 1UL << PG_writeback : 1UL << PG_locked;
 	struct bio_vec *vec = bio->bi_io_vec;
 	struct folio *folio = NULL;
 	u64 mapping = 0, head = 0;
@@ -34,5 +52,8 @@ static inline u64 mapping_of(struct bio *bio)
 	if (head & 1)
 		folio = (struct folio *)(head - 1);
 	bpf_probe_read_kernel(&mapping, sizeof(mapping), &folio->mapping);
-	return mapping;
+	if (!mapping || mapping & 3)
+		return 0; /* anonymous memory has flags there (PAGE_MAPPING_FLAGS) */
+	bpf_probe_read_kernel(&flags, sizeof(flags), &folio->flags);
+	return flags & mark || is_of_block_device(mapping) ? mapping : 0;
 }

@@ -4,8 +4,8 @@
  * attributed to the inode's dirtiers in proportion to their pages not yet written. So each page
  * is attributed once, and never to a task whose pages are all written.
  *
- * Errors: pages dirtied before the recording have no dirtier; truncated pages are attributed to a
- * later io of the same inode; a fifth concurrent dirtier replaces the first.
+ * Errors: pages dirtied before the recording have no dirtier; of truncated pages only the
+ * number is known, and who truncates; a fifth concurrent dirtier replaces the first.
  */
 
 static inline void add_dirtier(struct inode_state *inode, u32 tid, u32 n_pages)
@@ -27,11 +27,35 @@ static inline void add_dirtier(struct inode_state *inode, u32 tid, u32 n_pages)
 	place->n_pages = n_pages;
 }
 
-static inline void take_causes(u64 io, struct inode_state *inode, u32 n_pages)
+/*
+ * Pages are clean again without having been written: they were truncated, or their file was
+ * removed. They are those of who truncates, as of a temporary file, or else of who has most.
+ */
+static inline void forget_pages(struct inode_state *inode, u32 tid, s32 n_pages)
 {
+	struct dirtier *of = NULL;
+
+#pragma unroll
+	for (int i = 0; i < MAX_DIRTIERS; i++) {
+		struct dirtier *one = &inode->dirtiers[i];
+
+		if (one->n_pages <= 0 || (of && of->tid == tid))
+			continue;
+		if (!of || one->tid == tid || one->n_pages > of->n_pages)
+			of = one;
+	}
+	if (of)
+		__sync_fetch_and_add(&of->n_pages, -n_pages);
+}
+
+/* Returns the task with most of the pages, 0 when none is known. */
+static inline u32 take_causes(u64 io, struct inode_state *inode, u32 n_pages)
+{
+	u32 main_tid = 0;
 #ifdef RCP_PROBE_io_cause
 	struct io_cause_record event = {};
 	u64 n_dirtied = 0;
+	u32 most = 0;
 
 #pragma unroll
 	for (int i = 0; i < MAX_DIRTIERS; i++) {
@@ -41,7 +65,7 @@ static inline void take_causes(u64 io, struct inode_state *inode, u32 n_pages)
 		event.n_causes++;
 	}
 	if (!n_dirtied)
-		return;
+		return 0;
 	event.io = io;
 	event.ino = inode->ino;
 	event.dev = inode->dev;
@@ -60,9 +84,14 @@ static inline void take_causes(u64 io, struct inode_state *inode, u32 n_pages)
 		n_pages -= event.n_pages;
 		if (!event.n_pages)
 			continue;
+		if (event.n_pages > most) {
+			most = event.n_pages;
+			main_tid = event.tid;
+		}
 		__sync_fetch_and_add(&inode->dirtiers[i].n_pages, -event.n_pages);
 		count_output(io_cause_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
 			     REC_IO_CAUSE);
 	}
 #endif
+	return main_tid;
 }

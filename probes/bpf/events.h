@@ -31,6 +31,7 @@
 #define RCP_TASK_IS_TARGET 2
 #define RCP_TASK_IS_RECORDER 4
 #define RCP_TASK_IS_EXITED 8
+#define RCP_TASK_IS_PROCESS_MOVED 16
 
 #define RCP_FILE_IS_DIRECTORY 1
 #define RCP_FILE_IS_BLOCK_DEVICE 2
@@ -57,6 +58,28 @@
 #define RCP_MARKED_BY_IOPRIO 2
 #define RCP_MARKED_BY_CGROUP 3
 #define RCP_MARKED_BY_FORK 4
+
+#define RCP_INHERITED_LOAN 1
+#define RCP_INHERITED_PROMOTION 2
+
+#define RCP_LENT_FOR_COMMIT 1
+#define RCP_LENT_FOR_LOCKED 2
+#define RCP_LENT_FOR_SHADOW 3
+#define RCP_LENT_FOR_PAGE 4
+#define RCP_LENT_FOR_BUFFER 5
+#define RCP_LENT_FOR_SLOT 6
+#define RCP_LENT_FOR_DIRTY 7
+#define RCP_LENT_FOR_MUTEX 8
+#define RCP_LENT_FOR_RWSEM 9
+#define RCP_LENT_FOR_HANDLE 10
+#define RCP_LENT_FOR_FUTEX 11
+
+#define RCP_FOUND_BY_MAPPING 1
+#define RCP_FOUND_BY_SECTOR 2
+#define RCP_FOUND_BY_TASK 3
+
+#define RCP_LAYER_LOOP 1
+#define RCP_LAYER_CRYPT 2
 
 /* a thread, written when first seen and again when its name changes or it exits */
 struct task_record {
@@ -231,6 +254,53 @@ struct policy_event_record {
 };
 _Static_assert(sizeof(struct policy_event_record) == 72, "probes/contract/events.py and the compiler disagree");
 
+/* what the patched kernel made critical because a critical task waited for it */
+struct inheritance_record {
+	__u64 ts; /* when it became critical */
+	__u64 waited_ns; /* PROMOTION: how long the io was in the queue */
+	__u64 io; /* PROMOTION: id of the io, 0 when it is not recorded */
+	__u32 tid; /* task that waited for it */
+	__u32 helper_tid; /* LOAN: task that became critical */
+	__u16 kind; /* InheritanceKind */
+	__u16 mechanism; /* LOAN: Mechanism */
+	__u16 found_by; /* PROMOTION: FoundBy */
+	__u16 depth; /* LOAN: 1 for a wait of the critical task, 2 for one of its helper */
+};
+_Static_assert(sizeof(struct inheritance_record) == 40, "probes/contract/events.py and the compiler disagree");
+
+/* the metadata blocks that one task's handles added to one jbd2 transaction */
+struct journal_block_record {
+	__u64 ts; /* its first handle in the transaction started */
+	__u32 dev; /* kernel device number, major << 20 | minor */
+	__u32 transaction; /* jbd2 transaction id */
+	__u32 tid; /* the task, as in journal_handle */
+	__u32 n_blocks; /* blocks that no handle had changed before in this transaction */
+};
+_Static_assert(sizeof(struct journal_block_record) == 24, "probes/contract/events.py and the compiler disagree");
+
+/* for whom a stacked device (dm, md, loop) queued an io at a device below it */
+struct io_origin_record {
+	__u64 io; /* id of the io below */
+	__u64 parent_io; /* id of the loop device's io that it is part of, else 0 */
+	__u64 queued_ns; /* when the bio was queued at the uppermost device */
+	__u64 file_dev; /* file system of the io's inode, 0 when it has none */
+	__u32 tid; /* task that queued it there, or that dirtied most of its pages */
+	__u32 dev; /* the uppermost device */
+};
+_Static_assert(sizeof(struct io_origin_record) == 40, "probes/contract/events.py and the compiler disagree");
+
+/* the time in which a kernel worker worked for an io of a stacked device (loop, dm-crypt) */
+struct io_served_record {
+	__u64 ts; /* begin */
+	__u64 end_ns; /* done, or handed to the device below */
+	__u64 io; /* id of the loop device's io, 0 for another device */
+	__u32 tid; /* the worker */
+	__u32 dev; /* the loop device, or the uppermost device */
+	__u32 owner_tid; /* task for whom: it queued the io, or dirtied most of its pages */
+	__u32 layer; /* StackedLayer */
+};
+_Static_assert(sizeof(struct io_served_record) == 40, "probes/contract/events.py and the compiler disagree");
+
 /* Index of a record type in the counters: its position in events.RECORDS. */
 enum rcp_record {
 	REC_TASK,
@@ -245,9 +315,13 @@ enum rcp_record {
 	REC_THROTTLE,
 	REC_CMDLINE,
 	REC_POLICY_EVENT,
+	REC_INHERITANCE,
+	REC_JOURNAL_BLOCK,
+	REC_IO_ORIGIN,
+	REC_IO_SERVED,
 };
 
-#define REC_COUNT 12
+#define REC_COUNT 16
 
 /* A ring per record type; program.py:cflags gives the sizes. */
 #ifndef RCP_WITHOUT_RINGS
@@ -263,4 +337,8 @@ BPF_RINGBUF_OUTPUT(io_cause_ring, RCP_IO_CAUSE_PAGES);
 BPF_RINGBUF_OUTPUT(throttle_ring, RCP_THROTTLE_PAGES);
 BPF_RINGBUF_OUTPUT(cmdline_ring, RCP_CMDLINE_PAGES);
 BPF_RINGBUF_OUTPUT(policy_event_ring, RCP_POLICY_EVENT_PAGES);
+BPF_RINGBUF_OUTPUT(inheritance_ring, RCP_INHERITANCE_PAGES);
+BPF_RINGBUF_OUTPUT(journal_block_ring, RCP_JOURNAL_BLOCK_PAGES);
+BPF_RINGBUF_OUTPUT(io_origin_ring, RCP_IO_ORIGIN_PAGES);
+BPF_RINGBUF_OUTPUT(io_served_ring, RCP_IO_SERVED_PAGES);
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who held jbd2 handles open in which transaction, and for how long: summed per task and written
- * when the transaction is committed. A commit waits for every open handle.
+ * Who held jbd2 handles open in which transaction, for how long, and how many blocks they added to
+ * it: summed per task and written when the transaction is committed. A commit waits for every open
+ * handle, and writes every block once, however often it was changed.
  */
 
 /* Seven tasks have an entry of their own. Others share the last, whose tid is 0 if several do. */
@@ -14,6 +15,8 @@ struct handle_holder {
 	u64 longest_ns;
 	u32 tid;
 	u32 n_handles; /* 0: unused entry */
+	u32 n_blocks;
+	u32 unused;
 };
 
 struct transaction_holders {
@@ -26,7 +29,7 @@ struct transaction_key {
 };
 
 BPF_HASH(transactions, struct transaction_key, struct transaction_holders, 1024);
-BPF_ARRAY(no_holders, struct transaction_holders, 1); /* 320 zero bytes, too many for the stack */
+BPF_ARRAY(no_holders, struct transaction_holders, 1); /* 384 zero bytes, too many for the stack */
 
 static inline struct transaction_holders *holders_in(struct transaction_key *key)
 {
@@ -45,7 +48,25 @@ static inline struct transaction_holders *holders_in(struct transaction_key *key
 	return known;
 }
 
-static inline void add_handle(struct transaction_holders *all, u32 tid, u64 start_ns, u64 now)
+/*
+ * A handle has credits for the blocks that it may change, and pays one for each that is new to the
+ * transaction (fs/jbd2/transaction.c: jbd2_journal_dirty_metadata).
+ */
+static inline u32 blocks_of(handle_t *handle)
+{
+#ifdef RCP_HAS_jbd2_journal_handle_h_total_credits
+	s32 requested = 0, left = 0;
+
+	bpf_probe_read_kernel(&requested, sizeof(requested), &handle->h_requested_credits);
+	bpf_probe_read_kernel(&left, sizeof(left), &handle->h_total_credits);
+	return requested > left ? requested - left : 0;
+#else
+	return 0;
+#endif
+}
+
+static inline void add_handle(struct transaction_holders *all, u32 tid, u64 start_ns, u64 now,
+			      u32 n_blocks)
 {
 	struct handle_holder *holder = &all->holders[MAX_HOLDERS - 1];
 	u64 held_ns = now - start_ns;
@@ -62,6 +83,7 @@ static inline void add_handle(struct transaction_holders *all, u32 tid, u64 star
 		holder->tid = 0;
 	}
 	holder->n_handles++;
+	holder->n_blocks += n_blocks;
 	holder->last_ns = now;
 	holder->held_ns += held_ns;
 	if (held_ns > holder->longest_ns)
@@ -102,8 +124,24 @@ KFUNC_PROBE(stop_this_handle, handle_t *handle)
 	bpf_probe_read_kernel(&key.dev, sizeof(u32), &bdev->bd_dev);
 	all = holders_in(&key);
 	if (all)
-		add_handle(all, tid, start_ns, bpf_ktime_get_ns());
+		add_handle(all, tid, start_ns, bpf_ktime_get_ns(), blocks_of(handle));
 	return 0;
+}
+
+static inline void put_blocks(struct transaction_key *key, struct handle_holder *holder)
+{
+#ifdef RCP_HAS_jbd2_journal_handle_h_total_credits
+	struct journal_block_record event = {
+		.ts = holder->first_ns,
+		.dev = key->dev,
+		.transaction = key->transaction,
+		.tid = holder->tid,
+		.n_blocks = holder->n_blocks,
+	};
+
+	count_output(journal_block_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_JOURNAL_BLOCK);
+#endif
 }
 
 RAW_TRACEPOINT_PROBE(jbd2_end_commit)
@@ -135,6 +173,7 @@ RAW_TRACEPOINT_PROBE(jbd2_end_commit)
 		count_output(
 			journal_handle_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
 			REC_JOURNAL_HANDLE);
+		put_blocks(&key, holder);
 	}
 	transactions.delete(&key);
 	return 0;

@@ -38,7 +38,7 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	state.blkg = blkg_of(&copy);
 	state.bytes = copy.bi_iter.bi_size;
 	if (state.bytes && (copy.bi_opf & REQ_OP_MASK) <= REQ_OP_WRITE)
-		state.mapping = mapping_of(&copy);
+		state.mapping = mapping_of(&copy, copy.bi_opf & REQ_OP_MASK);
 	state.queued_ns = bpf_ktime_get_ns();
 	state.tid = (u32)pid_tgid;
 	if (pid_tgid >> 32 == RCP_SELF_PID)
@@ -50,6 +50,8 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 		state.tid = throttled->tid;
 		state.flags = RCP_IO_THROTTLED | (throttled->flags & RCP_IO_RECORDER);
 	}
+	if (has_layers())
+		take_origin(bio, &state);
 	bios.update(&bio, &state);
 	return 0;
 }
@@ -71,6 +73,8 @@ RAW_TRACEPOINT_PROBE(block_split)
 	part.got_ns = 0;
 	part.bytes = front->bi_iter.bi_size;
 	whole->bytes -= part.bytes;
+	if (part.flags & BIO_STACKED)
+		copy_origin(rest, key);
 	bios.update(&key, &part);
 	return 0;
 }
@@ -120,19 +124,27 @@ static inline void add_inode(struct io_inodes *of_io, u64 mapping, u64 bytes)
 	}
 }
 
-static inline void describe_inodes(struct io_record *io, struct io_inodes *of_io)
+/* Returns the task that dirtied most of its first inode's pages, 0 when none is known. */
+static inline u32 describe_inodes(struct io_record *io, struct io_inodes *of_io,
+				  struct origin *origin)
 {
 	struct inode_state *inode = inode_of(of_io->mapping[0]);
 	int is_write = (io->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
+	u32 tid, dirtier = 0;
 
+	if (is_of_parent(origin, of_io->mapping[0]))
+		return 0;
 	if (inode)
 		io->ino = inode->ino;
 	for (int i = 0; i < MAX_INODES && is_write && of_io->mapping[i]; i++) {
 		if (i)
 			inode = inodes.lookup(&of_io->mapping[i]);
-		if (inode)
-			take_causes(io->id, inode, (of_io->bytes[i] + PAGE_SIZE - 1) / PAGE_SIZE);
+		if (!inode)
+			continue;
+		tid = take_causes(io->id, inode, (of_io->bytes[i] + PAGE_SIZE - 1) / PAGE_SIZE);
+		dirtier = dirtier ?: tid;
 	}
+	return dirtier;
 }
 
 /* Times and submitter are those of the request's oldest bio, which need not be the first. */
@@ -140,9 +152,10 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 {
 	struct bio *bio = rq->bio;
 	struct io_inodes *of_io;
+	struct origin *origin = NULL;
+	u64 blkg = 0, stacked = 0;
+	u32 n_bios = 0, dirtier;
 	int zero = 0;
-	u32 n_bios = 0;
-	u64 blkg = 0;
 
 	of_io = inodes_of_io.lookup(&zero);
 	if (!of_io)
@@ -158,6 +171,7 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 				io->queued_ns = state->queued_ns;
 				io->submitter_tid = state->tid;
 				io->flags |= state->flags;
+				stacked = state->flags & BIO_STACKED ? key : 0;
 			}
 			if (state->mapping)
 				add_inode(of_io, state->mapping, state->bytes);
@@ -170,7 +184,9 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 	}
 	io->n_bios = n_bios;
 	io->cgroup_id = cgroup_of_blkg(blkg);
-	describe_inodes(io, of_io);
+	if (stacked)
+		origin = origins.lookup(&stacked);
+	dirtier = describe_inodes(io, of_io, origin);
 	if (!io->queued_ns) {
 		io->queued_ns = rq->start_time_ns ?: io->issued_ns;
 		io->submitter_tid = (u32)bpf_get_current_pid_tgid();
@@ -178,6 +194,7 @@ static inline void describe_bios(struct io_record *io, struct request *rq)
 	}
 	if (!io->got_ns)
 		io->got_ns = io->queued_ns;
+	describe_origin(io, rq, origin, of_io->mapping[0], dirtier);
 }
 
 #ifdef RCP_PROBE_policy_event

@@ -141,8 +141,7 @@ RAW_TRACEPOINT_PROBE(sched_process_fork)
 RAW_TRACEPOINT_PROBE(task_rename)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	u32 tid = task->pid;
-	struct task_state *state = tasks.lookup(&tid);
+	struct task_state *state = state_of(task, task->pid); /* records the name until now */
 	u32 flags = announce(task, (const char *)ctx->args[1], 0);
 
 	if (state)

@@ -34,7 +34,8 @@ flight_options = OptionGroup(
         "--when",
         multiple=True,
         metavar="NAME>TIME",
-        help="Trigger: a request took longer than TIME, as in request>50ms or fsync>20ms.",
+        help="Trigger: a request takes longer than TIME, as in request>50ms or fsync>20ms. One "
+        "that hangs counts too: requests under way are looked at once a second.",
     ),
     click.option(
         "--after",

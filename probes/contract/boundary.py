@@ -117,8 +117,20 @@ def _status(program: str, where: str, interrupts: _Interrupts, heeded: bool) -> 
         if isinstance(error, click.ClickException):
             error.show()
             return error.exit_code
+        if isinstance(error, ModuleNotFoundError) and not f"{error.name}.".startswith("rcp."):
+            return _missing(program, error.name)
         return _fault(program)
     return status if isinstance(status, int) else 0
+
+
+def _missing(program: str, package: str | None) -> int:
+    """Say which package an incomplete installation lacks, such as one made without dependencies."""
+    print(
+        f"{program}: error: the Python package {package} is not installed: install rcp with pip, "
+        "which brings it.",
+        file=sys.stderr,
+    )
+    return 2
 
 
 def _fault(program: str) -> int:

@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from rcp.probes.contract.codes import (
     FileFlag,
+    FoundBy,
+    InheritanceKind,
     IoFlag,
     LockType,
     MarkSource,
+    Mechanism,
     PolicyKind,
     PolicyLevel,
     SleepFlag,
+    StackedLayer,
     TaskFlag,
     WaitReason,
 )
@@ -40,6 +44,10 @@ _ENUMERATIONS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] =
     (PolicyKind, "POLICY"),
     (PolicyLevel, "LEVEL"),
     (MarkSource, "MARKED_BY"),
+    (InheritanceKind, "INHERITED"),
+    (Mechanism, "LENT_FOR"),
+    (FoundBy, "FOUND_BY"),
+    (StackedLayer, "LAYER"),
 )
 
 

@@ -54,6 +54,7 @@ class TaskFlag(enum.IntFlag):
     TARGET = 2  # chosen on the command line: its syscalls are recorded as requests
     RECORDER = 4
     EXITED = 8
+    PROCESS_MOVED = 16  # every thread of its process is in this cgroup from now on
 
 
 class FileFlag(enum.IntFlag):
@@ -82,6 +83,44 @@ class PolicyKind(enum.IntEnum):
     SLOT_WAIT = 3  # a task waited for an admission slot
     DIRTY_PAUSE = 4  # a task waited for fewer dirty pages
     MARK = 5  # a task's mark was set or removed
+
+
+class InheritanceKind(enum.IntEnum):
+    """What a critical task's wait changed (include/trace/events/rcp.h of the patch)."""
+
+    LOAN = 1  # the task that it waits for is critical until the wait ends
+    PROMOTION = 2  # a queued io became critical
+
+
+class Mechanism(enum.IntEnum):
+    """What a task waited for when it lent (include/linux/rcp_types.h, enum rcp_mech)."""
+
+    COMMIT = 1  # a transaction of the journal
+    LOCKED = 2  # a transaction that is about to be committed
+    SHADOW = 3  # the journal's copy of a block
+    PAGE = 4
+    BUFFER = 5
+    SLOT = 6
+    DIRTY = 7
+    MUTEX = 8
+    RWSEM = 9
+    HANDLE = 10  # of the journal
+    FUTEX = 11
+
+
+class FoundBy(enum.IntEnum):
+    """How a queued io was found for promotion (include/linux/rcp_types.h, enum rcp_key_kind)."""
+
+    MAPPING = 1  # the file that it reads or writes
+    SECTOR = 2
+    TASK = 3  # who submitted it
+
+
+class StackedLayer(enum.IntEnum):
+    """The stacked device that a kernel worker works for."""
+
+    LOOP = 1
+    CRYPT = 2
 
 
 class PolicyLevel(enum.IntEnum):

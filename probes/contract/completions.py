@@ -56,7 +56,7 @@ def _disks() -> Iterable[str]:
 
 
 _PARAMETER = re.compile(r"^#   ([A-Z][A-Z_]+) ", re.MULTILINE)
-PRESETS = ("hdd7200", "sata_ssd", "nvme", "optane")
+PRESETS = ("hdd7200", "sata_ssd", "sata_ssd_plp", "nvme", "nvme_dc", "optane")
 """The disks that rcpdisk simulates."""
 
 

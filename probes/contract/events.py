@@ -19,12 +19,16 @@ import numpy as np
 
 # Re-exported: records and their codes are one contract.
 from rcp.probes.contract.codes import FileFlag as FileFlag
+from rcp.probes.contract.codes import FoundBy as FoundBy
+from rcp.probes.contract.codes import InheritanceKind as InheritanceKind
 from rcp.probes.contract.codes import IoFlag as IoFlag
 from rcp.probes.contract.codes import LockType as LockType
 from rcp.probes.contract.codes import MarkSource as MarkSource
+from rcp.probes.contract.codes import Mechanism as Mechanism
 from rcp.probes.contract.codes import PolicyKind as PolicyKind
 from rcp.probes.contract.codes import PolicyLevel as PolicyLevel
 from rcp.probes.contract.codes import SleepFlag as SleepFlag
+from rcp.probes.contract.codes import StackedLayer as StackedLayer
 from rcp.probes.contract.codes import TaskFlag as TaskFlag
 from rcp.probes.contract.codes import WaitReason as WaitReason
 
@@ -193,6 +197,18 @@ JOURNAL_HANDLE = Record(
     ),
 )
 
+JOURNAL_BLOCK = Record(
+    "journal_block",
+    "the metadata blocks that one task's handles added to one jbd2 transaction",
+    (
+        Field("ts", "<u8", "its first handle in the transaction started"),
+        Field("dev", "<u4", "kernel device number, major << 20 | minor"),
+        Field("transaction", "<u4", "jbd2 transaction id"),
+        Field("tid", "<u4", "the task, as in journal_handle"),
+        Field("n_blocks", "<u4", "blocks that no handle had changed before in this transaction"),
+    ),
+)
+
 FILE = Record(
     "file",
     "an inode, written when an io, a wait or a dirtied page first refers to it",
@@ -270,6 +286,49 @@ POLICY_EVENT = Record(
     ),
 )
 
+INHERITANCE = Record(
+    "inheritance",
+    "what the patched kernel made critical because a critical task waited for it",
+    (
+        Field("ts", "<u8", "when it became critical"),
+        Field("waited_ns", "<u8", "PROMOTION: how long the io was in the queue"),
+        Field("io", "<u8", "PROMOTION: id of the io, 0 when it is not recorded"),
+        Field("tid", "<u4", "task that waited for it"),
+        Field("helper_tid", "<u4", "LOAN: task that became critical"),
+        Field("kind", "<u2", "InheritanceKind"),
+        Field("mechanism", "<u2", "LOAN: Mechanism"),
+        Field("found_by", "<u2", "PROMOTION: FoundBy"),
+        Field("depth", "<u2", "LOAN: 1 for a wait of the critical task, 2 for one of its helper"),
+    ),
+)
+
+IO_ORIGIN = Record(
+    "io_origin",
+    "for whom a stacked device (dm, md, loop) queued an io at a device below it",
+    (
+        Field("io", "<u8", "id of the io below"),
+        Field("parent_io", "<u8", "id of the loop device's io that it is part of, else 0"),
+        Field("queued_ns", "<u8", "when the bio was queued at the uppermost device"),
+        Field("file_dev", "<u8", "file system of the io's inode, 0 when it has none"),
+        Field("tid", "<u4", "task that queued it there, or that dirtied most of its pages"),
+        Field("dev", "<u4", "the uppermost device"),
+    ),
+)
+
+IO_SERVED = Record(
+    "io_served",
+    "the time in which a kernel worker worked for an io of a stacked device (loop, dm-crypt)",
+    (
+        Field("ts", "<u8", "begin"),
+        Field("end_ns", "<u8", "done, or handed to the device below"),
+        Field("io", "<u8", "id of the loop device's io, 0 for another device"),
+        Field("tid", "<u4", "the worker"),
+        Field("dev", "<u4", "the loop device, or the uppermost device"),
+        Field("owner_tid", "<u4", "task for whom: it queued the io, or dirtied most of its pages"),
+        Field("layer", "<u4", "StackedLayer"),
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     TASK,
     SLEEP,
@@ -283,5 +342,9 @@ RECORDS: tuple[Record, ...] = (
     THROTTLE,
     CMDLINE,
     POLICY_EVENT,
+    INHERITANCE,
+    JOURNAL_BLOCK,
+    IO_ORIGIN,
+    IO_SERVED,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

@@ -163,7 +163,7 @@ def _facts(folder: Path, name: str, spool_id: bytes) -> tuple[dict[str, Any] | N
     if text is None:
         return None, False
     found = unsealed(text, seed_of(spool_id, name))
-    if found is None or (spool_id and not found.is_whole):
+    if found is None or found.is_whole is False or (spool_id and not found.is_whole):
         return None, True
     return found.value, False
 
@@ -216,11 +216,12 @@ def open_spool(path: Path) -> Spool:
     counters, is_damaged = _facts(path, "counters.json", spool_id)
     if counters is not None and not _are_counts(counters):
         counters, is_damaged = None, True
-    if is_damaged or (spool_id and counters is None):
+    end, is_end_damaged = _facts(path, "end.json", spool_id)
+    # A recorder without frames that was killed may not have come to write counters.
+    if is_damaged or (counters is None and (spool_id or end is not None)):
         how = "damaged" if is_damaged else "missing"
         damage.append(f"counters.json is {how}: how many events were lost is not known")
-    end, is_damaged = _facts(path, "end.json", spool_id)
-    if is_damaged:
+    if is_end_damaged:
         damage.append("end.json is damaged: roles by command line may be wrong")
     counters = counters or {}
     spooled = counters.pop("spooled", {}) if spool_id else {}

@@ -7,6 +7,7 @@ measured use.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ _FAR = 2.0  # times the bound: step up at once
 _PATIENCE_DOWN = 10
 _LOW = 0.5  # of the bound: leaves room for what a step down adds
 _LEAST_ON = 0.02  # smallest part of a cycle that is recorded: enough to measure the use
-_PAUSES_MAX = 1000  # pauses listed one by one in meta
+_LISTED_MAX = 1000  # pauses and changes listed one by one in meta: the latest, for flight recorders
 
 
 class Budget:
@@ -35,8 +36,8 @@ class Budget:
         self._on_share = 1.0
         self._cycle_ns = now_ns
         self._paused_since_ns = 0
-        self._events: list[dict[str, Any]] = []
-        self._pauses: list[tuple[int, int]] = []
+        self._events: deque[dict[str, Any]] = deque(maxlen=_LISTED_MAX)
+        self._pauses: deque[tuple[int, int]] = deque(maxlen=_LISTED_MAX)
         self._paused_ns = self._n_pauses = 0
 
     @property
@@ -99,8 +100,7 @@ class Budget:
     def _note_pause(self, now_ns: int) -> None:
         self._n_pauses += 1
         self._paused_ns += now_ns - self._paused_since_ns
-        if len(self._pauses) < _PAUSES_MAX:
-            self._pauses.append((self._paused_since_ns, now_ns))
+        self._pauses.append((self._paused_since_ns, now_ns))
         self._paused_since_ns = 0
 
     def next_change_s(self, now_ns: int) -> float:

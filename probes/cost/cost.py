@@ -131,6 +131,11 @@ class CostMeter:
         used_s = cpu_s - last_cpu_s + (probes_ns - last_ns) / 1e9
         return used_s / max(now_s - last_s, 1e-9)
 
+    def excuse(self, cpu_s: float) -> None:
+        """Leave CPU time of this process out of the next ``cpus_used``."""
+        last_s, last_cpu_s, last_ns = self._last
+        self._last = (last_s, last_cpu_s + cpu_s, last_ns)
+
     def cost(self, n_events: int, spool_bytes: int) -> Cost:
         """Return what was used since the start."""
         now_s = time.monotonic()

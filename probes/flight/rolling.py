@@ -8,6 +8,7 @@ The files are at any time a spool that ``rcp-trace recover`` loads.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,15 @@ def counters_since(now: Counters, then: Counters) -> dict[str, dict[str, list[in
     }
 
 
+def _with_lost(counters: Counters, lost: Mapping[str, int]) -> dict[str, dict[str, list[int]]]:
+    """Return the counts with more lost records; they have no CPU, so the first one has them."""
+    found = {kind: dict(by_name) for kind, by_name in counters.items()}
+    for name, n in lost.items():
+        first, *others = found.setdefault("lost", {}).get(name) or [0]
+        found["lost"][name] = [first + n, *others]
+    return found
+
+
 @dataclass
 class _Piece:
     """Part of the window: files ``<record>.<number>.bin``."""
@@ -77,6 +87,8 @@ class RollingSpool(SpoolWriter):
         self._keep_ns, self._max_bytes, self._clock_ns = keep_ns, max_bytes, clock_ns
         self._piece_ns = max(keep_ns // _PIECES, _SHORTEST_PIECE_NS)
         self._counters: Counters = {}
+        self._unwritten: Counter[str] = Counter()
+        """Records that a full disk did not take, by type."""
         self._begin_piece(clock_ns())
         self._n_thinned = 0
         self.n_cut_short = 0
@@ -109,14 +121,20 @@ class RollingSpool(SpoolWriter):
         """Append ``rows``: LASTING types to their one file, others to the newest piece."""
         if not len(rows):
             return
-        if record in LASTING:
-            super().append(record, rows)
-            return
         piece = self._pieces[-1]
-        if record.name not in piece.files:
-            piece.files[record.name] = self._create(self._file_of(piece, record), record)
-        size = piece.files[record.name].append(rows)
-        piece.size_bytes += size
+        files = self._files if record in LASTING else piece.files
+        n_promised = files[record.name].n_rows if record.name in files else 0
+        try:
+            if record.name not in files:
+                files[record.name] = self._create(self._file_of(piece, record), record)
+            size = files[record.name].append(rows)
+        except OSError:
+            # What frames promise is known to be missing; the rest must be counted here.
+            if record.name not in files or files[record.name].n_rows == n_promised:
+                self._unwritten[record.name] += len(rows)
+            raise
+        if record not in LASTING:
+            piece.size_bytes += size
         self.written_bytes += size
 
     def write_counters(self, counters: dict[str, Any], sync: bool = False) -> None:
@@ -124,8 +142,12 @@ class RollingSpool(SpoolWriter):
 
         A sync every second would delay all other writers of the same file system.
         """
-        self._counters = counters
-        super().write_counters(counters_since(counters, self._pieces[0].counters), sync)
+        self._counters = _with_lost(counters, self._unwritten)
+        self._write_own_counters(sync)
+
+    def _write_own_counters(self, sync: bool = False) -> None:
+        since = counters_since(self._counters, self._pieces[0].counters)
+        super().write_counters(since, sync)
 
     def roll(self) -> None:
         """Begin a new piece if due, and delete pieces beyond ``keep_ns`` or ``max_bytes``."""
@@ -147,12 +169,14 @@ class RollingSpool(SpoolWriter):
     def _delete_oldest(self) -> None:
         piece = self._pieces.pop(0)
         self._close_files(piece)
-        # First, so that a recorder that is killed here promises no records that are gone.
-        self.write_counters(dict(self._counters))
-        for name in piece.files:
-            path = self._file_of(piece, BY_NAME[name])
-            frames_path(path).unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+        try:
+            # First, so that a recorder that is killed here promises no records that are gone.
+            self._write_own_counters()
+        finally:  # on a full disk above all
+            for name in piece.files:
+                path = self._file_of(piece, BY_NAME[name])
+                frames_path(path).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
     def _thin_out(self, record: Record) -> None:
         """Remove threads that ended before the window; then the older half, if still too many."""
@@ -173,7 +197,7 @@ class RollingSpool(SpoolWriter):
         frames_path(temporary).replace(frames_path(path))
         self._files[record.name].close()
         self._files[record.name] = file
-        self.write_counters(dict(self._counters))
+        self._write_own_counters()
         for old in older:
             frames_path(old).unlink(missing_ok=True)
             old.unlink(missing_ok=True)
@@ -204,8 +228,7 @@ class RollingSpool(SpoolWriter):
         for record in RECORDS:
             missing = window.n_missing(record)
             if missing:
-                per_cpu = counters.setdefault("lost", {}).get(record.name) or [0]
-                counters["lost"][record.name] = [per_cpu[0] + missing, *per_cpu[1:]]
+                counters = _with_lost(counters, {record.name: missing})
         return counters
 
     def close(self, end: dict[str, Any]) -> None:

@@ -11,7 +11,11 @@ from rcp.probes.kernel.probe import PROBES, Probe
 
 def lacking(probe: Probe, features: Features) -> tuple[str, ...]:
     """Return the hooks that the probe requires and this kernel lacks."""
-    absent = {*features.missing_tracepoints, *features.missing_functions}
+    absent = {
+        *features.missing_tracepoints,
+        *features.missing_functions,
+        *features.idle_functions,
+    }
     if probe.needs_any and absent.issuperset(probe.optional_functions):
         return probe.optional_functions
     return tuple(name for name in (*probe.tracepoints, *probe.functions) if name in absent)

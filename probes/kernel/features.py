@@ -42,6 +42,8 @@ class Features:
     per_cpu_offset_addr: int
     missing_tracepoints: tuple[str, ...]
     missing_functions: tuple[str, ...]
+    idle_functions: tuple[str, ...] = ()
+    """Functions of modules that are not loaded: nothing is lost without them."""
     missing_modules: tuple[str, ...] = ()
     """Modules whose BTF cannot be read, of probes whose tracepoints are here."""
     left_out: tuple[str, ...] = ()
@@ -167,6 +169,13 @@ def read_features(root: Path = Path("/")) -> Features:
         symbols["pcpu_hot"] + 8 if symbols.get("pcpu_hot") else 0
     )
     missing = _missing_tracepoints(tracefs, symbols)
+    of_modules = {name: module for p in PROBES for name, module in p.modules.items()}
+    absent = functions - symbols.keys()
+    idle = {
+        name
+        for name in absent & of_modules.keys()
+        if not (root / "sys/module" / of_modules[name]).exists()
+    }
     modules = (p.module for p in PROBES if p.module and not set(p.tracepoints) & set(missing))
     return Features(
         release=(root / "proc/sys/kernel/osrelease").read_text().strip(),
@@ -177,7 +186,8 @@ def read_features(root: Path = Path("/")) -> Features:
         preempt_count_addr=preempt,
         per_cpu_offset_addr=symbols.get(_PER_CPU_OFFSET, 0),
         missing_tracepoints=missing,
-        missing_functions=tuple(sorted(functions - symbols.keys())),
+        missing_functions=tuple(sorted(absent - idle)),
+        idle_functions=tuple(sorted(idle)),
         missing_modules=tuple(name for name in modules if not has_types(name)),
         tracefs_is_hidden=tracefs is None and _is_mounted(root),
         why_no_addresses=_why_no_addresses(root, symbols, capabilities),

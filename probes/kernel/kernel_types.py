@@ -18,7 +18,10 @@ from rcp.probes.kernel.features import RecordError
 # A member that not every kernel has is guarded by RCP_HAS_struct_member in the C code.
 STRUCTS: dict[str, str] = {
     "address_space": "host",
-    "bio": "bi_next bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg bi_flags",
+    "bio": (
+        "bi_next bi_bdev bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg "
+        "bi_flags"
+    ),
     "bio_vec": "bv_page",
     "blkcg": "css.cgroup",
     "blkcg_gq": "blkcg",
@@ -27,15 +30,18 @@ STRUCTS: dict[str, str] = {
     "cgroup": "kn level ancestors",
     "css_set": "dfl_cgrp",
     "dentry": "d_name.name d_parent d_u.d_alias",
+    "dm_crypt_io": "base_bio work",
     "elevator_queue": "elevator_data",
     "file": "f_mapping",
     "folio": "flags mapping _flags_1 _folio_order",
     "gendisk": "part0",
     "inode": "i_data i_dentry.first i_ino i_mode i_rdev i_sb",
     "io_context": "ioprio",
-    "jbd2_journal_handle": "h_transaction",
+    "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",
     "kernfs_node": "id",
+    "loop_device": "lo_disk rootcg_work",
+    "loop_worker": "lo work",
     "mm_struct": "arg_start arg_end env_end",
     "mutex": "owner",
     "page": "compound_head",
@@ -66,6 +72,7 @@ ENUMERATORS = (
     "PG_head",
     "PG_locked",
     "PG_writeback",
+    "REQ_OP_FLUSH",
     "REQ_OP_WRITE",
     "__REQ_CRIT",
 )

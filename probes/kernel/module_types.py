@@ -9,9 +9,16 @@ from rcp.probes.formats.elf import Elf, ElfError
 
 BTF_DIR = Path("/sys/kernel/btf")
 MODULE_DIR = Path("/lib/modules") / platform.release()
-MODULES = {"jbd2": "fs/jbd2/jbd2.ko", "rcp_iosched": "block/rcp-iosched.ko"}
+MODULES = {
+    "dm_crypt": "",
+    "dm_mod": "",
+    "jbd2": "fs/jbd2/jbd2.ko",
+    "loop": "",
+    "rcp_iosched": "block/rcp-iosched.ko",
+}
 """Files of modules whose structs the probes read. An I/O scheduler may not be loaded yet: that
-happens when a disk is switched to it."""
+happens when a disk is switched to it. Without a file only a loaded module counts, since functions
+of one that is not loaded are not hooked."""
 
 
 def module_types(name: str) -> bytes:
@@ -23,7 +30,8 @@ def module_types(name: str) -> bytes:
     try:
         return (BTF_DIR / name).read_bytes()
     except FileNotFoundError:
-        pass
+        if not MODULES[name]:
+            return b""
     try:
         return Elf(MODULE_DIR / "kernel" / MODULES[name]).section(".BTF")
     except (FileNotFoundError, ElfError):

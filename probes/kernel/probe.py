@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Probe:
     """Required kernel functions (fentry/fexit)."""
     optional_functions: tuple[str, ...] = ()
     """Kernel functions it uses if the kernel has them."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Modules of optional functions: one that is not loaded has nothing that could be missed."""
     without_optional: str = ""
     """What a missing optional function costs the verdicts."""
     needs_any: bool = False
@@ -53,6 +56,14 @@ PROBES: tuple[Probe, ...] = (
         "task.bpf.c",
         "which tasks there are",
         ("sched:sched_process_fork", "sched:sched_process_exit", "task:task_rename"),
+    ),
+    Probe(
+        "cgroup_move",
+        "cgroup_move.bpf.c",
+        "which tasks moved to another cgroup while recorded",
+        ("cgroup:cgroup_attach_task",),
+        config="CONFIG_CGROUPS",
+        without="cgroup: rules go by the cgroup in which a task was first and last seen",
     ),
     Probe(
         "cmdline",
@@ -91,6 +102,29 @@ PROBES: tuple[Probe, ...] = (
         needs_any=True,
         config="CONFIG_BLK_DEV_THROTTLING",
         without="an io delayed by io.max seems to be queued late, by a kernel worker",
+    ),
+    Probe(
+        "io_origin",
+        "layer.bpf.c",
+        "for whom stacked devices (dm, md, loop) do ios at the devices below",
+        optional_functions=(
+            "bio_alloc_clone",
+            "dm_submit_bio_remap",
+            "kcryptd_crypt",
+            "loop_workfn",
+            "loop_rootcg_workfn",
+            "vfs_fsync",
+        ),
+        modules={
+            "dm_submit_bio_remap": "dm_mod",
+            "kcryptd_crypt": "dm_crypt",
+            "loop_workfn": "loop",
+            "loop_rootcg_workfn": "loop",
+        },
+        without_optional="on devices of that kind an io is blamed on the kernel thread that queued "
+        "it below",
+        needs_any=True,
+        without="ios below dm, md and loop devices are blamed on the kernel threads of these",
     ),
     Probe(
         "request",
@@ -147,7 +181,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "journal_handle",
         "handle.bpf.c",
-        "whose open handles a commit waited for",
+        "whose open handles a commit waited for, and whose blocks it wrote",
         ("jbd2:jbd2_end_commit",),
         functions=("start_this_handle", "stop_this_handle"),
         config="CONFIG_JBD2",
@@ -167,6 +201,8 @@ PROBES: tuple[Probe, ...] = (
         "dirty.bpf.c",
         "who dirtied the pages that an io writes",
         ("writeback:writeback_dirty_folio",),
+        optional_functions=("__folio_cancel_dirty",),
+        without_optional="pages truncated before they are written are blamed on later ios",
         without="writes by flushers and the journal are blamed on these threads, not on the writer",
     ),
     Probe(
@@ -229,6 +265,14 @@ PROBES: tuple[Probe, ...] = (
         without="waits caused by the patched kernel's policies have no reason",
         module="rcp_iosched",
         without_module="ios delayed for a token are not recorded; run `modprobe rcp-iosched` first",
+        is_of_patch=True,
+    ),
+    Probe(
+        "inheritance",
+        "inherit.bpf.c",
+        "what the kernel made critical because a critical task waited for it",
+        ("rcp:rcp_inherit", "rcp:rcp_promote"),
+        without="what the patched kernel did against an inversion is not known",
         is_of_patch=True,
     ),
 )

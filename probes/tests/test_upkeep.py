@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rcp.probes.tests.conftest import ArraySource
 
 META = {"schema_version": SCHEMA_VERSION}
+S = 1_000_000_000
 
 
 def burn(seconds: float) -> None:
@@ -83,20 +84,43 @@ def test_without_a_bound_nothing_is_left_out(source: "ArraySource", spool: Spool
 def test_beyond_the_bound_the_source_leaves_things_out_and_the_spool_says_so(
     source: "ArraySource", spool: SpoolWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now_ns = time.monotonic_ns()
+    began_ns = now_ns = time.monotonic_ns()
     monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
     said: list[str] = []
     keeper = Upkeep(source, spool, dict(META), 1e-6, said.append)
     said.clear()  # a container may not be allowed to measure probes
-    for _ in range(8):
+    for _ in range(9):
         burn(0.01)
-        now_ns += 1_000_000_000
+        now_ns += S
         keeper.step()
     keeper.close(5)
     stored = json.loads((spool.path / "meta.json").read_text())["shedding"]
     levels = [event["level"] for event in stored["events"]]
     assert levels == [1, 2, 3, 4]
     assert len(said) == 4
+    # The first second is the recorder's own start.
+    assert [event["ts"] - began_ns for event in stored["events"]][:2] == [2 * S, 3 * S]
     waits = [setting.wait_ns for setting in source.shed_settings]
     assert waits[:2] == [50_000, 1_000_000]
     assert not source.shed_settings[-1].stacks
+
+
+def test_what_recording_less_would_not_save_does_not_count(
+    source: "ArraySource", spool: SpoolWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ns = time.monotonic_ns()
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
+    monkeypatch.setattr(time, "monotonic", lambda: now_ns / 1e9)
+    keeper = Upkeep(source, spool, dict(META), 0.05, lambda text: None)
+    for _ in range(5):
+        with keeper.excused():
+            burn(0.3)
+        now_ns += S
+        keeper.step()
+    assert keeper.level == 0
+    assert keeper.cost_so_far(1).recorder_cpu_s >= 1.5  # told as a cost all the same
+    burn(0.3)
+    now_ns += S
+    keeper.step()
+    assert keeper.level == 1
+    keeper.close(5)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rcp.probes.who.pods import placed, pod_names
 from rcp.probes.who.roles import CGROUP_ROOT, RuleError
 
 _BY_ID = re.compile(r"(?:.*[-:])?([0-9a-f]{64})(?:\.scope)?")
@@ -72,10 +73,15 @@ def _containerd_names(container: str, root: Path) -> list[str]:
     return names
 
 
-def names_of(container: str, root: Path = Path("/")) -> tuple[str, ...]:
-    """Return the names that the runtimes below ``root`` give a container id."""
+def names_of(container: str, cgroup: str, root: Path = Path("/")) -> tuple[str, ...]:
+    """Return the names that the runtimes and the kubelet below ``root`` give a container id."""
     sources = (_docker_names, _podman_names, _containerd_names)
-    return tuple(name for source in sources for name in source(container, root))
+    names = [name for source in sources for name in source(container, root)]
+    where = placed(cgroup)
+    in_pod = pod_names(where, root) if where else None
+    if in_pod:
+        names += [str(in_pod), *filter(None, [in_pod.container])]
+    return tuple(dict.fromkeys(names))
 
 
 def containers(cgroups: Path = CGROUP_ROOT, root: Path = Path("/")) -> Iterator[Container]:
@@ -88,7 +94,8 @@ def containers(cgroups: Path = CGROUP_ROOT, root: Path = Path("/")) -> Iterator[
             below.remove(name)  # do not descend: nested cgroups belong to the container
             path = Path(folder, name)
             if by_id:
-                yield Container(by_id[1], names_of(by_id[1], root), path)
+                inside = path.relative_to(cgroups).as_posix()
+                yield Container(by_id[1], names_of(by_id[1], inside, root), path)
             elif by_name:
                 label = by_name[1] or by_name[2]
                 yield Container(label, (label,), path)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rcp.analyzer.text import aligned, wrapped
+from rcp.probes.contract.completions import words_from
 from rcp.probes.contract.options import format_option
 from rcp.probes.contract.printing.output import print_json, print_text
 from rcp.tuner.commands.common import TuneGroup
@@ -15,14 +16,19 @@ from rcp.tuner.profiles.profile import Profile, ProfileCandidate, load, names, s
 
 _WIDTH = 100
 
+PROFILE_NAMES = words_from(names)
+"""What shells complete; no candidates, because bash ends a word at the colon."""
+
 
 class ListGroup(TuneGroup):
-    """A group whose default command is ``list``, also with options."""
+    """A group whose default command is ``list``, also with options, and ``show`` for a name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert ``list`` unless the first word is a command or asks for help."""
+        """Insert ``list`` or ``show`` unless the first word is a command or asks for help."""
         if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
             args = ["list", *args]
+        elif not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["show", *args]
         return super().parse_args(ctx, args)
 
 
@@ -33,7 +39,8 @@ def profiles() -> None:
     A profile has candidates, such as one for the patched kernel and one for the stock kernel.
     `rcp-tune --start NAME` tries them before anything else. `rcp-tune keep NAME` writes files with
     the first one that this machine can have, `rcp-tune verify NAME` compares with it.
-    NAME:CANDIDATE chooses one. `rcp-tune profiles` is short for `rcp-tune profiles list`.
+    NAME:CANDIDATE chooses one. `rcp-tune profiles` is short for `rcp-tune profiles list`,
+    `rcp-tune profiles NAME` for `rcp-tune profiles show NAME`.
 
     \b
     Examples:
@@ -75,7 +82,7 @@ def _summary(profile: Profile) -> dict[str, Any]:
 
 
 @profiles.command(short_help="Show a profile with its evidence.")
-@click.argument("name", metavar="NAME[:CANDIDATE]")
+@click.argument("name", metavar="NAME[:CANDIDATE]", shell_complete=PROFILE_NAMES)
 @format_option("text", "json")
 def show(name: str, kind: str) -> None:
     """Show a profile: each value with its reason and source, and what was measured.

@@ -18,6 +18,7 @@ from rcp.tuner.commands.common import CliError
 from rcp.tuner.commands.common import machine as machine_files
 from rcp.tuner.commands.durations import DURATION
 from rcp.tuner.commands.interrupted import resume_hint
+from rcp.tuner.commands.profiles import PROFILE_NAMES
 from rcp.tuner.commands.run_options import LabOptions, RunOptions
 from rcp.tuner.errors import TuneError
 
@@ -155,6 +156,7 @@ EXIT_UNMET = 1
 @click.option(
     "--start",
     metavar="PROFILE",
+    shell_complete=PROFILE_NAMES,
     help="Try this profile first, or one candidate of it (NAME:CANDIDATE); see rcp-tune profiles.",
 )
 @click.option("--no-advice", is_flag=True, help="Do not seed the search with advised settings.")
@@ -255,7 +257,8 @@ def _tune(study: Study, machine: Machine, judge: Judge, options: RunOptions) -> 
     from rcp.tuner.studies.explain import explanation, outcome_of
     from rcp.tuner.studies.listing import Listing
     from rcp.tuner.tuning.searches import maker
-    from rcp.tuner.tuning.tune import Tools, Tuning
+    from rcp.tuner.tuning.tools import Tools
+    from rcp.tuner.tuning.tune import Tuning
 
     chosen = options.search
     if chosen.profile:

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from rcp.tuner.knobs.cell import ChosenCell, FileCell, ProfileCell
 from rcp.tuner.knobs.handle import PROFILE, Handle
-from rcp.tuner.knobs.kinds import ADMISSION_WAITS, DIRTY_WAITS, FLUSHED_DEVICE_WAITS
+from rcp.tuner.knobs.inherit import INHERIT_CHOICES, KERNEL_PROFILES, MAX_DEPTH
+from rcp.tuner.knobs.kinds import ADMISSION_WAITS, ALL_WAITS, DIRTY_WAITS, FLUSHED_DEVICE_WAITS
 from rcp.tuner.knobs.knob import Knob, Value
 from rcp.tuner.knobs.rows import ChoiceRow, Needs, NumberRow
 from rcp.tuner.knobs.stock import KnobHandle
 from rcp.tuner.knobs.tree import Tree
 
 _RCP = "/sys/kernel/rcp"
-_ALL_WAITS = (*FLUSHED_DEVICE_WAITS, *ADMISSION_WAITS, *DIRTY_WAITS)
 _SWITCH: tuple[Value, ...] = (0, 1)
 
 _GLOBAL_CHOICES = (
     ChoiceRow(
-        "enable", "whether anything of rcp is on", default=0, choices=_SWITCH, helps=_ALL_WAITS
+        "enable", "whether anything of rcp is on", default=0, choices=_SWITCH, helps=ALL_WAITS
     ),
     ChoiceRow(
         "classify.rt_is_critical",
@@ -69,27 +69,7 @@ _GLOBAL_CHOICES = (
         choices=_SWITCH,
         helps=FLUSHED_DEVICE_WAITS,
     ),
-    ChoiceRow(
-        "inherit.jbd2",
-        "the journal's thread is critical while one waits for it",
-        default=1,
-        choices=_SWITCH,
-        helps=_ALL_WAITS,
-    ),
-    ChoiceRow(
-        "inherit.io",
-        "queued I/O is critical while one waits for it",
-        default=1,
-        choices=_SWITCH,
-        helps=_ALL_WAITS,
-    ),
-    ChoiceRow(
-        "inherit.transitive",
-        "what they wait for is critical too",
-        default=1,
-        choices=_SWITCH,
-        helps=_ALL_WAITS,
-    ),
+    *INHERIT_CHOICES,
     ChoiceRow(
         "dirty.enable",
         "non-critical writers have a dirty limit",
@@ -124,15 +104,12 @@ _DIRTY_NUMBERS = (
         "max_wait_ms", "longest wait of a write, in pauses", "ms", default=1000, low=10, high=60_000
     ),
 )
-_MAX_DEPTH = NumberRow(
-    "max_depth", "tasks in a chain of waits, at most", "tasks", default=8, low=1, high=32
-)
 _IOSCHED_NUMBERS = (
     NumberRow(
         "tokens",
         "non-critical requests at the device; 0: any number",
         "requests",
-        default=1,
+        default=2,  # of a flash disk with a short queue
         low=1,
         high=256,
         others=(0,),
@@ -264,8 +241,8 @@ def rcp_knobs(tree: Tree) -> Iterator[KnobHandle]:
         backend="rcp",
         default="off",
         scale="choice",
-        choices=("off", "rcp", "ld", "no-cache", "no-block", "no-kernel", "no-transitive"),
-        helps=_ALL_WAITS,
+        choices=KERNEL_PROFILES,
+        helps=ALL_WAITS,
     )
     cell = ProfileCell(f"{_RCP}/profile", f"{_RCP}/enable")
     yield profile, Handle(profile.name, cell, rank=PROFILE, resets=_set_by_profile())
@@ -277,8 +254,8 @@ def rcp_knobs(tree: Tree) -> Iterator[KnobHandle]:
             "rcp.dirty.", backend="rcp", needs={"rcp.dirty.enable": (1,)}, helps=DIRTY_WAITS
         )
         yield knob, _handle(knob, f"{_RCP}/dirty/{number.name}")
-    depth = _MAX_DEPTH.knob(
-        "rcp.inherit.", backend="rcp", needs={"rcp.inherit.transitive": (1,)}, helps=_ALL_WAITS
+    depth = MAX_DEPTH.knob(
+        "rcp.inherit.", backend="rcp", needs={"rcp.inherit.transitive": (1,)}, helps=ALL_WAITS
     )
     yield depth, _handle(depth, f"{_RCP}/inherit/max_depth")
 
@@ -287,7 +264,7 @@ def _set_by_profile() -> tuple[str, ...]:
     """Return globs of the knobs that a profile sets, on this disk and any other."""
     names = [row.name for row in (*_IOSCHED_NUMBERS, *_IOSCHED_CHOICES)]
     names += ["split_kb", "strict", "bypass"]
-    switches = ("rcp.enable", "rcp.classify.*", "rcp.dirty.*", "rcp.inherit.*")
+    switches = ("rcp.enable", "rcp.classify.*", "rcp.dirty.*", "rcp.inherit.*", "rcp.sched.*")
     return (*switches, *(f"iosched.{name}" for name in names), "*:iosched.*")
 
 

@@ -1,13 +1,15 @@
 """The first settings to try, from papers and manuals, and the knobs to vary first.
 
 Both depend on the causes that the analyzer found: kinds of inversions with their share of the
-requests' delay (rcp.analyzer.blame.candidates).
+requests' delay (rcp.analyzer.blame.candidates). What a recording is predicted to gain without these
+kinds comes before their share: a wait that is gone may make room for another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from rcp.probes.contract.percent import percent
 from rcp.tuner.knobs.kinds import ADMISSION_WAITS, DEVICE_WAITS, DIRTY_WAITS
@@ -18,6 +20,26 @@ Causes = Sequence[tuple[str, float]]
 """(kind of inversion, share 0..1 of the delay), the largest first."""
 
 _MIB = 1 << 20
+
+_GROUPS_MAX = 16
+"""Groups of kinds to predict: each takes a prediction of all requests."""
+
+
+class Gains:
+    """The part of the latency (0..1) that is predicted to go with some kinds of inversions."""
+
+    def __init__(self, by_kinds: Mapping[tuple[str, ...], float] | None = None) -> None:
+        """Take the gain of each group of kinds, whose names are in order."""
+        self._by_kinds = by_kinds or {}
+        self._present = {kind for kinds in self._by_kinds for kind in kinds}
+
+    def of(self, kinds: Iterable[str]) -> float | None:
+        """Return the gain without all of *kinds*; None if it was not predicted."""
+        return self._by_kinds.get(tuple(sorted(self._present & set(kinds))))
+
+
+NO_GAINS = Gains()
+"""Nothing was recorded, so nothing was predicted."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +67,7 @@ def _profile(name: str, *, dirty: int, **iosched: int) -> dict[str, Value]:
 
 
 PROFILES: Mapping[str, Mapping[str, Value]] = {
-    "rcp": _profile("rcp", dirty=1, tokens=1, split_kb=128, hold_ms=1000, starve_ms=10),
+    "rcp": _profile("rcp", dirty=1, tokens=2, split_kb=128, hold_ms=1000, starve_ms=10),
     "ld": _profile("ld", dirty=0, tokens=8, split_kb=32, hold_ms=1000, starve_ms=10),
 }
 """Profiles of the patched kernel: a search has to name what they set, or it would reset it."""
@@ -53,7 +75,7 @@ PROFILES: Mapping[str, Mapping[str, Value]] = {
 # In the order of the trials without causes.
 _ADVICE = (
     _Advice(
-        "profile rcp: one background request at the device, in pieces of 128 KiB (RCP, FAST '17)",
+        "profile rcp: two background requests at the device, in pieces of 128 KiB (RCP, FAST '17)",
         (*DEVICE_WAITS, *ADMISSION_WAITS, *DIRTY_WAITS, "flush"),
         {"disk.scheduler": "rcp"},
         PROFILES["rcp"],
@@ -135,40 +157,68 @@ def _fitted(knobs: Mapping[str, Knob], advice: _Advice) -> dict[str, Value] | No
     return settings
 
 
-def _because(advice: _Advice, causes: Causes) -> str:
+def _rank(kinds: Sequence[str], causes: Causes, gains: Gains) -> tuple[float, float]:
+    """A key that sorts what helps against *kinds* by predicted gain, then by share of the delay."""
+    return -(gains.of(kinds) or 0.0), -_help(kinds, causes)
+
+
+def _because(advice: _Advice, causes: Causes, gains: Gains) -> str:
     helped = [(kind, share) for kind, share in causes if kind in advice.against]
     if not helped:
         return advice.what
     kinds = ", ".join(f"{kind} ({percent(share, 0)})" for kind, share in helped[:3])
-    return f"{advice.what}; against {kinds}"
+    gain = gains.of(advice.against)
+    predicted = "" if gain is None else f", at most {percent(gain, 0)} less predicted"
+    return f"{advice.what}; against {kinds}{predicted}"
 
 
-def starts(knobs: Sequence[Knob], causes: Causes = ()) -> list[Start]:
+def groups(knobs: Sequence[Knob], found: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the groups of the kinds *found* that advice or *knobs*, some or all of them, act on.
+
+    The settings of a trial are of several knobs.
+    """
+    present = set(found)
+    acted_on = [advice.against for advice in _ADVICE] + [knob.helps for knob in knobs]
+    single = dict.fromkeys(tuple(sorted(present & set(kinds))) for kinds in acted_on)
+    together = tuple(sorted({kind for kinds in single for kind in kinds}))
+    pairs = (tuple(sorted({*one, *other})) for one, other in product(single, single))
+    return [kinds for kinds in dict.fromkeys([*single, together, *pairs]) if kinds][:_GROUPS_MAX]
+
+
+def starts(knobs: Sequence[Knob], causes: Causes = (), gains: Gains = NO_GAINS) -> list[Start]:
     """Return the defaults, then the advised settings that these *knobs* accept.
 
-    Advice against more of the *causes* comes first; advice against none of them is left out.
-    Without causes all advice is returned, in the order of the list above.
+    Advice with the largest predicted gain comes first, then that against more of the *causes*;
+    advice against none of them is left out. Without causes all advice is returned, in the order of
+    the list above.
     """
     space, by_name = Space(knobs), {knob.name: knob for knob in knobs}
     advised = [advice for advice in _ADVICE if not causes or _help(advice.against, causes)]
-    advised.sort(key=lambda advice: -_help(advice.against, causes))
+    advised.sort(key=lambda advice: _rank(advice.against, causes, gains))
     found = [Start(space.defaults(), "every knob at its default, for comparison")]
     for advice in advised:
         settings = _fitted(by_name, advice)
         if settings is not None:
-            found.append(Start(space.complete(settings), _because(advice, causes)))
+            found.append(Start(space.complete(settings), _because(advice, causes, gains)))
     different = {space.key(start.settings): start for start in reversed(found)}
     return [start for start in found if different[space.key(start.settings)] is start]
 
 
-def worth_first(knobs: Sequence[Knob], causes: Causes, count: int = 8) -> list[str]:
+def worth_first(
+    knobs: Sequence[Knob], causes: Causes, count: int = 8, gains: Gains = NO_GAINS
+) -> list[str]:
     """Return the names of about *count* knobs to vary first, including the knobs they need.
 
-    Knobs against most of the *causes* come first; among equals, those of a fixed list.
+    Knobs with the largest predicted gain come first, then those against most of the *causes*; among
+    equals, those of a fixed list.
     """
     order = {name: place for place, name in enumerate(_STRONG)}
     ranked = sorted(
-        knobs, key=lambda knob: (-_help(knob.helps, causes), order.get(knob.name, len(order)))
+        knobs,
+        key=lambda knob: (
+            *_rank(knob.helps, causes, gains),
+            order.get(knob.name, len(order)),
+        ),
     )
     chosen: dict[str, None] = {}
     for knob in ranked[:count]:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rcp.analyzer.text import plural
+from rcp.analyzer.text import brief_duration, plural
 from rcp.probes.contract.percent import percent
 from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.search.pareto import front
 from rcp.tuner.studies.comparable import comparable, usual
+from rcp.tuner.studies.predictions import beside_measured
 from rcp.tuner.studies.records import Cause, TrialRow
 from rcp.tuner.studies.study import Study
 from rcp.tuner.studies.wording import changed, objective_text, ratio_text, settings_text
@@ -151,6 +152,20 @@ class _Explanation:
             return latency  # no objective, with or without the knob
         return f"{latency}, {1 / part['objective']:.2f} times the {self.objective}"
 
+    def predicted(self) -> Iterator[str]:
+        if found := predicted_and_measured(self.study):
+            yield "predicted, if the waits that the knobs act on were gone, and measured:"
+        for one in found:
+            after, low, high, before, measured = (
+                brief_duration(one[f"{which}_ns"])
+                for which in ("predicted", "low", "high", "recorded", "measured")
+            )
+            knobs = settings_text(one["settings"], most=_KNOBS_SHOWN)
+            yield (
+                f"  trial {one['trial_id']}: {one['slo']}: {after} predicted ({low} to {high}) "
+                f"instead of {before}, {measured} measured; {knobs}"
+            )
+
     def tradeoff(self) -> Iterator[str]:
         tried = [row for row in comparable(list(self.rows.values())) if not row.failed]
         best = front([row.observation for row in tried])
@@ -167,6 +182,12 @@ class _Explanation:
             yield str(text)
 
 
+def predicted_and_measured(study: Study) -> list[dict[str, Any]]:
+    """Return what was predicted for the knobs of each trial of the search, and measured."""
+    found = study.predictions(), study.knobs(), study.initial(), study.trials()
+    return beside_measured(*found, study.bounds_ns())
+
+
 def explanation(study: Study) -> dict[str, Any]:
     """Return the result of a study; ``text`` is the whole as lines."""
     paragraphs = _Explanation(study)
@@ -176,6 +197,7 @@ def explanation(study: Study) -> dict[str, Any]:
         paragraphs.chosen(),
         paragraphs.causes(),
         paragraphs.contributions(),
+        paragraphs.predicted(),
         paragraphs.tradeoff(),
         paragraphs.drift(),
     )
@@ -186,5 +208,6 @@ def explanation(study: Study) -> dict[str, Any]:
         "verdict": paragraphs.verdict,
         "initial": study.initial(),
         "causes": [{"trial_id": n, **cause._asdict()} for n, cause in study.causes()],
+        "predicted_and_measured": predicted_and_measured(study),
         "text": text,
     }

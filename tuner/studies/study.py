@@ -18,6 +18,7 @@ from typing import Any
 
 from rcp.analyzer.db.store import Store, StoreError, open_other
 from rcp.analyzer.latencies.slo import parse
+from rcp.analyzer.whatif.by_kind import WithoutKinds
 from rcp.tuner.errors import NotAStudyError, TuneError
 from rcp.tuner.knobs.knob import Knob, Settings, Value
 from rcp.tuner.studies import file_lock
@@ -260,6 +261,11 @@ class Study:
     def verdict(self) -> dict[str, Any]:
         """Return the parts of the verdict so far."""
         return {str(key): json.loads(value) for key, value in self._store.query("FROM verdict")}
+
+    def predictions(self) -> list[WithoutKinds]:
+        """Return what was predicted from the recording of the machine as it is."""
+        found = self.verdict().get("predictions", [])
+        return [WithoutKinds(**{**one, "kinds": tuple(one["kinds"])}) for one in found]
 
 
 def _row(found: tuple[Any, ...]) -> TrialRow:

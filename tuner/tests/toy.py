@@ -19,7 +19,8 @@ from rcp.tuner.trials.raw import RawTrial
 from rcp.tuner.trials.workload import Abort, Run
 from rcp.tuner.tuning.limits import Limits
 from rcp.tuner.tuning.searches import maker
-from rcp.tuner.tuning.tune import Tools, Tuning
+from rcp.tuner.tuning.tools import Tools
+from rcp.tuner.tuning.tune import Tuning
 
 KNOBS = (
     choice("disk.scheduler", what="order of I/O", default="none", choices=("none", "rcp")),

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.search.observation import Search
 from rcp.tuner.search.profile_starts import profile_starts
-from rcp.tuner.search.start import starts, worth_first
+from rcp.tuner.search.start import NO_GAINS, Gains, starts, worth_first
 from rcp.tuner.studies.records import Cause
 
 # After so many settings the first knobs have shown their effect: vary the others too.
 _WIDEN_AFTER = 30
 
-Maker = Callable[[Sequence[Knob], Sequence[Cause]], Search]
+
+class Maker(Protocol):
+    """Makes a search."""
+
+    def __call__(
+        self, knobs: Sequence[Knob], causes: Sequence[Cause], gains: Gains = NO_GAINS
+    ) -> Search:
+        """Return a search for knobs, by the causes of the baseline and predicted gains."""
 
 
 def maker(
@@ -26,11 +34,11 @@ def maker(
     *profile* come before the advised settings.
     """
 
-    def make(knobs: Sequence[Knob], causes: Sequence[Cause]) -> Search:
+    def make(knobs: Sequence[Knob], causes: Sequence[Cause], gains: Gains = NO_GAINS) -> Search:
         shares = [(cause.kind, cause.slow_share) for cause in causes]
-        usual, *advice = starts(knobs, shares)
+        usual, *advice = starts(knobs, shares, gains)
         first = [usual, *profile_starts(profile, knobs), *(advice if advised else [])]
-        moving = worth_first(knobs, shares) if advised else None
+        moving = worth_first(knobs, shares, gains=gains) if advised else None
         if name == "random":
             from rcp.tuner.search.random import RandomSearch
 

@@ -6,51 +6,29 @@ Every step is written to the study before the next begins: a resumed study conti
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from rcp.tuner.errors import TuneError
-from rcp.tuner.knobs.knob import Knob, Settings, Value
+from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.search.observation import Observation, Search
 from rcp.tuner.search.pareto import worst
 from rcp.tuner.studies.causes import causes_of
 from rcp.tuner.studies.comparable import baselines, comparable
+from rcp.tuner.studies.predictions import gains_of, predictions_of
 from rcp.tuner.studies.records import Cause, TrialRow
 from rcp.tuner.studies.study import Study
-from rcp.tuner.trials.judge import Judge
-from rcp.tuner.trials.machine import Machine
 from rcp.tuner.trials.measurement import to_set
 from rcp.tuner.tuning import ablation, confirm, drift, lean
 from rcp.tuner.tuning.first_trial import refusal
 from rcp.tuner.tuning.hopeless import abort_rule
 from rcp.tuner.tuning.limits import Budget, Limits
+from rcp.tuner.tuning.tools import Tools
 
 BASELINE, SEARCH, CONFIRM = "baseline", "search", "confirm"
 RECORD, ABLATION, AGAIN = "record", "ablation", "again"
-
-
-class Listener(Protocol):
-    """Receives the progress of a tuning."""
-
-    def begun(self, phase: str, why: str, settings: Settings) -> None:
-        """A trial begins."""
-
-    def ended(self, row: TrialRow, left_s: float | None) -> None:
-        """A trial has ended; *left_s* seconds of the budget are left, None: no budget."""
-
-    def note(self, text: str) -> None:
-        """Show a message."""
-
-
-@dataclass(frozen=True)
-class Tools:
-    """The parts of a tuning; *search* makes a search for knobs and the causes of the baseline."""
-
-    machine: Machine
-    judge: Judge
-    search: Callable[[Sequence[Knob], Sequence[Cause]], Search]
-    listener: Listener
 
 
 class Tuning:
@@ -68,7 +46,9 @@ class Tuning:
         if first.observation.feasible:
             self._study.decide("verdict", {"outcome": "met already", "trial_id": first.trial_id})
             return
-        search = self._search(self._causes(first))
+        causes = self._causes(first)
+        self._predict(first)
+        search = self._search(causes)
         if not baselines(self._rows):
             self._trial(BASELINE, "again, recorded or not like the trials it is compared with", {})
         winner = self._confirm(search)
@@ -115,7 +95,7 @@ class Tuning:
         They are recorded in a trial of their own unless *first*, the baseline, has a recording:
         recording takes time, and the trials compared with the baseline are not recorded either.
         """
-        recorded = next((r for r in (first, *self._phase(RECORD)) if r.recording), None)
+        recorded = self._recorded(first)
         if recorded is None and self._limits.record and not self._phase(RECORD):
             recorded = self._trial(
                 RECORD, "to record the causes on the machine as it is", {}, record=True
@@ -124,13 +104,30 @@ class Tuning:
             return []
         return [cause for number, cause in self._study.causes() if number == recorded.trial_id]
 
+    def _recorded(self, first: TrialRow) -> TrialRow | None:
+        return next((row for row in (first, *self._phase(RECORD)) if row.recording), None)
+
+    def _predict(self, first: TrialRow) -> None:
+        """Write what knobs may bring, predicted from the recording of the machine as it is.
+
+        Not after the search has begun: a resumed one must start as it did.
+        """
+        recorded = self._recorded(first)
+        if recorded is None or recorded.proposed or self._phase(SEARCH):
+            return
+        path = Path(recorded.recording or "")
+        if path.exists():  # a resumed study may have lost it
+            found = predictions_of(path, self._study.knobs(), self._tools.judge.slos)
+            self._study.decide("predictions", [one._asdict() for one in found])
+
     def _typical_s(self) -> float:
         """Return the median wall time of a trial in seconds."""
         times = sorted(row.wall_s for row in self._rows)
         return times[len(times) // 2]
 
     def _search(self, causes: Sequence[Cause]) -> Search:
-        search = self._tools.search(self._study.knobs(), causes)
+        gains = gains_of(self._study.predictions(), self._study.bounds_ns())
+        search = self._tools.search(self._study.knobs(), causes, gains)
         done = 0
         for row in self._rows:
             if row.phase == SEARCH:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rcp.analyzer.text import duration
 from rcp.ui.charts.theme import base
 from rcp.ui.charts.vega import DURATION_LABEL, Spec, layer, mark, nominal, quantity, wrapped_legend
 from rcp.ui.info.chain import Chain
-from rcp.ui.palette import GRID, INK, scale
+from rcp.ui.info.chain_boosts import Arrow
+from rcp.ui.palette import GRID, INK, LINK, scale
 from rcp.ui.texts import short, shown
 
 _LANE = 26
@@ -16,7 +18,12 @@ _LANE = 26
 _NAMES = 190
 """Width of the lanes' names in pixels: 28 characters."""
 _LETTERS = 28
-_WAIT_OPACITY = 0.3
+_WAIT_OPACITY = {False: 0.3, True: 0.5}
+"""How pale waits are, by whether the theme is dark: there, less would hardly be seen."""
+_PLOT_EDGE = 5
+"""Pixels beside the plot's first and last moment, where arrows can be seen whole."""
+_PIECES_LAYER = 2
+_BOOST_STROKE = {"strokeWidth": 2, "strokeDash": [4, 3]}
 _ALWAYS = ("lane", "what", "since")
 _DETAILS = (
     "role",
@@ -29,6 +36,8 @@ _DETAILS = (
     "other ios meanwhile",
     "ran instead",
     "policy",
+    "boosted by",
+    "boosts",
     "dirty pages",
     "limit pages",
     "object",
@@ -36,11 +45,7 @@ _DETAILS = (
 )
 
 
-# The wheel alone scrolls the page.
-_ZOOM = {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"}
-
-
-def _rows(chain: Chain) -> list[dict[str, Any]]:
+def _rows(chain: Chain, is_dark: bool) -> list[dict[str, Any]]:
     return [
         {
             "lane": chain.lanes[piece.lane].name and shown(chain.lanes[piece.lane].name),
@@ -49,7 +54,7 @@ def _rows(chain: Chain) -> list[dict[str, Any]]:
             "begin": piece.begin_ns,
             "end": piece.end_ns,
             "reason": piece.reason,
-            "opacity": _WAIT_OPACITY if piece.is_wait else 1,
+            "opacity": _WAIT_OPACITY[is_dark] if piece.is_wait else 1,
             "what": piece.text,
             "since": f"+{duration(piece.begin_ns)}",
             **{name: shown(piece.details.get(name, "")) for name in _DETAILS},
@@ -65,7 +70,7 @@ def _name_rows(chain: Chain) -> list[dict[str, Any]]:
     ]
 
 
-def _arrow_rows(chain: Chain) -> list[dict[str, Any]]:
+def _arrow_rows(arrows: Sequence[Arrow]) -> list[dict[str, Any]]:
     return [
         {
             "at": arrow.at_ns,
@@ -73,7 +78,7 @@ def _arrow_rows(chain: Chain) -> list[dict[str, Any]]:
             "to": arrow.to_lane + 0.5,
             "what": shown(arrow.text),
         }
-        for arrow in chain.arrows
+        for arrow in arrows
     ]
 
 
@@ -95,7 +100,7 @@ def _tip() -> Spec:
 def _pieces(chain: Chain, y: Spec) -> Spec:
     x = quantity(
         "begin",
-        scale={"domain": [0, chain.dur_ns], "nice": False},
+        scale={"domain": [0, chain.dur_ns], "nice": False, "padding": _PLOT_EDGE},
         axis={
             "title": "since the start of the request",
             "labelExpr": DURATION_LABEL,
@@ -109,7 +114,7 @@ def _pieces(chain: Chain, y: Spec) -> Spec:
     )
     drawn = layer(
         "pieces",
-        mark("rect", clip=True),
+        mark("rect"),
         x=x,
         x2={"field": "end"},
         y=y,
@@ -119,27 +124,27 @@ def _pieces(chain: Chain, y: Spec) -> Spec:
         tooltip=nominal("tip"),
         description=nominal("read"),
     )
-    return {
-        **drawn,
-        "transform": [_tip()],
-        "params": [{"name": "zoom", "bind": "scales", "select": _ZOOM}],
-    }
+    return {**drawn, "transform": [_tip()]}
 
 
-def _arrows(y: Spec, ink: str) -> list[Spec]:
+def _arrows(
+    dataset: str, arrows: Sequence[Arrow], y: Spec, ink: str, shape: str, **stroke: Any
+) -> list[Spec]:
+    if not arrows:
+        return []  # a mark that holds nothing has no name that a screen reader could say
     at, tip = quantity("at"), nominal("what")
-    shaft = mark("rule", color=ink, strokeWidth=1, clip=True)
-    head = mark("point", shape="triangle-up", filled=True, size=45, color=ink, clip=True, opacity=1)
+    shaft = mark("rule", color=ink, **stroke)
+    head = mark("point", shape=shape, filled=True, size=45, color=ink, opacity=1)
     y_from, y_to = {**y, "field": "from"}, {**y, "field": "to"}
     return [
-        layer("arrows", shaft, x=at, y=y_from, y2={"field": "to"}, tooltip=tip),
-        layer("arrows", head, x=at, y=y_to, tooltip=tip),
+        layer(dataset, shaft, x=at, y=y_from, y2={"field": "to"}, tooltip=tip),
+        layer(dataset, head, x=at, y=y_to, tooltip=tip, description=tip),
     ]
 
 
 def lanes(chain: Chain, is_dark: bool) -> Spec:
     """Draw the lanes: waits are pale, and what they waited for is in the lanes below."""
-    rows, ink, n = _rows(chain), INK[is_dark], len(chain.lanes)
+    rows, ink, n = _rows(chain, is_dark), INK[is_dark], len(chain.lanes)
     domain = {"domain": [0, n], "reverse": True, "nice": False, "zero": False}
     y = quantity("top", scale=domain, axis=None)
     y_at = {**y, "field": "at"}
@@ -147,17 +152,21 @@ def lanes(chain: Chain, is_dark: bool) -> Spec:
     return base(
         is_dark,
         n * _LANE,
+        "x",
+        zoomed_layer=_PIECES_LAYER,
         datasets={
             "pieces": [{**row, "read": _read(row)} for row in rows],
             "names": _name_rows(chain),
-            "arrows": _arrow_rows(chain),
+            "arrows": _arrow_rows(chain.arrows),
+            "boosts": _arrow_rows(chain.boosts),
             "lines": [{"at": at} for at in range(n + 1)],
         },
         layer=[
             layer("lines", mark("rule", color=GRID[is_dark]), y=y_at),
             layer("names", name, x={"value": -_NAMES}, y=y_at, text={"field": "text"}),
             _pieces(chain, y),
-            *_arrows(y, ink),
+            *_arrows("arrows", chain.arrows, y, ink, "triangle-up", strokeWidth=1),
+            *_arrows("boosts", chain.boosts, y, LINK[is_dark], "diamond", **_BOOST_STROKE),
         ],
         padding={"left": 4, "top": 4, "right": 8, "bottom": 4},
     )

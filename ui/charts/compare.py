@@ -48,6 +48,7 @@ def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool)
     return base(
         is_dark,
         tails.HEIGHT,
+        "xy",
         datasets={"points": rows},
         data={"name": "points"},
         mark=tails.STEPS,
@@ -97,6 +98,7 @@ def reasons(shifts: Sequence[Shift], is_dark: bool) -> Spec:
     return base(
         is_dark,
         bars_height(len(rows), _CHANGE_ROW),
+        "x",
         datasets={"reasons": rows, "known": [row for row in rows if row["low"] is not None]},
         layer=[
             layer(

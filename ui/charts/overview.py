@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rcp.analyzer.text import duration
 from rcp.probes.contract.percent import percent
-from rcp.ui.charts import tails
+from rcp.ui.charts import forecast, tails
 from rcp.ui.charts.theme import base
 from rcp.ui.charts.vega import (
     DASHED,
@@ -21,6 +21,7 @@ from rcp.ui.charts.vega import (
 )
 from rcp.ui.info.overview import BandWait, Bound, Mark, Point
 from rcp.ui.info.population import BAND_NAMES
+from rcp.ui.info.whatif import Forecast
 from rcp.ui.palette import ACCENT, INK, SLO_COLOUR, scale
 
 _PLACES = {
@@ -50,9 +51,13 @@ def _slo_layers(x: Spec, is_dark: bool) -> list[Spec]:
 
 
 def ccdf(
-    points: Sequence[Point], marks: Sequence[Mark], bounds: Sequence[Bound], is_dark: bool
+    points: Sequence[Point],
+    marks: Sequence[Mark],
+    bounds: Sequence[Bound],
+    is_dark: bool,
+    predicted: Forecast | None = None,
 ) -> Spec:
-    """Draw the CCDF of latency with quantiles and SLOs; both axes logarithmic."""
+    """Draw the CCDF of latency with quantiles, SLOs and a predicted one; both axes logarithmic."""
     marked = tails.labels(points, marks)
     dots = [{"dur": one.dur_ns, "share": one.share, "text": one.text} for one in marked]
     slos = [
@@ -66,7 +71,8 @@ def ccdf(
         for at, bound in enumerate(bounds)
     ]
     ink = INK[is_dark]
-    x = tails.latency([p.dur_ns for p in points] + [bound.bound_ns for bound in bounds])
+    known_ns = [point.dur_ns for point in points] + [bound.bound_ns for bound in bounds]
+    x = tails.latency(known_ns + forecast.latencies(predicted))
     at = {"x": x, "y": tails.longer([points])}
     dot = mark("point", size=45, fill=ACCENT, stroke=ink, opacity=1)
     places = {
@@ -76,20 +82,30 @@ def ccdf(
     return base(
         is_dark,
         tails.HEIGHT,
+        "xy",
         datasets={
             "points": list(tails.rows(points)),
             "marks": dots,
             "bounds": slos,
             **places,
+            **forecast.datasets(predicted),
         },
         layer=[
-            layer("points", {**tails.STEPS, "color": ACCENT}, **at, tooltip=tails.TIP),
+            layer(
+                "points",
+                tails.STEPS,
+                **at,
+                color=forecast.curve_colour(predicted, forecast.RECORDED),
+                tooltip=tails.TIP,
+            ),
+            *forecast.layers(predicted, at),
             layer("marks", dot, **at, tooltip=nominal("text")),
             *(
                 layer(place, mark("text", color=ink, **_PLACES[place]), **at, text=nominal("text"))
                 for place in _PLACES
             ),
-            *_slo_layers(x, is_dark),
+            # A layer without rows has no name for who cannot see it.
+            *(_slo_layers(x, is_dark) if bounds else ()),
         ],
     )
 
@@ -113,6 +129,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
     return base(
         is_dark,
         200,
+        "x",
         datasets={"waits": rows},
         data={"name": "waits"},
         params=picking("band", "order"),

@@ -11,10 +11,12 @@ from math import log10
 from typing import Any, NamedTuple
 
 from rcp.analyzer.text import duration
-from rcp.ui.charts.vega import DURATION_LABEL, LOG, Spec, log_values, nominal, quantity
+from rcp.ui.charts.vega import DURATION_LABEL, LOG, Spec, log_axis, log_values, nominal, quantity
 from rcp.ui.info.overview import Mark, Point
 
 HEIGHT = 260
+_CURVE_EDGE = 6
+"""Pixels beside the curve, where a mark on its first step can be seen whole."""
 STEPS = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
 
 _TAIL_ROOM = 1.7
@@ -36,8 +38,9 @@ def latency(known_ns: Iterable[int]) -> Spec:
     """Return a logarithmic axis for the field ``dur`` that covers the known latencies."""
     known = list(known_ns)
     low, high = max(min(known, default=1), 1), max(known, default=1) * _TAIL_ROOM
-    axis = {"title": "latency", "labelExpr": DURATION_LABEL, "values": log_values(low, high)}
-    return quantity("dur", scale={**LOG, "domain": [low, high]}, axis=axis)
+    values = log_axis("x", log_values(low, high))
+    axis = {"title": "latency", "labelExpr": DURATION_LABEL, "values": values}
+    return quantity("dur", scale={**LOG, "domain": [low, high], "padding": _CURVE_EDGE}, axis=axis)
 
 
 def longer(curves: Iterable[Sequence[Point]]) -> Spec:
@@ -46,7 +49,7 @@ def longer(curves: Iterable[Sequence[Point]]) -> Spec:
     axis = {
         "title": "share of requests that took longer",
         "format": "~%",
-        "values": [share for share in _POWERS if share >= low],
+        "values": log_axis("y", [share for share in _POWERS if share >= low][::-1]),
     }
     return quantity("share", scale={**LOG, "domain": [low, 1]}, axis=axis)
 

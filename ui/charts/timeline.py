@@ -11,6 +11,7 @@ from rcp.ui.charts.vega import (
     DURATION_LABEL,
     LOG,
     Spec,
+    log_axis,
     log_values,
     mark,
     nominal,
@@ -72,11 +73,12 @@ def heat(
     ]
     low = min((cell.latency_step for cell in cells), default=0) / per
     high = max((cell.latency_step + 1 for cell in cells), default=1) / per
-    axis_y = _y(labelExpr=DURATION_LABEL, values=log_values(2**low, 2**high))
+    axis_y = _y(labelExpr=DURATION_LABEL, values=log_axis("y", log_values(2**low, 2**high)))
     shades = {"type": "log", "range": HEAT[is_dark]}
     return base(
         is_dark,
         200,
+        "xy",
         datasets={"cells": rows},
         data={"name": "cells"},
         params=picking("time_step", "latency_step", first=picked),
@@ -119,6 +121,7 @@ def _area(level: _Level, axis: Axis, is_dark: bool, *, is_last: bool) -> Spec:
     return base(
         is_dark,
         _LOW + (_LABELS if is_last else 0),
+        "x",
         datasets={"levels": rows},
         data={"name": "levels"},
         title=title,

@@ -17,6 +17,7 @@ from rcp.ui.charts.vega import (
     bars_height,
     in_order,
     layer,
+    log_axis,
     log_values,
     mark,
     nominal,
@@ -98,9 +99,9 @@ def _latency(bound: StudySlo, rows: Sequence[dict[str, Any]]) -> Spec:
     axis = {
         "title": bound.text.partition("=")[0],
         "labelExpr": DURATION_LABEL,
-        "values": log_values(min(known), max(known)),
+        "values": log_axis("y", log_values(min(known), max(known))),
     }
-    return quantity("dur", scale={**LOG, "padding": 12}, axis=axis)
+    return quantity("dur", scale={**LOG, "padding": 20}, axis=axis)
 
 
 def _bound_rows(bound: StudySlo) -> list[dict[str, Any]]:
@@ -129,6 +130,8 @@ def trials(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     return base(
         is_dark,
         240,
+        "xy",
+        zoomed_layer=2,
         datasets={
             "measured": [row for row in rows if row["dur"]],
             "failed": [row for row in rows if not row["dur"]],
@@ -194,6 +197,8 @@ def pareto(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     return base(
         is_dark,
         240,
+        "xy",
+        zoomed_layer=2,
         datasets={
             "known": known,
             "front": front,
@@ -232,9 +237,9 @@ def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
     axis = {
         "title": "latency without the knob, relative to the winner",
         "format": "~g",
-        "values": log_values(min(known), max(known)),
+        "values": log_axis("x", log_values(min(known), max(known))),
     }
-    scale = {**LOG, "padding": 30}
+    scale = {**LOG, "padding": 52}  # for the numbers beside the bars
     y = in_order("knob", labelLimit=220)
     hue = {
         "condition": {"test": "datum.latency >= 1", "value": ACCENT},
@@ -243,6 +248,8 @@ def effects(found: Sequence[Effect], is_dark: bool) -> Spec:
     return base(
         is_dark,
         bars_height(len(rows), _KNOB_ROW),
+        "x",
+        zoomed_layer=1,
         datasets={"effects": rows},
         layer=[
             layer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
@@ -47,6 +48,27 @@ def _even(low: float, high: float) -> list[float]:
     size = 10.0 ** floor(log10(rough))
     step = next(size * digit for digit in (1, 2, 5, 10) if size * digit >= rough * 0.75)
     return [step * at for at in range(ceil(low / step), floor(high / step) + 1) if at]
+
+
+def log_axis(axis: str, fixed: Sequence[float]) -> Spec:
+    """Return the labels of a logarithmic axis (x or y): *fixed*, and others where it is zoomed.
+
+    Of a part shorter than a decade they are at equal distances, as of ``_even``.
+    """
+    if len(fixed) < 2:
+        return {"expr": json.dumps(list(fixed))}
+    decades = range(floor(log10(fixed[0])), ceil(log10(fixed[-1])) + 1)
+    finer = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
+    low, high = f"domain('{axis}')[0]", f"domain('{axis}')[1]"
+    rough = f"(({high} - {low}) / 4)"
+    size = f"pow(10, floor(log({rough}) / LN10))"
+    steps = f"({rough} <= 1.34 * {size} ? 1 : {rough} <= 2.67 * {size} ? 2 : 5)"
+    step = f"({size} * {steps})"
+    even = f"sequence(ceil({low} / {step}) * {step}, {high} * 1.000001, {step})"
+    is_whole = f"{low} <= {fixed[0]!r} && {high} >= {fixed[-1]!r}"
+    is_short = f"{high} < {low} * 10"
+    texts = json.dumps(list(fixed)), even, json.dumps(finer)
+    return {"expr": f"{is_whole} ? {texts[0]} : {is_short} ? {texts[1]} : {texts[2]}"}
 
 
 def quantity(field: str, **more: Any) -> Spec:

@@ -12,6 +12,7 @@ from rcp.analyzer.reports import render, report, story
 from rcp.analyzer.reports.path_rows import PathEdge, PathSegment, edges, segments
 from rcp.analyzer.selection import Wanted, select
 from rcp.analyzer.text import duration, size_text
+from rcp.ui.info.chain_boosts import Arrow, boosts
 from rcp.ui.info.chain_lanes import Key, Lane, Lanes
 from rcp.ui.queries import query
 
@@ -46,15 +47,6 @@ class Piece(NamedTuple):
     """Details for the tooltip, by name."""
 
 
-class Arrow(NamedTuple):
-    """A wake-up: *from_lane* ended a wait of *to_lane*."""
-
-    from_lane: int
-    to_lane: int
-    at_ns: int
-    text: str
-
-
 class Chain(NamedTuple):
     """The drawing of a request; times in ns since its start."""
 
@@ -62,8 +54,11 @@ class Chain(NamedTuple):
     lanes: list[Lane]
     pieces: list[Piece]
     arrows: list[Arrow]
+    """Wake-ups: one lane ends a wait of the other."""
     n_left_out: int
     """Pieces too short to draw."""
+    boosts: list[Arrow]
+    """One lane's wait made the other critical."""
 
 
 class _Sub(NamedTuple):
@@ -134,6 +129,7 @@ def _segment_piece(
         other_ios_meanwhile=beside,
         ran_instead=segment.ran,
         policy=segment.decision,
+        boosted_by=segment.booster,
     )
     end = segment.offset_ns + segment.dur_ns
     text = f"{segment.kind} for {duration(segment.dur_ns)}"
@@ -150,6 +146,7 @@ def _edge_piece(edge: PathEdge, wait: _Wait, key: Key) -> tuple[Key, Piece]:
         file=edge.path,
         data_of=edge.blame,
         policy=edge.decision or edge.policy,
+        boosts=edge.boosted,
         dirty_pages=edge.dirty_pages,
         limit_pages=edge.limit_pages,
         object=f"{wait.object:#x}" if wait.object else None,
@@ -207,8 +204,9 @@ def chain(store: Store, request_id: int) -> Chain | None:
         for a, b, edge in arrows
         if a in position
     ][:PIECES_MAX]
-    last = path[-1]
-    return Chain(last.offset_ns + last.dur_ns, order, pieces, drawn, n_done + n_waiting)
+    dur_ns = path[-1].offset_ns + path[-1].dur_ns
+    lent = boosts(store, request_id, position, dur_ns)[:PIECES_MAX]
+    return Chain(dur_ns, order, pieces, drawn, n_done + n_waiting, lent)
 
 
 def _ender(edge: PathEdge, wait: _Wait) -> Key | None:

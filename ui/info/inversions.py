@@ -32,6 +32,11 @@ class Filter(NamedTuple):
     """Id of the culprit's cgroup."""
 
 
+def pattern_key(*parts: str) -> str:
+    """Return a pattern's id in a URL: of its kind, culprit, role rule and chain."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+
+
 class Pattern(NamedTuple):
     """Inversions of one kind, culprit and chain shape."""
 
@@ -52,8 +57,7 @@ class Pattern(NamedTuple):
     @property
     def key(self) -> str:
         """Its id in a URL."""
-        parts = (self.kind, self.culprit, self.role_rule, self.pattern)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+        return pattern_key(self.kind, self.culprit, self.role_rule, self.pattern)
 
 
 class HeldUp(NamedTuple):
@@ -65,7 +69,7 @@ class HeldUp(NamedTuple):
     comm: str
     dur_ns: int
     held_up_ns: int
-    n_ios_ahead: int
+    n_ios_ahead: float
     bytes_ahead: int
 
 

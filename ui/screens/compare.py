@@ -15,10 +15,10 @@ _SURE = "confidence of the analysis that this delayed the requests, 0 to 1"
 _HALF = "half of the 95 % confidence interval of the change"
 
 _LATENCIES = {
-    "what": web.Column("figure", width=170),
-    "a": web.Column("A", width=80),
-    "b": web.Column("B", width=80),
-    "ratio": web.Column("B/A", "p99 needs 1,000 requests, p99.9 needs 10,000", width=80),
+    "what": web.Column("figure", width=192),
+    "a": web.Column("A", width=72),
+    "b": web.Column("B", width=72),
+    "ratio": web.Column("B/A", "p99 needs 1,000 requests, p99.9 needs 10,000", width=70),
 }
 
 _NUMBERS = {
@@ -147,7 +147,7 @@ def _comparison(view: View, a: Side, b: Side) -> None:
     name = view.kind or (kinds[0] if len(kinds) == 1 else "")
     found = compare.compared(a, b, names, name, view.role)
     web.say(found.verdict)
-    wide, narrow = web.columns(3, 2)
+    wide, narrow = web.columns(4, 3)
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
         of = (view.role, view.kind)

@@ -10,8 +10,9 @@ from rcp.ui import places, web
 from rcp.ui.frame import View, offer_roles, show
 from rcp.ui.info import inversions
 from rcp.ui.info.health import health
-from rcp.ui.info.inversions import Choices, Filter, HeldUp, Pattern
+from rcp.ui.info.inversions import Choices, Filter, Pattern
 from rcp.ui.palette import colour
+from rcp.ui.parts import delayed
 from rcp.ui.texts import label
 
 ANY = "any"
@@ -42,15 +43,7 @@ ORDERS = {
 }
 """By their name in addresses."""
 
-_REQUESTS = {
-    "request": web.Column("request", format="%d"),
-    "at": web.Column("start s", "since the start of the recording", "%.3f"),
-    "name": web.Column("kind"),
-    "comm": web.Column("thread"),
-    "delay": web.Column("delay ms", "time in this inversion", "%.3f"),
-    "dur": web.Column("latency ms", format="%.3f"),
-    "ahead": web.Column("ios ahead", "most ios of others ahead or in flight at a time", "%d"),
-}
+_AHEAD = web.Column("ios ahead", "most background ios ahead or in flight at a time", "%d")
 
 
 def _filter(found: Choices) -> Filter:
@@ -136,18 +129,6 @@ def _link(text: str, **changes: object) -> None:
     web.link("inversions", text, is_plain=True, **{**here, **changes})
 
 
-def _request_row(found: HeldUp) -> dict[str, object]:
-    return {
-        "request": found.request_id,
-        "at": found.offset_ns / 1e9,
-        "name": found.name,
-        "comm": found.comm,
-        "delay": found.held_up_ns / 1e6,
-        "dur": found.dur_ns / 1e6,
-        "ahead": found.n_ios_ahead,
-    }
-
-
 def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
     web.heading("Delayed requests")
     web.say(inversions.sentence(of.pattern))
@@ -155,22 +136,14 @@ def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
     for doubt in view.recording.ask(inversions.doubts, of):
         web.caption(f"confidence {of.confidence:.2f}: {doubt}")
     found = view.recording.ask(inversions.held_up, view.role, view.kind, asked, of)
-    for held in found[:3]:
-        web.link(
-            "request",
-            f"request {held.request_id}: delayed {duration(held.held_up_ns)} of "
-            f"{duration(held.dur_ns)}, {held.name} by {held.comm}",
-            request=held.request_id,
-        )
-    chosen = web.table(
-        [_request_row(held) for held in found],
-        _REQUESTS,
+    delayed.requests(
+        [(held, held.held_up_ns) for held in found],
+        "delayed",
         f"requests-{of.key}",
-        selecting=True,
-        height=260,
+        {**delayed.REQUEST_COLUMNS, "ahead": _AHEAD},
+        [{"ahead": held.n_ios_ahead} for held in found],
     )
-    if chosen is not None:
-        web.go("request", request=found[chosen].request_id)
+    web.link("graph", "Wait-for graph of these requests", slowest="all", pattern=of.key)
 
 
 def screen(view: View) -> None:

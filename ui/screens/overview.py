@@ -5,7 +5,7 @@ from typing import Any
 from rcp.analyzer.latencies.slo import Slo, SloError, parse
 from rcp.analyzer.text import duration, plural
 from rcp.probes.contract.percent import percent
-from rcp.ui import places, web
+from rcp.ui import ahead, places, web
 from rcp.ui.charts import overview as charts
 from rcp.ui.charts import timeline as time_charts
 from rcp.ui.frame import View, offer_roles, show
@@ -14,6 +14,7 @@ from rcp.ui.info.answer import Worst
 from rcp.ui.info.health import Health, health
 from rcp.ui.info.overview import Bound, Curve
 from rcp.ui.palette import colour
+from rcp.ui.parts import forecast
 
 _WORST = (
     "The patterns of inversion that took most time from the slowest 1 % of requests. Choose one "
@@ -95,13 +96,22 @@ def _worst(view: View, slos: tuple[Slo, ...]) -> None:
             web.caption(_gained(one, share))
 
 
-def _latency(curve: Curve) -> Any:
-    """Show the curve; return the place beside it."""
+def _latency(view: View, curve: Curve) -> tuple[Any, Any]:
+    """Show the curve, and a predicted one; return the places for their choice and beside them."""
     wide, narrow = web.columns(4, 1)
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
-        web.chart(charts.ccdf(curve.points, curve.marks, curve.bounds, web.is_dark()), "ccdf")
-    return narrow
+        choice = web.place("whatif")
+        predicted = forecast.asked(view)
+        drawn = (curve.points, curve.marks, curve.bounds, web.is_dark())
+        web.chart(charts.ccdf(*drawn, predicted), "ccdf")
+        if predicted:
+            forecast.explain(predicted)
+    with narrow:
+        totals = web.place()
+        if predicted:
+            forecast.figures(predicted)
+    return choice, totals
 
 
 def _totals(view: View) -> None:
@@ -111,18 +121,24 @@ def _totals(view: View) -> None:
     web.metric("of their time", percent(totals.share, 0), _OF_THEIR_TIME)
 
 
-def _answer(view: View) -> None:
-    """Show the answer, then the curve. The curve is computed first: it takes least time."""
+def _answer(view: View) -> tuple[Slo, ...]:
+    """Show the answer, then the curve. The curve is computed first: it takes least time.
+
+    Return the SLOs.
+    """
     sentence = web.place("answer")
     slos, curve = _judge(view)
     patterns = web.place("patterns")
-    beside = _latency(curve)
+    choice, beside = _latency(view, curve)
     with sentence:
         web.lead(view.recording.ask(answer.answer).sentence)
     with patterns:
         _worst(view, slos)
     with beside:
         _totals(view)
+    with choice:
+        forecast.choose(view)
+    return slos
 
 
 def _example(view: View, example: timeline.Example) -> None:
@@ -145,14 +161,15 @@ def _over_time(view: View) -> None:
     axis = view.recording.ask(timeline.axis)
     cells = view.recording.ask(timeline.heat, view.role, view.kind)
     first = places.pair({"cell": web.at_first("heat", web.params().get("cell", ""))}, "cell")
-    web.chart(time_charts.heat(cells, axis, web.is_dark(), first), "heat", on_pick=_pick_cell)
-    picked = places.pair(web.params(), "cell")
-    if picked:
-        for example in view.recording.ask(timeline.examples, view.role, view.kind, *picked):
-            _example(view, example)
     found = view.recording.ask(timeline.activity)
-    for name, spec in time_charts.activity(found, axis, web.is_dark()).items():
-        web.chart(spec, f"activity-{name}")
+    with web.place("together"):  # zooming one of these charts zooms all
+        web.chart(time_charts.heat(cells, axis, web.is_dark(), first), "heat", on_pick=_pick_cell)
+        picked = places.pair(web.params(), "cell")
+        if picked:
+            for example in view.recording.ask(timeline.examples, view.role, view.kind, *picked):
+                _example(view, example)
+        for name, spec in time_charts.activity(found, axis, web.is_dark()).items():
+            web.chart(spec, f"activity-{name}")
 
 
 def _bands(view: View) -> None:
@@ -224,9 +241,10 @@ def screen(view: View) -> None:
         web.lead(view.recording.ask(answer.answer).sentence)
         web.empty("No finished requests of this kind.", "Choose other requests on the left.")
     else:
-        _answer(view)
+        slos = _answer(view)
         _bands(view)
         _over_time(view)
+        ahead.ask_others(view.recording, view.role, view.kind, slos)
     _trust(found)
 
 

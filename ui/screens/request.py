@@ -1,11 +1,17 @@
 """Request: its chain of waits as lanes and as text."""
 
 from rcp.analyzer.reports.report import Request, held_up, request, request_range
-from rcp.analyzer.text import duration, plural
+from rcp.analyzer.text import duration, part_of, plural
 from rcp.ui import places, web
 from rcp.ui.charts import chain as charts
 from rcp.ui.frame import View, show
 from rcp.ui.info import chain
+
+_HOW_TO_ZOOM = (
+    "Drag over the lanes to zoom, with Shift to move; Shift and the wheel zoom too; a double click "
+    "resets. Keys, after a click on the lanes or Tab to them: + and - zoom, ← and → move, ↓ and ↑ "
+    "go to the next and the previous segment and show what it was, Esc resets."
+)
 
 
 def _choose(view: View) -> None:
@@ -30,9 +36,16 @@ def _lanes(view: View, found: Request) -> None:
     web.heading(
         "Critical path",
         "Pale bars are waits; the lanes below show what ended them. Hover for stacks, files and "
-        "sectors; zoom with Shift and the mouse wheel, drag to move.",
+        "sectors.",
     )
-    web.chart(charts.lanes(drawn, web.is_dark()), f"lanes-{found.request_id}")
+    with web.place("lanes"):
+        web.chart(charts.lanes(drawn, web.is_dark()), f"lanes-{found.request_id}")
+    web.caption(_HOW_TO_ZOOM)
+    if drawn.boosts:
+        web.caption(
+            f"Dashed, {plural(len(drawn.boosts), 'boost')}: what a critical task waits for became "
+            "critical."
+        )
     if drawn.n_left_out:
         web.caption(f"{plural(drawn.n_left_out, 'shorter segment')} not shown.")
 
@@ -42,7 +55,9 @@ def _held_up(view: View, found: Request) -> None:
     if not reasons:
         web.say("No inversion delayed this request.")
     for reason in reasons:
-        ahead = f", {reason.n_ios_ahead} ios ahead" if reason.n_ios_ahead else ""
+        ahead = ""
+        if reason.n_ios_ahead:
+            ahead = f", {part_of(reason.n_ios_ahead, reason.n_ios_all, 'io')} ahead"
         web.say(f"{duration(reason.dur_ns)} {reason.kind} by {reason.culprit}{ahead}")
         web.caption(reason.chain)
 

@@ -10,7 +10,8 @@ import pytest
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory, load_spool
 from rcp.fixtures.synth import Synth
-from rcp.ui.source import FILES_VARIABLE, prepare_inversions, prepare_requests
+from rcp.ui import browser as browsers
+from rcp.ui.source import FILES_VARIABLE, demo_recording, prepare_inversions, prepare_requests
 
 APP = Path(__file__).parents[1] / "app.py"
 
@@ -75,3 +76,27 @@ def switched(app: Any, screen: str, **params: object) -> Any:
 def visit() -> Page:
     """Switch an open page to another screen."""
     return switched
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser without a window; skips where there is none."""
+    pytest.importorskip("playwright")
+    try:
+        with browsers.chromium() as running:
+            yield running
+    except browsers.BrowserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def served() -> list[Path]:
+    """The recordings that ``server`` shows; a module may have its own."""
+    return [demo_recording()]
+
+
+@pytest.fixture(scope="module")
+def server(served: list[Path]) -> Iterator[browsers.Server]:
+    """The explorer as a process of its own."""
+    with browsers.served(served) as running:
+        yield running

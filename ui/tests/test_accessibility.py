@@ -1,6 +1,5 @@
 """Every screen passes axe: contrast, order of headings, names of pictures and controls."""
 
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -9,7 +8,6 @@ import pytest
 
 from rcp.ui import browser as browsers
 from rcp.ui.screenshots import VIEWS
-from rcp.ui.source import demo_recording
 
 PATHS = {
     **{name: path for name, (path, _) in VIEWS.items()},
@@ -22,22 +20,6 @@ PATHS = {
     "no patterns": "/inversions?to=0",
 }
 RUN = "() => axe.run(document, {resultTypes: ['violations']})"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[browsers.Server]:
-    with browsers.served([demo_recording()]) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    pytest.importorskip("playwright")
-    try:
-        with browsers.chromium() as running:
-            yield running
-    except browsers.BrowserError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize(

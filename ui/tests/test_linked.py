@@ -8,6 +8,7 @@ import pytest
 
 from rcp.analyzer.db.store import StoreError
 from rcp.fixtures.explored import durations, journal, one_request
+from rcp.ui import web
 from rcp.ui.linked import NotHereError, Wanted, find
 from rcp.ui.tests.test_screens import said
 
@@ -103,6 +104,21 @@ def test_no_screen_shows_another_recording(page: Page, both: list[Path], screen:
     assert words.startswith("This link is to recording /home/bob/b.duckdb, which is not")
     assert not app.metric
     assert not app.dataframe
+
+
+def test_every_page_has_a_title(
+    page: Page, both: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles: list[tuple[str, ...]] = []
+    monkeypatch.setattr(web, "page_title", lambda *parts: titles.append(parts))
+
+    def title_of(screen: str, **wanted: object) -> tuple[str, ...]:
+        page(screen, both[0], **wanted)
+        return titles[-1]
+
+    assert title_of("request") == ("a.duckdb", "Request")
+    assert title_of("tuning") == ("Tuning",)
+    assert title_of("request", file="/home/bob/b.duckdb") == ("Not this recording",)
 
 
 def test_choosing_another_recording_forgets_the_request(page: Page, both: list[Path]) -> None:

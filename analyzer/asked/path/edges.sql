@@ -1,4 +1,5 @@
--- Edges of the critical path of a request, with waiter, waker, file and decision.
+-- Edges of the critical path of a request, with waiter, waker, file, decision, and whom the waiter
+-- made critical.
 WITH chosen AS (SELECT * FROM edge WHERE request_id = ?),
 blamed AS (
     SELECT io_id, arg_max(comm, share) AS comm, max(share) AS share
@@ -14,7 +15,8 @@ SELECT edge_id, parent_edge_id, chosen.ts - request.ts, chosen.dur, depth, chose
     waiter.comm, waker.comm, waker.role, chosen.io_id,
     coalesce(page.path, if(sleep.ino IS NULL, file.path, 'inode ' || sleep.ino)),
     blamed.comm, blamed.share, if(decided.decision IS NULL, stack_policy.policy, 'rcp'),
-    paused.dirty_pages, paused.limit_pages, paused.pause_dur, decided.decision
+    paused.dirty_pages, paused.limit_pages, paused.pause_dur, decided.decision,
+    lent.helpers
 FROM chosen
 JOIN request USING (request_id)
 JOIN task AS waiter ON waiter.utid = waiter_utid
@@ -34,4 +36,10 @@ LEFT JOIN (
     FROM policy_wait SEMI JOIN chosen USING (sleep_id)
     JOIN policy_decision USING (policy_event_id)
 ) AS decided ON decided.sleep_id = chosen.sleep_id
+LEFT JOIN (
+    SELECT sleep_id, string_agg(DISTINCT helper.comm, ', ' ORDER BY helper.comm) AS helpers
+    FROM loan_wait SEMI JOIN chosen USING (sleep_id)
+    JOIN task AS helper ON helper.utid = helper_utid
+    GROUP BY sleep_id
+) AS lent ON lent.sleep_id = chosen.sleep_id
 ORDER BY chosen.edge_id

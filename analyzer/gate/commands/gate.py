@@ -98,17 +98,18 @@ def gate() -> None:
     help="Write an SVG of both latency distributions.",
 )
 def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any) -> None:
-    """Compare runs with a baseline; every file is one run.
+    """Compare runs with a baseline; every file is one run, and every host of a fleet.
 
     Inputs: recordings; results of fio, pgbench, k6, vegeta, wrk, YCSB, JMeter, hyperfine;
     HdrHistogram; OpenTelemetry and Prometheus; columns of CSV, JSON lines or Parquet
-    (FILE:column); text files with a latency per line.
+    (FILE:column); text files with a latency per line; parts of a fleet (DIR?day=2026-01-31).
 
     \b
     Examples:
       rcp-trace gate new-*.log --baseline old-*.log
       rcp-trace gate new.json --baseline ci/baseline --slo p999=50ms --format junit -o gate.xml
       rcp-trace gate b-*.txt --baseline a-*.txt --in-turn --inconclusive fail
+      rcp-trace gate '/srv/fleet?kernel=6.12.9*' --baseline '/srv/fleet?kernel=6.12.1*'
     """
     from rcp.analyzer.gate.commands import common
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rcp.analyzer.latencies.first_object import first_object
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError, unit_ns
 from rcp.analyzer.latencies.sheet import (
     check_whole,
@@ -46,7 +47,12 @@ _TAGS = ("name", "method", "expected_response")
 
 def is_k6(head: bytes) -> bool:
     """Whether a file with this head is k6's JSON or CSV."""
-    return head.startswith(_CSV_START) or _LINE.match(head) is not None
+    first = first_object(head)
+    return (
+        head.startswith(_CSV_START)
+        or (first.get("type") in ("Metric", "Point") and {"metric", "data"} <= first.keys())
+        or _LINE.match(head) is not None  # a line longer than the head
+    )
 
 
 def read(path: Path, metric: str, unit: str | None) -> Latencies:

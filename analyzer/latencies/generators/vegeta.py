@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rcp.analyzer.latencies.first_object import first_object
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.sheet import (
     check_whole,
@@ -19,6 +20,7 @@ from rcp.analyzer.latencies.sheet import (
 
 _ROW = re.compile(rb"\d{19},\d{1,3},\d+,\d+,\d+,")
 _VEGETA_RESULT = re.compile(rb'\{"attack":[^\n]*"latency":\d+')
+_MEMBERS = {"attack", "seq", "code", "timestamp", "latency"}
 _GOB = b"\x06Result\x01"
 _GOB_START_BYTES = 64
 _VEGETA_JSON_COLUMNS = (
@@ -32,7 +34,8 @@ def is_vegeta(head: bytes) -> bool:
     """Whether a file with this head is a result of vegeta."""
     return (
         _ROW.match(head) is not None
-        or _VEGETA_RESULT.match(head) is not None
+        or first_object(head).keys() >= _MEMBERS
+        or _VEGETA_RESULT.match(head) is not None  # a line longer than the head
         or _GOB in head[:_GOB_START_BYTES]
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,10 @@ def refusal(path: Path | str, unit: str | None = None) -> str:
     with pytest.raises(LatencyError) as error:
         open_latencies(path, unit=unit)
     return str(error.value)
+
+
+def rewritten(path: Path, separators: tuple[str, str]) -> str:
+    """Return lines of JSON as another program writes them: members and spaces differ."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    changed = [dict(reversed(row.items())) for row in rows]
+    return "".join(json.dumps(row, separators=separators) + "\n" for row in changed)

@@ -5,7 +5,7 @@ CREATE TABLE role_rule (
     n_tasks INTEGER
 );
 
-COMMENT ON TABLE role_rule IS 'role rules of the recording, in order of precedence: the first that matches a thread applies';
+COMMENT ON TABLE role_rule IS 'role rules of the recording, in order of precedence among equals; a rule for a thread comes before one that it inherits from its process or cgroup';
 COMMENT ON COLUMN role_rule.position IS 'position in the order, from 1';
 COMMENT ON COLUMN role_rule.role IS 'role that the rule assigns';
 COMMENT ON COLUMN role_rule.rule IS 'the rule as written';

@@ -58,7 +58,7 @@ FROM measured;
 
 COMMENT ON VIEW policy_decision IS 'decisions of the kernel''s policies in words';
 COMMENT ON COLUMN policy_decision.policy_event_id IS 'the decision';
-COMMENT ON COLUMN policy_decision.kind IS 'io_held, io_starved, slot_wait, dirty_pause or mark';
+COMMENT ON COLUMN policy_decision.kind IS 'io_held, io_starved, slot_wait, dirty_pause or mark; NULL for one that this rcp does not know';
 COMMENT ON COLUMN policy_decision.utid IS 'thread that waited or was marked, or submitted the io';
 COMMENT ON COLUMN policy_decision.io_id IS 'the io it was about';
 COMMENT ON COLUMN policy_decision.ts IS 'start of the wait; for a mark the time of the change';

@@ -18,7 +18,7 @@ CREATE TABLE policy_event (
 
 COMMENT ON TABLE policy_event IS 'decisions of the patched kernel''s policies that changed something; empty on other kernels';
 COMMENT ON COLUMN policy_event.policy_event_id IS 'key, in recorded order, from 1';
-COMMENT ON COLUMN policy_event.kind IS 'io_held (no token was free), io_starved (dispatched by the starvation timer), slot_wait, dirty_pause or mark';
+COMMENT ON COLUMN policy_event.kind IS 'io_held (no token was free), io_starved (dispatched by the starvation timer), slot_wait, dirty_pause or mark; NULL for one that this rcp does not know';
 COMMENT ON COLUMN policy_event.utid IS 'thread that waited or was marked, or submitted the io; NULL when not known';
 COMMENT ON COLUMN policy_event.io_id IS 'the io it was about, NULL when it was about a thread';
 COMMENT ON COLUMN policy_event.dev IS 'disk, major << 20 | minor; NULL when it was not about one';

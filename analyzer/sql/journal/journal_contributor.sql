@@ -1,5 +1,5 @@
--- Attributes a transaction to threads by their handles, because a commit takes longer the more
--- handles joined it. The time that handles were open shows which thread delayed it.
+-- Attributes a transaction to threads: by the blocks they added to it, because a commit writes each
+-- once, and by their handles. The time that handles were open shows which thread delayed it.
 -- depends: journal.journal_handle
 -- depends: base.task
 
@@ -11,6 +11,7 @@ SELECT
     task.comm,
     task.role,
     sum(handle.n_handles)::BIGINT AS n_handles,
+    sum(handle.n_blocks)::BIGINT AS n_blocks,
     sum(handle.held_dur)::BIGINT AS held_dur,
     max(handle.longest_dur) AS longest_dur,
     sum(handle.n_handles)
@@ -27,6 +28,7 @@ COMMENT ON COLUMN journal_contributor.utid IS 'the thread';
 COMMENT ON COLUMN journal_contributor.comm IS 'its name';
 COMMENT ON COLUMN journal_contributor.role IS 'its role';
 COMMENT ON COLUMN journal_contributor.n_handles IS 'number of its handles';
+COMMENT ON COLUMN journal_contributor.n_blocks IS 'number of blocks they added to it';
 COMMENT ON COLUMN journal_contributor.held_dur IS 'total ns they were open';
 COMMENT ON COLUMN journal_contributor.longest_dur IS 'longest time in ns that one was open';
 COMMENT ON COLUMN journal_contributor.share IS 'share of the transaction''s handles, 0 to 1';

@@ -6,7 +6,8 @@ CREATE TABLE journal_handle (
     longest_dur BIGINT,
     dev BIGINT,
     transaction_id BIGINT,
-    n_handles BIGINT
+    n_handles BIGINT,
+    n_blocks BIGINT
 );
 
 COMMENT ON TABLE journal_handle IS 'total of one thread''s handles in one jbd2 transaction';
@@ -18,3 +19,4 @@ COMMENT ON COLUMN journal_handle.longest_dur IS 'longest time in ns that one was
 COMMENT ON COLUMN journal_handle.dev IS 'device number, major << 20 | minor';
 COMMENT ON COLUMN journal_handle.transaction_id IS 'jbd2 transaction';
 COMMENT ON COLUMN journal_handle.n_handles IS 'number of handles';
+COMMENT ON COLUMN journal_handle.n_blocks IS 'blocks they added to it; NULL: not recorded, or it was not committed';

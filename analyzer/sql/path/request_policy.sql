@@ -19,6 +19,6 @@ WHERE segment.kind = 'queue';
 COMMENT ON VIEW request_policy IS 'decisions of the kernel''s policies on critical paths';
 COMMENT ON COLUMN request_policy.request_id IS 'request whose critical path it is on';
 COMMENT ON COLUMN request_policy.policy_event_id IS 'the decision';
-COMMENT ON COLUMN request_policy.kind IS 'io_held, io_starved, slot_wait or dirty_pause';
+COMMENT ON COLUMN request_policy.kind IS 'io_held, io_starved, slot_wait or dirty_pause; NULL for one that this rcp does not know';
 COMMENT ON COLUMN request_policy.ts IS 'start of the part that is on the path';
 COMMENT ON COLUMN request_policy.dur IS 'its length in ns';

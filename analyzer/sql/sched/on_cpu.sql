@@ -1,9 +1,10 @@
 -- A thread has a CPU from the end of one off-CPU interval to the beginning of its next one.
+-- depends: base.task
 -- depends: sched.sleep
 
 CREATE VIEW on_cpu AS
 SELECT
-    utid,
+    sleep.utid,
     run_ns AS ts,
     lead(ts) OVER thread - run_ns AS dur,
     cpu,
@@ -14,7 +15,8 @@ SELECT
     END AS left_as,
     sleep_id
 FROM sleep
-WINDOW thread AS (PARTITION BY utid ORDER BY run_ns, sleep_id);
+JOIN task USING (utid)
+WINDOW thread AS (PARTITION BY thread_utid ORDER BY run_ns, sleep_id);
 
 COMMENT ON VIEW on_cpu IS 'intervals in which a thread ran on a CPU';
 COMMENT ON COLUMN on_cpu.utid IS 'the thread';

@@ -12,8 +12,10 @@ CREATE TABLE inversion (
     depth TINYINT,
     chain VARCHAR,
     pattern VARCHAR,
-    n_ios_ahead BIGINT,
+    n_ios_ahead DOUBLE,
     bytes_ahead BIGINT,
+    n_ios_all BIGINT,
+    bytes_all BIGINT,
     confidence DOUBLE
 );
 
@@ -26,11 +28,13 @@ COMMENT ON COLUMN inversion.culprit IS 'name of that thread, without the numbers
 COMMENT ON COLUMN inversion.role IS 'role of the culprit';
 COMMENT ON COLUMN inversion.role_rule IS 'rule that assigned the role';
 COMMENT ON COLUMN inversion.ts IS 'start of the first segment';
-COMMENT ON COLUMN inversion.dur IS 'ns of the critical path, total of all segments';
+COMMENT ON COLUMN inversion.dur IS 'ns of the critical path, total of all segments; of a segment that several shared, only the culprit''s part';
 COMMENT ON COLUMN inversion.share IS 'share of the request''s duration, 0 to 1';
 COMMENT ON COLUMN inversion.depth IS 'number of edges on the chain';
 COMMENT ON COLUMN inversion.chain IS 'edges from the request to the culprit, and to where most of the time was spent';
 COMMENT ON COLUMN inversion.pattern IS 'the chain without the numbers by which threads of one kind differ';
-COMMENT ON COLUMN inversion.n_ios_ahead IS 'admission, queue, device and flush: largest number of ios of others ahead or in flight at once';
-COMMENT ON COLUMN inversion.bytes_ahead IS 'admission, queue, device and flush: bytes of these ios';
-COMMENT ON COLUMN inversion.confidence IS '0 to 1; lowered by a culprit without a role, contributions of others, lost events and guesses';
+COMMENT ON COLUMN inversion.n_ios_ahead IS 'admission, queue, device and flush: largest number of background ios ahead or in flight at once; of an io with the data of several threads, only the background''s share';
+COMMENT ON COLUMN inversion.bytes_ahead IS 'bytes of these ios, or of these shares';
+COMMENT ON COLUMN inversion.n_ios_all IS 'all ios that were ahead or in flight then, the background''s included';
+COMMENT ON COLUMN inversion.bytes_all IS 'their bytes';
+COMMENT ON COLUMN inversion.confidence IS '0 to 1; lowered by a culprit without a role, lost events, models and guesses';

@@ -31,7 +31,7 @@ GROUP BY policy_event.kind, coalesce(task.role, 'unknown'), policy_event.level
 ORDER BY sum(policy_event.dur) DESC NULLS LAST, policy_event.kind, role, policy_event.level;
 
 COMMENT ON VIEW policy_by_kind IS 'totals of the kernel policies'' decisions';
-COMMENT ON COLUMN policy_by_kind.kind IS 'io_held, io_starved, slot_wait, dirty_pause or mark';
+COMMENT ON COLUMN policy_by_kind.kind IS 'io_held, io_starved, slot_wait, dirty_pause or mark; NULL for one that this rcp does not know';
 COMMENT ON COLUMN policy_by_kind.role IS 'role of the thread that waited or was marked, or submitted the io';
 COMMENT ON COLUMN policy_by_kind.level IS 'critical or noncritical: the class it was about, or the new mark (none: removed); NULL when not known';
 COMMENT ON COLUMN policy_by_kind.n IS 'number of decisions';

@@ -30,7 +30,7 @@ def test_names_are_unique_and_unknown_is_0() -> None:
     assert CODE["unknown"] == 0
 
 
-@pytest.mark.parametrize("tier", ["functions", "completions", "generic"])
+@pytest.mark.parametrize("tier", ["functions", "completions", "generic", "callers", "contexts"])
 def test_a_function_tells_one_reason(tier: str) -> None:
     names = [
         name for row in REASON_TABLE for names in getattr(row, tier).values() for name in names
@@ -73,7 +73,7 @@ def test_architecture_lists_the_reasons() -> None:
         ("schedule io_schedule blk_mq_get_tag blk_mq_submit_bio", "admission_tag"),
         ("schedule schedule_preempt_disabled __mutex_lock.constprop.0 ext4_file_write", "lock"),
         ("schedule rwsem_down_write_slowpath+0x2a/0x90 down_write", "lock"),
-        ("schedule fcntl_setlk do_fcntl __x64_sys_fcntl", "lock"),
+        ("schedule fcntl_setlk do_fcntl __x64_sys_fcntl", "file_lock"),
         ("schedule wait_transaction_locked+0x1/0x2_[jbd2] start_this_handle", "journal_handle"),
         ("schedule futex_wait_queue __futex_wait futex_wait do_futex", "futex"),
         (
@@ -85,11 +85,100 @@ def test_architecture_lists_the_reasons() -> None:
             "device",
         ),
         ("schedule schedule_timeout io_schedule_timeout __iomap_dio_rw", "device"),
-        ("schedule flock_lock_inode_wait locks_lock_inode_wait __do_sys_flock", "lock"),
+        ("schedule flock_lock_inode_wait locks_lock_inode_wait __do_sys_flock", "file_lock"),
         ("schedule io_schedule mystery", "device"),
         ("schedule schedule_timeout mystery", "timer"),
         ("schedule worker_thread kthread", "condition"),
         ("", "unknown"),
+        # peers and clocks
+        ("schedule request_wait_answer __fuse_simple_request fuse_do_getattr", "fuse"),
+        ("schedule fuse_dev_do_read fuse_dev_read vfs_read", "poll"),
+        ("schedule do_wait_intr_irq eventfd_read vfs_read ksys_read", "eventfd"),
+        ("schedule do_wait_intr_irq timerfd_read_iter vfs_read ksys_read", "timer"),
+        # file systems
+        (
+            "schedule xlog_wait_on_iclog xlog_force_lsn xfs_log_force_seq xfs_file_fsync",
+            "log_force",
+        ),
+        ("schedule xlog_force_lsn xfs_log_force_seq_[xfs] xfs_file_fsync", "log_force"),
+        ("schedule xlog_grant_head_wait xlog_grant_head_check xfs_log_reserve", "journal_space"),
+        (
+            "schedule schedule_timeout ___down_common __down_common __down down xfs_buf_lock "
+            "xfs_buf_find_lock xfs_buf_get_map",
+            "buffer_lock",
+        ),
+        ("schedule schedule_timeout __down_common __down down mystery", "lock"),
+        (
+            "schedule schedule_timeout __wait_for_common wait_for_completion xfs_buf_iowait "
+            "xfs_buf_read_map",
+            "buffer_lock",
+        ),
+        ("schedule wait_current_trans start_transaction btrfs_dirty_inode", "log_force"),
+        ("schedule btrfs_commit_transaction btrfs_sync_file", "log_force"),
+        ("schedule wait_log_commit btrfs_sync_log btrfs_sync_file", "log_force"),
+        ("schedule wait_reserve_ticket handle_reserve_ticket __reserve_bytes", "journal_space"),
+        ("schedule wait_extent_bit lock_extent btrfs_file_write_iter", "page_lock"),
+        (
+            "schedule __mutex_lock.constprop.0 wait_on_dquot dqget __dquot_initialize",
+            "quota",
+        ),
+        ("schedule __mutex_lock.constprop.0 dquot_acquire ext4_acquire_dquot dqget", "quota"),
+        (
+            "schedule rpc_wait_bit_killable __wait_on_bit out_of_line_wait_on_bit __rpc_execute",
+            "nfs",
+        ),
+        (
+            "schedule io_schedule bit_wait_io __wait_on_bit out_of_line_wait_on_bit "
+            "nfs_wait_on_request nfs_sync_inode",
+            "nfs",
+        ),
+        # overlayfs adds no wait of its own: what is below it tells the reason
+        ("schedule jbd2_log_wait_commit ext4_sync_file ovl_fsync do_fsync", "journal_commit"),
+        ("schedule __mutex_lock ovl_inode_lock ovl_copy_up_flags", "lock"),
+        # memory
+        ("schedule schedule_timeout reclaim_throttle shrink_node try_to_free_pages", "reclaim"),
+        ("schedule schedule_timeout reclaim_throttle shrink_node balance_pgdat kswapd", "reclaim"),
+        (
+            "schedule io_schedule folio_wait_bit_common folio_wait_writeback shrink_folio_list "
+            "shrink_lruvec shrink_node try_to_free_pages __alloc_pages_slowpath",
+            "reclaim",
+        ),
+        (
+            "schedule io_schedule folio_wait_bit_common folio_wait_writeback shrink_folio_list "
+            "shrink_lruvec shrink_node try_to_free_mem_cgroup_pages try_charge_memcg",
+            "memcg_limit",
+        ),
+        (
+            "schedule schedule_timeout schedule_timeout_killable mem_cgroup_handle_over_high",
+            "memcg_limit",
+        ),
+        ("schedule schedule_timeout __mutex_lock shrink_slab try_to_free_pages", "lock"),
+        ("schedule io_schedule blk_mq_get_tag swap_writepage try_to_free_pages", "admission_tag"),
+        (
+            "schedule io_schedule folio_wait_bit_common folio_wait_writeback migrate_pages_batch "
+            "compact_zone try_to_compact_pages",
+            "compaction",
+        ),
+        (
+            "schedule io_schedule folio_wait_bit_common __folio_lock_or_retry do_swap_page",
+            "swap_in",
+        ),
+        (
+            "schedule io_schedule_timeout submit_bio_wait swap_writepage_bdev_sync swap_writepage "
+            "pageout shrink_folio_list try_to_free_pages",
+            "swap_out",
+        ),
+        (
+            "schedule schedule_preempt_disabled rwsem_down_read_slowpath down_read_killable "
+            "lock_mm_and_find_vma do_user_addr_fault exc_page_fault",
+            "mmap_lock",
+        ),
+        (
+            "schedule rwsem_down_write_slowpath down_write_killable vm_mmap_pgoff do_syscall_64",
+            "mmap_lock",
+        ),
+        # a page fault that waits for another lock
+        ("rwsem_down_read_slowpath down_read page_cache_ra do_user_addr_fault", "lock"),
     ],
 )
 def test_reason_of_stack(frames: str, reason: str) -> None:
@@ -114,6 +203,24 @@ def test_recorded_reason_wins_over_the_stack() -> None:
     stack_ids = np.array([3, 3, 4, -1], np.int32)
     codes = reason_codes(recorded, stack_ids, {3: ["blk_mq_get_tag"]})
     assert [REASONS[code] for code in codes] == ["lock", "admission_tag", "unknown", "unknown"]
+
+
+def test_the_stack_says_which_lock_and_what_a_page_is_waited_for() -> None:
+    """Also where a probe recorded the lock or the page."""
+    stacks = {
+        1: ["rwsem_down_read_slowpath", "down_read_killable", "lock_mm_and_find_vma"],
+        2: ["folio_wait_writeback", "shrink_folio_list", "try_to_free_pages"],
+        3: ["folio_wait_writeback", "ext4_sync_file"],
+    }
+    kinds = [WaitReason.LOCK, WaitReason.PAGE_WRITEBACK, WaitReason.FUTEX, WaitReason.NONE]
+    recorded = np.array([kind for kind in kinds for _ in stacks], np.uint16)
+    codes = reason_codes(recorded, np.array([*stacks] * len(kinds), np.int32), stacks)
+    assert [REASONS[code] for code in codes] == [
+        *("mmap_lock", "lock", "lock"),
+        *("page_writeback", "reclaim", "page_writeback"),
+        *("futex", "futex", "futex"),
+        *("mmap_lock", "reclaim", "page_writeback"),
+    ]
 
 
 def test_paper_names_of_table_2() -> None:

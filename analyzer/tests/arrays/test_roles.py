@@ -19,7 +19,7 @@ PID = 77
 def role(profile: str, comm: str, title: str) -> str:
     entries = [{"role": rule.role, "rule": rule.rule} for rule in profiles()[profile].rules]
     rules = parse_rules({"roles": entries, "end": {"cmdlines": {str(PID): title}}})
-    return role_of(TaskFacts(PID, 1, 0, [comm]), rules)[0]
+    return role_of(TaskFacts(PID, 1, 0, comm), rules)[0]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,27 @@ def test_postgresql_is_told_by_title(title: str, expected: str) -> None:
         ("mongodb", "conn12", "mongod", "foreground"),
         ("mongodb", "connector", "mongod", "unknown"),
         ("mongodb", "WTCheck.tThread", "mongod", "background"),
+        ("mongodb", "OplogCa.plog.rs", "mongod", "background"),
+        ("mongodb", "JournalFlusher", "mongod", "unknown"),
+        ("mysql", "ib_log_files_g", "/usr/sbin/mysqld", "background"),
+        ("mysql", "ib_io_wr-1", "/usr/sbin/mysqld", "background"),
+        ("mysql", "ib_log_flush", "/usr/sbin/mysqld", "unknown"),
+        ("mysql", "page_cleaner", "/usr/sbin/mariadbd", "background"),
+        ("redis", "valkey-server", "valkey-rdb-to-replicas *:6379", "background"),
+        ("redis", "bio_lazy_free", "valkey-server *:6379", "background"),
+        ("clickhouse", "MergeMutate", "clickhouse-server", "background"),
+        ("clickhouse", "BgSchPool", "clickhouse-server", "background"),
+        ("clickhouse", "BgDistSchPool", "clickhouse-server", "background"),
+        ("clickhouse", "TCPHandler", "clickhouse-server", "foreground"),
+        ("clickhouse", "QueryPipelineEx", "clickhouse-server", "foreground"),
+        ("clickhouse", "ThreadPool", "clickhouse-server", "unknown"),
+        ("kafka", "data-plane-kafk", "java kafka.Kafka", "foreground"),
+        ("kafka", "data-pl..dler-3", "java kafka.Kafka", "foreground"),
+        ("kafka", "kafka-log-clean", "java kafka.Kafka", "background"),
+        ("kafka", "kafka-l..read-0", "java kafka.Kafka", "background"),
+        ("kafka", "kafka-scheduler", "java kafka.Kafka", "background"),
+        ("kafka", "kafka-s..uler-3", "java kafka.Kafka", "background"),
+        ("kafka", "G1 Conc#0", "java kafka.Kafka", "unknown"),
         ("etcd", "etcd", "etcd --name a", "foreground"),
         ("sqlite", "litestream", "litestream replicate", "background"),
     ],
@@ -118,7 +139,7 @@ def test_title_that_gave_the_role_is_the_name(rule: str, tid: int, name: str) ->
     title = "postgres: 17/main: checkpointer performing end-of-recovery checkpoint"
     known = {"roles": [{"role": "background", "rule": rule}], "cmdlines": {"5": title}}
     (parsed,) = parse_rules(known)
-    assert name_of(TaskFacts(5, 1, 0, ["postgres"]), tid, parsed) == name
+    assert name_of(TaskFacts(5, 1, 0, "postgres"), tid, parsed) == name
 
 
 def test_a_title_seen_at_either_end_of_the_recording_counts() -> None:

@@ -61,12 +61,99 @@ def test_resolved_rules(ask: Ask) -> None:
     assert [row[1] for row in ask(synth, TASKS)] == ["background", "foreground"]
 
 
-def test_any_name_a_thread_had_can_give_it_its_role_and_is_kept(ask: Ask) -> None:
+MS = 1_000_000
+
+
+def test_a_role_goes_by_the_name_at_the_time(ask: Ask) -> None:
     synth = Synth([("background", "comm:check*")])
-    synth.task("fork", tid=5, ts=1)
-    synth.task("checkpointer", tid=5, ts=2)
-    synth.task("idle now", tid=5, ts=3)
-    assert ask(synth, TASKS) == [("checkpointer", "background", "comm:check*")]
+    synth.task("server", tid=5, ts=1)
+    synth.task("checkpointer", tid=5, ts=2 * MS)
+    synth.task("idle now", tid=5, ts=3 * MS)
+    for ts in (1, 2, 3):
+        synth.preempt(5, ts * MS, ts * MS + 10)
+    assert ask(synth, TASKS) == [
+        ("server", "unknown", "no rule matched"),
+        ("checkpointer", "background", "comm:check*"),
+        ("idle now", "unknown", "no rule matched"),
+    ]
+    assert ask(synth, "SELECT sleep.ts, comm, thread_utid FROM sleep JOIN task USING (utid)") == [
+        (1 * MS, "server", 1),
+        (2 * MS, "checkpointer", 1),
+        (3 * MS, "idle now", 1),
+    ]
+    assert ask(synth, "SELECT DISTINCT comms FROM task WHERE utid > 0") == [
+        (["server", "checkpointer", "idle now"],)
+    ]
+
+
+def test_the_name_a_thread_was_created_with_is_not_its_own(ask: Ask) -> None:
+    synth = Synth([("foreground", "comm:server"), ("background", "comm:check*")])
+    synth.task("server", tid=5, pid=5, ts=8 * MS, start_ns=MS)
+    synth.task("server", tid=6, pid=5, ts=8 * MS + 1, start_ns=8 * MS)
+    synth.task("checkpointer", tid=6, pid=5, ts=8 * MS + 30_000, start_ns=8 * MS)
+    assert ask(synth, TASKS) == [
+        ("server", "foreground", "comm:server"),
+        ("checkpointer", "background", "comm:check*"),
+    ]
+
+
+def test_a_change_of_the_cgroup_changes_the_role(ask: Ask) -> None:
+    synth = Synth()
+    synth.meta["roles"] = [{"role": "background", "rule": "cgroup:/batch", "cgroup_id": 42}]
+    main = synth.task("main", tid=5, ts=1)
+    synth.task("thread", tid=6, pid=5, ts=1)
+    synth.task("other", tid=7, ts=1)
+    synth.task("main", main, ts=2 * MS, cgroup_id=42, process_moved=True)
+    roles = "SELECT tid, since_ns, role FROM task WHERE utid > 0 ORDER BY tid, since_ns"
+    assert ask(synth, roles) == [
+        (5, 1, "unknown"),
+        (5, 2 * MS, "background"),
+        (6, 1, "unknown"),
+        (6, 2 * MS, "background"),
+        (7, 1, "unknown"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "tid", "expected"),
+    [
+        # the thread's own name, beside a rule that its process matches too
+        ([("foreground", "comm:db*"), ("background", "comm:*flush")], 6, "background"),
+        ([("foreground", "pid:5"), ("background", "comm:db-flush")], 6, "background"),
+        ([("background", "pid:5"), ("foreground", "comm:db-flush")], 6, "foreground"),
+        # both match the process: the first one, as ever
+        ([("foreground", "comm:db*"), ("background", "pid:5")], 6, "foreground"),
+        ([("background", "pid:5"), ("foreground", "comm:db*")], 6, "background"),
+        # the main thread inherits from nobody
+        ([("foreground", "pid:5"), ("background", "comm:db")], 5, "foreground"),
+    ],
+)
+def test_a_rule_for_a_thread_beats_one_it_inherits(
+    ask: Ask, rules: list[tuple[str, str]], tid: int, expected: str
+) -> None:
+    synth = Synth(rules)
+    synth.task("db", tid=5)
+    synth.task("db-flush", tid=6, pid=5)
+    assert ask(synth, f"SELECT role FROM task WHERE tid = {tid}") == [(expected,)]
+
+
+def test_a_process_whose_main_thread_did_nothing_is_inherited_from_too(ask: Ask) -> None:
+    synth = Synth([("foreground", "pid:5"), ("background", "comm:db-flush")])
+    synth.task("db-flush", tid=6, pid=5)
+    synth.task("db-conn", tid=7, pid=5)
+    assert [row[1] for row in ask(synth, TASKS)] == ["background", "foreground"]
+
+
+def test_a_rule_for_a_program_beats_that_of_the_cgroup_it_was_started_in(ask: Ask) -> None:
+    synth = Synth()
+    synth.meta["roles"] = [
+        {"role": "foreground", "rule": "cgroup:/db", "cgroup_id": 42},
+        {"role": "background", "rule": "comm:archive"},
+        {"role": "background", "rule": "comm:postgres", "profile": "of somebody"},
+    ]
+    synth.task("postgres", cgroup_id=42)
+    synth.task("archive", cgroup_id=42)
+    assert [row[1] for row in ask(synth, TASKS)] == ["foreground", "background"]
 
 
 def test_last_name_and_exit_are_kept(ask: Ask) -> None:
@@ -122,3 +209,72 @@ def test_bad_rules(entry: Any, message: str) -> None:
     with pytest.raises(RoleError) as error:
         parse_rules({"roles": [entry]})
     assert str(error.value) == message
+
+
+GIVEN: tuple[list[tuple[str, str]], ...] = (
+    [],
+    [("background", "comm:backup")],
+    [("foreground", "comm:server")],
+    [("foreground", "comm:server"), ("background", "comm:backup")],
+    [("foreground", "pid:100"), ("background", "comm:backup")],
+    [("background", "pid:100")],
+    [("background", "cgroup:/jobs")],
+)
+
+
+@pytest.mark.parametrize("kind", ["wrk", "sqp"])
+@pytest.mark.parametrize("target", [False, True])
+@pytest.mark.parametrize("rules", GIVEN, ids=str)
+@pytest.mark.parametrize("creator", ["server", "backup"])
+def test_an_io_uring_worker_has_the_role_and_the_rule_of_who_created_it(
+    ask: Ask, creator: str, rules: list[tuple[str, str]], target: bool, kind: str
+) -> None:
+    """The creator is a thread of a server; what it is by any rule or by none, its worker is."""
+    synth = Synth(rules)
+    for rule in synth.meta["roles"]:
+        if rule["rule"] == "cgroup:/jobs":
+            rule["cgroup_id"] = 42
+    threads = (("server", 100), (creator, 107), (f"iou-{kind}-107", 108))
+    for ts, (name, tid) in enumerate(threads):
+        synth.task(name, tid, ts=ts, pid=100, target=target, cgroup_id=42)
+    query = "SELECT role, role_rule FROM task WHERE tid = ?"
+    assert ask(synth, query.replace("?", "108")) == ask(synth, query.replace("?", "107"))
+
+
+def test_a_rule_that_names_io_uring_workers_decides_for_them(ask: Ask) -> None:
+    synth = Synth([("background", "comm:iou-wrk-*"), ("foreground", "comm:server")])
+    synth.task("server", 100)
+    synth.task("iou-wrk-100", 101, ts=1, pid=100)
+    synth.task("iou-sqp-100", 102, ts=2, pid=100)
+    assert [row[1] for row in ask(synth, TASKS)] == ["foreground", "background", "foreground"]
+
+
+def test_a_worker_is_of_the_thread_that_had_the_tid_when_it_began(ask: Ask) -> None:
+    """Tid 107 was a server's, then a backup's, which got its name after its worker."""
+    synth = Synth([("foreground", "comm:server"), ("background", "comm:backup")])
+    synth.task("server", 107, start_ns=1000)
+    synth.task("iou-wrk-107", 108, ts=2000, start_ns=2000, pid=107)
+    synth.task("server", 107, ts=3_000_000, start_ns=3000, exited=True)
+    synth.task("sh", 107, ts=5_000_000, start_ns=4_000_000)
+    synth.task("iou-wrk-107", 109, ts=6_000_000, start_ns=6_000_000, pid=107)
+    synth.task("backup", 107, ts=9_000_000, start_ns=4_000_000)
+    query = "SELECT tid, role FROM task WHERE comm LIKE 'iou%' ORDER BY tid"
+    assert ask(synth, query) == [(108, "foreground"), (109, "background")]
+
+
+def test_a_worker_of_a_thread_that_did_nothing_is_of_its_process(ask: Ask) -> None:
+    synth = Synth([("background", "comm:backup")])
+    synth.task("backup", 100, target=True)
+    synth.task("iou-wrk-107", 108, ts=1, pid=100, target=True)
+    assert [row[1] for row in ask(synth, TASKS)] == ["background", "background"]
+
+
+def test_of_two_names_at_one_moment_the_last_holds(ask: Ask) -> None:
+    synth = Synth()
+    synth.task("sh", 7)
+    for name in ("rename", "backup"):
+        synth.task(name, 7, ts=5_000_000)
+    assert ask(synth, "SELECT comm, since_ns FROM task WHERE tid = 7 ORDER BY utid") == [
+        ("sh", 0),
+        ("backup", 5_000_000),
+    ]

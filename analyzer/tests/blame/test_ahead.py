@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.arrays.tasks import build_tasks
 from rcp.analyzer.arrays.trace import Ios
-from rcp.analyzer.blame.ahead import Windows, ios_ahead, solo_service_ns
+from rcp.analyzer.blame.ahead import Windows, ios_ahead
+from rcp.analyzer.blame.by_owner import UNIT, Measure
+from rcp.analyzer.blame.device.solo import solo_service_ns
 from rcp.analyzer.blame.suspects import Owners, Suspects
 from rcp.probes.contract.events import TASK
 
@@ -56,28 +58,81 @@ WINDOWS = st.lists(
 )
 
 
-@given(IOS, WINDOWS, st.booleans())
-def test_ahead_is_what_pairing_counts(
-    rows: list[tuple[int, int, int, int, int]], asked: list[tuple[int, int, int]], by_count: bool
+def pairs(ios: Ios, of: np.ndarray, lo: int, hi: int, dev: int) -> tuple[float, float, float]:
+    """Ios, bytes and time held of the ios that overlap [lo, hi); of each io only its part ``of``.
+
+    An io of length zero overlaps a window it lies in, and none that it only touches.
+    """
+    there = (ios.dev == dev) & (ios.issued < hi)
+    gone = (ios.dev == dev) & (ios.completed <= lo)
+    begin, end = np.clip(ios.issued, lo, hi), np.clip(ios.completed, lo, hi)
+    weight = np.rint(of * UNIT) / UNIT
+    size = np.rint(ios.bytes * of.astype(np.float32)).astype(np.int64)
+    return (
+        float(weight[there].sum() - weight[gone].sum()),
+        int(size[there].sum()) - int(size[gone].sum()),
+        float((weight * (end - begin) * (ios.dev == dev)).sum()),
+    )
+
+
+MEASURES = st.sampled_from(("bytes", "ios", "held"))
+PARTS = st.lists(st.integers(0, 10), min_size=20, max_size=20)
+
+
+@given(IOS, WINDOWS, PARTS, MEASURES)
+def test_ahead_is_what_pairing_adds_up(
+    rows: list[tuple[int, int, int, int, int]],
+    asked: list[tuple[int, int, int]],
+    parts: list[int],
+    measure: Measure,
 ) -> None:
     ios, known = ios_of(rows), suspects()
     lo, dur, dev = np.array(asked, np.int64).T
     nobody = np.full(len(lo), -1, np.int32)
     windows = Windows(lo, lo + dur, dev, np.full(len(lo), PID), nobody)
-    owners = Owners(
-        np.where(ios.submitter > 0, ios.submitter, -1).astype(np.int32),
-        np.ones(len(rows), np.float32),
-    )
-    ahead = ios_ahead(windows, ios, ios.issued, owners, known, by_count)
+    utid = np.where(ios.submitter > 0, ios.submitter, -1).astype(np.int32)
+    share = (np.array(parts[: len(rows)]) / 10).astype(np.float32)
+    ahead = ios_ahead(windows, ios, ios.issued, Owners(utid, share), known, measure)
     for at in range(len(lo)):
-        # Some zero-length ios lie inside a window, none overlaps one it only touches.
-        beside = (ios.issued < lo[at] + dur[at]) & (ios.dev == dev[at])
-        ended = (ios.completed <= lo[at]) & (ios.dev == dev[at])
-        mine = owners.utid >= 0
-        count = int((beside & mine).sum()) - int((ended & mine).sum())
-        size = int(ios.bytes[beside & mine].sum(dtype=int))
-        size -= int(ios.bytes[ended & mine].sum(dtype=int))
-        assert (ahead.n_ios[at], ahead.bytes[at]) == (count, size)
+        window = int(lo[at]), int(lo[at] + dur[at]), int(dev[at])
+        n_ios, size, held = pairs(ios, np.where(utid >= 0, share, 0), *window)
+        n_all, size_all, held_all = pairs(ios, np.ones(len(rows)), *window)
+        beside = ahead.beside
+        assert (beside.n_ios[at], beside.bytes[at]) == (n_ios, size)
+        if ahead.owner[at] < 0:
+            continue
+        assert (beside.n_all[at], beside.bytes_all[at]) == (n_all, size_all)
+        expected = {
+            "bytes": size / size_all if size_all else n_ios / n_all,
+            "ios": n_ios / n_all if n_all else 0,
+            "held": held / held_all if held_all else 0,
+        }[measure]
+        assert ahead.share[at] == pytest.approx(np.clip(expected, 0, 1))
+
+
+DAY = 86_400_000_000_000
+
+
+@given(IOS, WINDOWS, st.integers(0, 1 << 62))
+def test_shares_of_time_are_exact_however_late_it_is(
+    rows: list[tuple[int, int, int, int, int]], asked: list[tuple[int, int, int]], boot: int
+) -> None:
+    """Sums of times exceed 64 bits; the time held does not, in a day and among many ios."""
+    lo, dur, dev = np.array(asked, np.int64).T
+    nobody = np.full(len(lo), -1, np.int32)
+    shares = []
+    for begin, unit in ((0, 1), (boot, 1), (0, DAY // 100)):
+        ios = ios_of([(begin + i * unit, d * unit, b, v, o) for i, d, b, v, o in rows])
+        windows = Windows(
+            begin + lo * unit, begin + (lo + dur) * unit, dev, np.full(len(lo), PID), nobody
+        )
+        owners = Owners(
+            np.where(ios.submitter > 0, ios.submitter, -1).astype(np.int32),
+            np.full(len(rows), 0.3, np.float32),
+        )
+        shares.append(ios_ahead(windows, ios, ios.issued, owners, suspects(), "held").share)
+    assert np.allclose(shares[0], shares[1])
+    assert np.allclose(shares[0], shares[2])
 
 
 @given(IOS)
@@ -102,10 +157,10 @@ def test_solo_time_is_of_ios_that_no_other_overlapped(
     assert guessed.tolist() == [not alone] * len(rows)
 
 
-@pytest.mark.parametrize("by_count", [True, False])
-def test_no_question_needs_no_answer(by_count: bool) -> None:
+@pytest.mark.parametrize("measure", ["bytes", "ios", "held"])
+def test_no_question_needs_no_answer(measure: Measure) -> None:
     ios = ios_of([(0, 1, 1, 1, 1)])
     empty = np.zeros(0, np.int64)
     windows = Windows(empty, empty, empty, empty, np.zeros(0, np.int32))
     owners = Owners(ios.submitter, np.ones(1, np.float32))
-    assert len(ios_ahead(windows, ios, ios.issued, owners, suspects(), by_count).owner) == 0
+    assert len(ios_ahead(windows, ios, ios.issued, owners, suspects(), measure).owner) == 0

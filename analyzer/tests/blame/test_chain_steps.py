@@ -95,7 +95,7 @@ def test_four_steps_held_by_foreground_end_at_who_has_the_tags(inversions: Rows)
             68 * US,
             "write → lock (backup) → journal_handle (jbd2/sda-8) → journal_handle (kworker/u8:1)"
             " → admission_tag behind vacuum",
-            0.75,
+            1.0,
         )
     ]
 
@@ -151,6 +151,30 @@ def test_io_uring_workers_have_the_role_of_their_task(
     fg, other = synth.task("writer", target=True), synth.task(owner, tid=7)
     helper = synth.task(worker, pid=other)
     synth.preempt(helper, 1, 2)
+    synth.request(fg, 100 * US, 200 * US)
+    synth.sleep(fg, 110 * US, 190 * US, waker=helper, reason=WaitReason.LOCK)
+    assert [row[:3] for row in inversions(synth)] == [("lock", worker, 80 * US)] * n
+
+
+@pytest.mark.parametrize(
+    ("rules", "n"),
+    [
+        ([("background", "comm:backup"), ("foreground", "comm:*")], 1),
+        ([("background", "comm:backup"), ("foreground", "comm:iou-*")], 0),
+        ([("background", "comm:backup")], 1),
+        ([("background", "pid:7")], 1),
+    ],
+    ids=["a glob for all", "a glob for workers", "background alone", "by pid"],
+)
+@pytest.mark.parametrize("worker", ["iou-wrk-7", "iou-sqp-7"])
+def test_a_glob_that_also_matches_its_task_is_no_rule_for_a_worker(
+    inversions: Rows, worker: str, rules: list[tuple[str, str]], n: int
+) -> None:
+    synth = Synth(rules)
+    fg, backup = synth.task("server", target=True), synth.task("backup", tid=7)
+    helper = synth.task(worker, pid=7)
+    for tid in (helper, backup):
+        synth.preempt(tid, 1, 2)
     synth.request(fg, 100 * US, 200 * US)
     synth.sleep(fg, 110 * US, 190 * US, waker=helper, reason=WaitReason.LOCK)
     assert [row[:3] for row in inversions(synth)] == [("lock", worker, 80 * US)] * n

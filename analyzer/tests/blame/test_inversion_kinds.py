@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Rows
 
 US = 1000
+KIB = 1024
 HELD = IoFlag.THROTTLED
 FLUSH, PREFLUSH, WRITE = 2, 1 << 18, 1
 
@@ -50,7 +51,7 @@ def test_io_dependency_on_data_a_flusher_writes(inversions: Rows, guilty: bool) 
     assert inversions(stage.synth) == (expected if guilty else [])
 
 
-def test_io_dependency_on_mixed_data_counts_whole_at_the_confidence_of_its_share(
+def test_of_an_io_with_mixed_data_the_backgrounds_share_counts(
     inversions: Rows,
 ) -> None:
     stage = Stage()
@@ -59,34 +60,34 @@ def test_io_dependency_on_mixed_data_counts_whole_at_the_confidence_of_its_share
     stage.synth.cause(io, stage.fg, n_pages=3)
     stage.synth.sleep(stage.fg, 120 * US, 180 * US, io=io, stack=["folio_wait_writeback"])
     assert [row[:3] + row[4:] for row in inversions(stage.synth)] == [
-        ("io_dependency", "backup", 60 * US, 0.25)
+        ("io_dependency", "backup", 15 * US, 1.0)
     ]
 
 
 def commit(stage: Stage, own: int, others: int) -> Synth:
     """The fsync waits for a commit: 20 µs of CPU, 50 µs of log, 10 µs of CPU."""
     synth = stage.synth
-    synth.handle(stage.fg, 50 * US, 51 * US, n=own)
+    synth.handle(stage.fg, 50 * US, 51 * US, blocks=own)
     if others:
-        synth.handle(stage.bg, 60 * US, 61 * US, n=others)
+        synth.handle(stage.bg, 60 * US, 61 * US, blocks=others)
     synth.commit(stage.jbd2, 105 * US, 190 * US)
     synth.sleep(stage.fg, 110 * US, 190 * US, waker=stage.jbd2, reason=WaitReason.JOURNAL_COMMIT)
-    io = synth.io(stage.jbd2, 130 * US, 180 * US)
-    synth.sleep(stage.jbd2, 130 * US, 180 * US, io=io, stack=["__wait_on_buffer"])
+    ios = [
+        synth.io(stage.jbd2, 130 * US, 155 * US, size=128 * KIB),
+        synth.io(stage.jbd2, 130 * US, 180 * US, issued=155 * US, size=128 * KIB),
+    ]
+    synth.sleep(stage.jbd2, 130 * US, 155 * US, io=ios[0], stack=["__wait_on_buffer"])
+    synth.sleep(stage.jbd2, 155 * US, 180 * US, io=ios[1], stack=["__wait_on_buffer"])
     return synth
 
 
 def test_condition_and_log_of_a_commit_mostly_of_background(inversions: Rows) -> None:
+    """The rest would have been in the first io; CPU time is that of 64 blocks, 40 of backup."""
     chain = "fsync → journal_commit (jbd2/sda-8)"
-    assert inversions(commit(Stage(), own=1, others=3)) == [
-        (
-            "io_dependency",
-            "backup",
-            50 * US,
-            f"{chain} → buffer_lock → io by jbd2/sda-8 for backup",
-            0.75,
-        ),
-        ("condition", "backup", 30 * US, f"{chain} for backup", 0.75),
+    log = f"{chain} → buffer_lock → io by jbd2/sda-8 for backup"
+    assert inversions(commit(Stage(), own=20, others=40)) == [
+        ("io_dependency", "backup", 25 * US, log, 1.0),
+        ("condition", "backup", 30 * 625, f"{chain} for backup", 1.0),
     ]
 
 
@@ -94,7 +95,7 @@ def test_condition_and_log_of_a_commit_mostly_of_background(inversions: Rows) ->
 def test_commit_mostly_of_the_requests_own_work_is_no_inversion(
     inversions: Rows, others: int
 ) -> None:
-    assert inversions(commit(Stage(), own=3, others=others)) == []
+    assert inversions(commit(Stage(), own=60, others=others)) == []
 
 
 def test_condition_by_a_flusher_busy_with_backgrounds_pages(inversions: Rows) -> None:
@@ -105,7 +106,7 @@ def test_condition_by_a_flusher_busy_with_backgrounds_pages(inversions: Rows) ->
     )
     stage.synth.cause(stage.synth.io(stage.flusher, 165 * US, 180 * US), stage.bg)
     chain = "fsync → journal_handle (kworker/u8:1) for backup"
-    assert inversions(stage.synth) == [("condition", "backup", 40 * US, chain, 0.5)]
+    assert inversions(stage.synth) == [("condition", "backup", 40 * US, chain, 0.75)]
 
 
 @pytest.mark.parametrize(
@@ -115,11 +116,14 @@ def test_condition_by_a_flusher_busy_with_backgrounds_pages(inversions: Rows) ->
         (["io_schedule", "rq_qos_wait", "wbt_wait"], "admission_slot"),
     ],
 )
-@pytest.mark.parametrize(("others", "share"), [(0, 1.0), (1, 0.75), (60, None)])
+@pytest.mark.parametrize(("others", "share"), [(0, 1.0), (1, 1.0), (4, 3 / 7), (60, None)])
 def test_admission(
     inversions: Rows, stack: list[str], kind: str, others: int, share: float | None
 ) -> None:
-    """Three places are the backup's, ``others`` the client's; a client's io makes place."""
+    """Three places are the backup's, ``others`` the client's; a client's io makes place.
+
+    With most of the places free nobody would have waited, so then all of the wait is the backup's.
+    """
     stage = Stage()
     synth = stage.synth
     ios = [synth.io(stage.bg, 10 * US, 300 * US) for _ in range(3)]
@@ -128,7 +132,7 @@ def test_admission(
     synth.io(stage.fg, 115 * US, 250 * US, got=161 * US)
     synth.sleep(stage.fg, 120 * US, 160 * US, io=ios[-1], stack=stack)
     chain = f"fsync → {kind} behind backup"
-    expected = [] if share is None else [(kind, "backup", 40 * US, chain, share)]
+    expected = [] if share is None else [(kind, "backup", round(40 * US * share), chain, 1.0)]
     assert inversions(synth) == expected
 
 
@@ -189,7 +193,7 @@ def test_io_max_holds_back_an_io_for_those_who_use_up_the_limit(
 
 
 @pytest.mark.parametrize(
-    ("pages", "found"), [(300, [("backup", 30 * US, 0.375)]), (50, [])], ids=["others", "own"]
+    ("pages", "found"), [(300, [("backup", 30 * US, 0.5)]), (50, [])], ids=["others", "own"]
 )
 def test_dirty_throttle(inversions: Rows, pages: int, found: list[tuple[object, ...]]) -> None:
     """The writer's io brings 100 pages to the device, the flusher ``pages`` of the backup's."""
@@ -225,7 +229,7 @@ def test_flush_pays_for_what_was_written_before(inversions: Rows, writer: str, n
 def test_flush_before_a_log_write_is_waited_for_before_it_is_issued(inversions: Rows) -> None:
     """PREFLUSH: 40 µs flushing before D, 10 µs at the device; another took 5 and 10.
 
-    Since then its own 4 KiB came into the cache, and the backup's 1 MiB.
+    Since then the backup's 1 MiB came into the cache; its own data waits for the flush.
     """
     stage = Stage()
     synth = stage.synth
@@ -234,8 +238,40 @@ def test_flush_before_a_log_write_is_waited_for_before_it_is_issued(inversions: 
     io = synth.io(stage.fg, 110 * US, 160 * US, issued=150 * US, op=WRITE | PREFLUSH)
     synth.sleep(stage.fg, 110 * US, 160 * US, io=io, stack=["folio_wait_writeback"])
     chain = "fsync → page_writeback → io by writer → flush behind backup"
-    share = pytest.approx(256 / 257)
-    assert inversions(synth) == [("flush", "backup", 35 * US, chain, share)]
+    assert inversions(synth) == [("flush", "backup", 35 * US, chain, 1.0)]
+
+
+@pytest.mark.parametrize(("flag", "waited"), [(PREFLUSH, [10 * US]), (0, [50 * US])])
+def test_a_flush_before_the_data_is_no_wait_behind_others_in_the_queue(
+    inversions: Rows, flag: int, waited: list[int]
+) -> None:
+    """A log write is issued after 50 µs; for 40 of them its flush was at the device."""
+    stage = Stage()
+    synth = stage.synth
+    for at in (110, 130):
+        synth.io(stage.bg, at * US, (at + 20) * US, op=0, size=65536)
+    synth.io(stage.jbd2, 115 * US, 155 * US, op=FLUSH, size=0)
+    io = synth.io(stage.jbd2, 110 * US, 170 * US, issued=160 * US, op=WRITE | flag)
+    synth.sleep(stage.fg, 110 * US, 170 * US, io=io, stack=["folio_wait_writeback"])
+    found = [row[2] for row in inversions(synth) if row[0] == "queue"]
+    assert found == waited
+
+
+def test_a_flush_of_an_empty_cache_is_no_measure_for_one_with_data_of_its_own(
+    inversions: Rows,
+) -> None:
+    """1 µs with an empty cache; 10 µs with the writer's page, alone or with the backup's."""
+    stage = Stage()
+    synth = stage.synth
+    for at in (10, 13, 16):
+        synth.io(stage.fg, at * US, (at + 1) * US, op=FLUSH, size=0)
+    synth.io(stage.fg, 20 * US, 30 * US)
+    synth.io(stage.fg, 40 * US, 50 * US, op=FLUSH, size=0)
+    for who in (stage.fg, stage.bg):
+        synth.io(who, 60 * US, 70 * US)
+    io = synth.io(stage.fg, 110 * US, 120 * US, op=FLUSH, size=0)
+    synth.sleep(stage.fg, 112 * US, 120 * US, io=io, stack=["submit_bio_wait"])
+    assert inversions(synth) == []
 
 
 @pytest.mark.parametrize(("who", "n"), [("backup", 1), ("client", 0), ("jbd2", 0), ("nobody", 0)])
@@ -261,7 +297,7 @@ def test_cpu_counts_only_what_the_background_had_of_it(inversions: Rows) -> None
 
 def test_switching_tasks_takes_time_that_is_nobodys_fault(inversions: Rows) -> None:
     stage = Stage()
-    stage.synth.preempt(stage.fg, 110 * US, 150 * US, ran=stage.bg)
+    stage.synth.preempt(stage.fg, 110 * US, 119 * US, ran=stage.bg)
     assert inversions(stage.synth) == []
 
 

@@ -123,8 +123,11 @@ def test_verdicts_stay_within_their_requests(recording: dict[str, Any], share: f
     assert ((found.confidence >= 0) & (found.confidence <= share + 1e-9)).all()
     assert set(found.kind.tolist()) <= set(range(len(KINDS)))
     assert (found.depth >= 0).all()
-    assert (found.n_ios_ahead >= 0).all()
-    assert (found.bytes_ahead >= 0).all()
+    beside = found.beside
+    assert (beside.n_ios >= 0).all()
+    assert (beside.bytes >= 0).all()
+    assert (beside.n_ios <= beside.n_all).all()
+    assert (beside.bytes <= beside.bytes_all).all()
     if len(found):
         assert found.chain.max() < len(found.chains) == len(found.patterns)
 

@@ -106,9 +106,8 @@ def test_queue_behind_background(inversions: Rows, ask: Ask) -> None:
     synth = behind(background=True)
     chain = "fsync → page_writeback → io by writer → queue behind checkpointer"
     assert inversions(synth) == [("queue", "checkpointer", 48, chain, 1.0)]
-    assert ask(synth, "SELECT n_ios_ahead, bytes_ahead, share FROM inversion") == [
-        (2, 131072, 0.48)
-    ]
+    sql = "SELECT n_ios_ahead, bytes_ahead, n_ios_all, bytes_all, share FROM inversion"
+    assert ask(synth, sql) == [(2, 131072, 2, 131072, 0.48)]
 
 
 def test_queue_behind_foreground_is_no_inversion(inversions: Rows) -> None:

@@ -126,7 +126,7 @@ def test_report_without_inversion(tmp_path: Path) -> None:
     synth.request(fg, 100, 200)
     first = run("report", synth.write(tmp_path / "x.spool")).stdout.splitlines()[0]
     assert (
-        first == "No inversion found: none of 1 foreground fsync requests waited for "
+        first == "No inversion found: none of 1 foreground fsync request waited for "
         "background work."
     )
 
@@ -230,7 +230,7 @@ def test_schema() -> None:
 def test_every_command_explains_itself() -> None:
     for name in ["", *main.commands]:
         result = run(*filter(None, [name]), "-h")
-        assert result.exit_code == 0
+        assert result.exit_code == 0, (name, result.output)
         assert "Examples:" in result.stdout, name
 
 

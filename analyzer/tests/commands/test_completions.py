@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+import duckdb
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -39,9 +40,11 @@ def completed(line: str) -> list[str]:
         ("rcp-tune --slo p999", ["p999=", "p9999="]),
         ("rcp-tune --slo p99=1ms --lab wal", ["wal-vs-checkpoint"]),
         ("rcp-tune --lab wal-vs-checkpoint -e CHECK", ["CHECKPOINT_MIB="]),
+        ("rcp-tune --slo p99=1ms --start r", ["redis", "rocksdb"]),
+        ("rcp-tune profiles show m", ["mixed"]),
         ("rcp-tune st", ["status"]),
         ("rcp-lab run wal", ["wal-vs-checkpoint"]),
-        ("rcp-lab run wal-vs-checkpoint -e PRESET=s", ["PRESET=sata_ssd"]),
+        ("rcp-lab run wal-vs-checkpoint -e PRESET=s", ["PRESET=sata_ssd", "PRESET=sata_ssd_plp"]),
         ("rcp-lab run --module rcp", ["rcpdisk"]),
     ],
 )
@@ -62,6 +65,32 @@ def test_ids_are_those_of_the_slowest_requests(recording: Path) -> None:
     assert ids
     assert set(completed(f"rcp-trace path {recording} ")) == set(ids)
     assert set(completed(f"rcp-trace path {recording} 1")) == {i for i in ids if i[0] == "1"}
+
+
+def test_names_in_a_recording_are_completed(recording: Path) -> None:
+    with open_store(recording) as store:
+        kinds = {name for (name,) in store.ask("SELECT DISTINCT name FROM request").rows}
+        tasks = "SELECT DISTINCT comm FROM request JOIN task USING (utid)"
+        names = {name for (name,) in store.ask(tasks).rows}
+        culprits = {c for (c,) in store.ask("SELECT DISTINCT culprit FROM inversion").rows}
+    assert kinds
+    assert culprits
+    for command in ("report", "export"):
+        assert set(completed(f"rcp-trace {command} {recording} --request ")) == kinds
+        assert set(completed(f"rcp-trace {command} {recording} --task ")) == names
+    assert set(completed(f"rcp-trace whatif {recording} --without ")) == culprits
+    ids = completed(f"rcp-trace path {recording} 1")
+    assert completed(f"rcp-trace report {recording} --request 1") == ids
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mx", "a b", "x;y", "$(id)", "a\nb", "`id`", "x'"])
+def test_a_name_that_is_no_plain_word_is_not_completed(recording: Path, name: str) -> None:
+    with duckdb.connect(recording) as store:
+        (request_id,) = store.execute("SELECT min(request_id) FROM request").fetchone() or (0,)
+        store.execute("UPDATE request SET name = 'plain'")
+        store.execute("INSERT INTO request BY NAME SELECT * REPLACE (? AS name, 0 AS request_id) "
+                      "FROM request WHERE request_id = ?", [name, request_id])  # fmt: skip
+    assert completed(f"rcp-trace report {recording} --request ") == ["plain"]
 
 
 def test_a_file_that_is_no_recording_completes_nothing(tmp_path: Path) -> None:

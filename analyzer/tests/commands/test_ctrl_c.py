@@ -67,8 +67,9 @@ def ended_by(number: signal.Signals, name: str, after_s: float, tmp_path: Path) 
 )
 def test_ctrl_c_is_130_without_a_word(name: str, after_ms: int, tmp_path: Path) -> None:
     status, stderr = ended_by(signal.SIGINT, name, after_ms / 1000, tmp_path)
-    progress = "rcp-trace: A, run", "rcp-trace: B, run"
-    said = [line for line in stderr.splitlines() if line and not line.startswith(progress)]
+    # what it says when it is done may come just before Ctrl-C does
+    own = "rcp-trace: A, run", "rcp-trace: B, run", f"{tmp_path}/x.duckdb written; read it with"
+    said = [line for line in stderr.splitlines() if line and not line.startswith(own)]
     if status in (EXIT_INTERRUPTED, -signal.SIGINT):  # the latter while Python ends: 130 in a shell
         assert said == []
     else:  # it was done before
@@ -99,6 +100,26 @@ def test_a_fault_of_rcp_is_never_status_1() -> None:
     assert done.returncode == EXIT_FAULT == 70
     assert "ZeroDivisionError: by zero\n" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("rcp-toy: error: a fault of rcp")
+
+
+@pytest.mark.parametrize(
+    ("module", "status", "line"),
+    [
+        (
+            "duckdb_of_nobody.core",
+            2,
+            "rcp-toy: error: the Python package duckdb_of_nobody is not installed: install rcp "
+            "with pip, which brings it.",
+        ),
+        ("rcp.nothing", 70, "rcp-toy: error: a fault of rcp: please report the lines above."),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named(module: str, status: int, line: str) -> None:
+    text = FAULTY.replace('raise ZeroDivisionError("by zero")', f"import {module}")
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert done.stderr.splitlines()[-1] == line
+    assert ("Traceback" in done.stderr) is (status == 70)
 
 
 DESTRUCTOR = """

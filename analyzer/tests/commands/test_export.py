@@ -59,10 +59,10 @@ def test_a_dash_is_stdout(recording: Path) -> None:
 
 def test_errors_are_one_line(recording: Path) -> None:
     assert error_of(recording) == (
-        "no format was given: choose --perfetto, --folded, --speedscope or --parquet."
+        "no format was given: choose --perfetto, --folded, --speedscope, --otlp or --parquet."
     )
     assert error_of(recording, "--perfetto", "--folded") == (
-        "2 formats were given: choose --perfetto, --folded, --speedscope or --parquet."
+        "2 formats were given: choose --perfetto, --folded, --speedscope, --otlp or --parquet."
     )
     assert error_of(recording, "--perfetto", "--request", 9) == (
         f"{recording} has no request 9: request ids go from 1 to 5."

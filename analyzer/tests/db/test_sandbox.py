@@ -1,5 +1,6 @@
 """A user's query on a server: refused where it writes, stopped where it takes too long."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.db.arrow import as_parquet
-from rcp.analyzer.db.sandbox import Limits, ask_within
+from rcp.analyzer.db.sandbox import Limits, ask_until_interrupted, ask_within
 from rcp.analyzer.db.store import Result, Store, StoreError
 
 LIMITS = Limits(seconds=30, rows=3)
@@ -26,6 +27,27 @@ Ask = Callable[..., Result]
 def test_no_more_rows_than_asked_for_are_read(ask: Ask) -> None:
     assert ask("FROM range(1000000000000)") == Result(["range"], [(0,), (1,), (2,)], is_cut=True)
     assert ask("FROM range(3)").is_cut is False
+
+
+def test_no_thread_is_left_when_the_answer_is_there(ask: Ask) -> None:
+    # One that still closed its connection while the process ended would abort it.
+    before = threading.enumerate()
+    with Store.create(None) as store:
+        for _ in range(50):
+            ask("FROM range(100000)")
+            assert threading.enumerate() == before
+            ask_until_interrupted(store, "FROM range(100000) ORDER BY 1 DESC")
+            assert threading.enumerate() == before
+            with pytest.raises(StoreError):
+                ask("SELEC 1")
+            assert threading.enumerate() == before
+
+
+def test_an_interrupt_may_come_after_the_end() -> None:
+    with Store.create(None) as store:
+        own = store.beside()
+        own.close()
+        own.interrupt()
 
 
 def test_a_query_that_runs_for_ever_is_stopped(ask: Ask) -> None:

@@ -104,7 +104,9 @@ def test_a_flow_leads_from_every_wait_to_who_ended_it(
 
 
 def test_threads_have_their_names(perfetto: TraceProcessor, store: Store) -> None:
-    real = store.query("SELECT DISTINCT tid, comm FROM task WHERE tid > 0")
+    real = store.query(
+        "SELECT any_value(tid), arg_max(comm, utid) FROM task WHERE tid > 0 GROUP BY thread_utid"
+    )
     shown = perfetto.query("SELECT tid, name FROM thread WHERE tid > 0")
     # Parents of parents were not recorded: Perfetto knows them by number only.
     assert {(row["tid"], row["name"]) for row in shown if row["name"]} == set(real)

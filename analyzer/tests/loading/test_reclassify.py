@@ -66,7 +66,7 @@ def everything(roles: Roles) -> Synth:
         )
         synth.preempt(bg, ts + 700, ts + 750, ran=fg)
         synth.commit(jbd2, ts + 155, ts + 650, transaction=ts)
-        synth.handle(bg, ts, ts + 100, transaction=ts, n=3)
+        synth.handle(bg, ts, ts + 100, transaction=ts, n=3, blocks=3)
         synth.handle(fg, ts, ts + 90, transaction=ts)
         synth.throttle(bg, ts + 199, dirty=920)
         synth.policy(PolicyKind.IO_HELD, ts + 125, ts + 300, io=own, used=1, limit=1)
@@ -178,8 +178,8 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["--profile", "oracle"],
-            "no profile 'oracle': there are etcd, mongodb, mysql, postgresql, redis, rocksdb, "
-            "sqlite.",
+            "no profile 'oracle': there are clickhouse, etcd, kafka, mongodb, mysql, postgresql, "
+            "redis, rocksdb, sqlite.",
         ),
         (
             ["-o", "y.duckdb"],
@@ -250,6 +250,15 @@ def test_a_change_of_roles_can_be_undone(
     assert run("roles", recording, "--undo").stderr == (
         "rcp-trace: error: the roles are those of the recording: there is nothing to undo.\n"
     )
+
+
+def test_an_undo_does_not_offer_to_be_taken_back(loaded: Loaded) -> None:
+    recording = loaded(everything(WRITER_FIRST))
+    written = f"{recording} written; read it with `rcp-trace report {recording}`"
+    undo = f"`rcp-trace roles {recording} --undo` takes it back"
+    added = run("roles", recording, "--add", "background=comm:jbd2*")
+    assert added.stderr == f"{written}; {undo}.\n"
+    assert run("roles", recording, "--undo").stderr == f"{written}.\n"
 
 
 def test_an_added_rule_leaves_those_of_the_recording(loaded: Loaded) -> None:

@@ -16,7 +16,7 @@ from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import find_inversions
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory, request_names
-from rcp.analyzer.paths.critical_path import critical_paths
+from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import FSYNC, READ, Synth
 from rcp.probes.contract.events import RECORDS, UPROBE_REQUEST_NR, PolicyKind, WaitReason
 
@@ -84,6 +84,9 @@ def recordings(draw: DrawFn) -> Synth:
         nr = draw(st.sampled_from([FSYNC, READ, UPROBE_REQUEST_NR]))
         synth.request(draw(tids), draw(times), draw(times), nr=nr)
     journal(draw, synth)
+    for _ in events(draw, 4):
+        synth.origin(draw(io_ids), draw(tids), draw(times), parent=draw(io_ids))
+        synth.served(draw(io_ids), draw(tids), draw(times), draw(times), owner=draw(tids))
     return synth
 
 
@@ -109,7 +112,7 @@ def test_segments_cover_every_finished_request_in_order(synth: Synth) -> None:
     rows = {record.name: synth.records(record) for record in RECORDS}
     trace = build_trace(rows, parse_rules(synth.meta), {})
     requests = trace.requests
-    segments = critical_paths(trace.sleeps, trace.ios, requests, len(trace.tasks)).segments
+    segments = paths_of(trace).segments
     assert (segments.dur > 0).all()
     for number in range(len(requests)):
         own = segments.request == number
@@ -127,7 +130,7 @@ def test_segments_cover_every_finished_request_in_order(synth: Synth) -> None:
 def test_inversions_are_part_of_their_foreground_request(synth: Synth) -> None:
     rows = {record.name: synth.records(record) for record in RECORDS}
     trace = build_trace(rows, parse_rules(synth.meta), {})
-    paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
+    paths = paths_of(trace)
     found = find_inversions(trace, paths, io_causes(trace), request_names(synth.meta))
     assert ((found.confidence > 0) & (found.confidence <= 1 + 1e-6)).all()
     assert (found.dur > 0).all()
@@ -155,6 +158,8 @@ BROKEN = {
             UNION ALL SELECT ran_utid FROM sleep UNION ALL SELECT utid FROM io_cause
             UNION ALL SELECT utid FROM throttle UNION ALL SELECT utid FROM policy_event
             UNION ALL SELECT utid FROM journal_handle
+            UNION ALL SELECT utid FROM io_origin UNION ALL SELECT utid FROM io_served
+            UNION ALL SELECT owner_utid FROM io_served
             UNION ALL SELECT culprit_utid FROM inversion UNION ALL SELECT utid FROM request
         ) ANTI JOIN task USING (utid) WHERE utid IS NOT NULL
     """,

@@ -87,6 +87,35 @@ def test_marks_say_who_changed_what(ask: Ask) -> None:
     ]
 
 
+@pytest.mark.parametrize("field", ["kind", "level", "source"])
+def test_what_a_newer_kernel_decided_is_shown_without_a_name(tmp_path: Path, field: str) -> None:
+    synth = held_for_token()
+    codes: dict[str, int] = {
+        "kind": PolicyKind.MARK,
+        "level": PolicyLevel.CRITICAL,
+        "source": MarkSource.FORK,
+    }
+    codes[field] = 77
+    synth.policy(of=codes.pop("kind"), ts=9 * MS, tid=20, **codes)
+    spool, trace = synth.write(tmp_path / "x.spool"), tmp_path / "x.perfetto"
+    for words in (
+        ["report", spool],
+        ["report", spool, "--format", "json"],
+        ["path", spool, "1"],
+        ["export", spool, "--perfetto", "-o", trace],
+    ):
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        assert result.exit_code == 0, result.output
+        assert "None" not in result.output
+    assert b"None of" not in trace.read_bytes()
+    shown = CliRunner().invoke(main, ["report", str(spool)]).output
+    rows = [line.split()[:3] for line in shown.splitlines()]
+    wanted = ["mark", "background", "critical"]
+    if field != "source":
+        wanted[["kind", "background", "level"].index(field)] = "?"
+    assert wanted in rows
+
+
 @pytest.mark.parametrize(
     ("kind", "fields", "text"),
     [

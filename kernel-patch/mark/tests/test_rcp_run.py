@@ -52,7 +52,7 @@ def test_critical_programs_get_the_realtime_class() -> None:
         assert done.returncode == 2
         assert done.stderr == (
             "rcp-run: error: cannot set the I/O priority of this process: "
-            "Operation not permitted; run as root\n"
+            "Operation not permitted: run as root.\n"
         )
 
 
@@ -77,23 +77,23 @@ def test_the_exit_status_is_the_commands() -> None:
 @pytest.mark.parametrize(
     ("arguments", "last_line"),
     [
-        (["true"], "Error: give one of --critical, --noncritical and --unmark"),
-        (["--critical"], "Error: give either a command to run or --pid of a running process"),
+        (["true"], "Error: give one of --critical, --noncritical and --unmark."),
+        (["--critical"], "Error: give either a command to run or --pid of a running process."),
         (
             ["--critical", "--pid", "1", "true"],
-            "Error: give either a command to run or --pid of a running process",
+            "Error: give either a command to run or --pid of a running process.",
         ),
         (
             ["--noncritical", "--pid", "999999999"],
-            "rcp-run: error: no process 999999999: ps -e lists the running ones",
+            "rcp-run: error: no process 999999999: ps -e lists the running ones.",
         ),
         (
             ["--critical", "--noncritical", "true"],
-            "Error: --critical and --noncritical exclude each other: give one of them",
+            "Error: --critical and --noncritical exclude each other: give one of them.",
         ),
         (
             ["--noncritical", "--unmark", "--pid", "1"],
-            "Error: --noncritical and --unmark exclude each other: give one of them",
+            "Error: --noncritical and --unmark exclude each other: give one of them.",
         ),
     ],
 )
@@ -106,10 +106,10 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], last_line: str) -> 
 @pytest.mark.parametrize(
     ("command", "status", "fault"),
     [
-        ("no-such-program", 127, "no-such-program: command not found"),
-        ("/no/such/program", 127, "/no/such/program: command not found"),
-        ("/etc/passwd", 126, "/etc/passwd: Permission denied"),
-        ("/", 126, "/: Permission denied"),
+        ("no-such-program", 127, "no-such-program: command not found."),
+        ("/no/such/program", 127, "/no/such/program: command not found."),
+        ("/etc/passwd", 126, "/etc/passwd: Permission denied."),
+        ("/", 126, "/: Permission denied."),
     ],
 )
 def test_a_command_that_cannot_run_has_the_status_of_a_shell(

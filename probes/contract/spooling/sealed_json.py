@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+_DECODER = json.JSONDecoder()
 _TAIL = re.compile(r',?\s*"crc32": "([0-9a-f]{8})"\s*}\s*\Z')
 
 
@@ -23,7 +24,7 @@ class Unsealed(NamedTuple):
 
     value: dict[str, Any]
     is_whole: bool | None
-    """Whether the checksum is right; None without one."""
+    """Whether the checksum is right; None without one, but False if more follows the object."""
 
 
 def sealed(value: Mapping[str, Any], seed: int = 0, indent: int | None = None) -> str:
@@ -36,16 +37,21 @@ def sealed(value: Mapping[str, Any], seed: int = 0, indent: int | None = None) -
 
 
 def unsealed(text: str, seed: int = 0) -> Unsealed | None:
-    """Return the object in a JSON text without its checksum; None when it holds no object."""
+    """Return the object in a JSON text without its checksum; None when it holds no object.
+
+    What follows the object is left out. An object without a checksum is then in doubt: a changed
+    byte may have ended it early.
+    """
+    start = len(text) - len(text.lstrip())
     try:
-        value = json.loads(text)
+        value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
         return None
-    tail = _TAIL.search(text)
+    tail = _TAIL.search(text[:end])
     if tail is None:
-        return Unsealed(value, None)
+        return Unsealed(value, False if text[end:].strip() else None)
     value.pop("crc32", None)
     body = text[: tail.start()].encode(errors="replace")
     return Unsealed(value, int(tail[1], 16) == zlib.crc32(body, seed))

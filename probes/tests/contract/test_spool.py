@@ -90,6 +90,9 @@ def test_missing_and_changed_stacks_are_counted(spool: Path) -> None:
         assert (read.stacks(), read.n_missing_stacks()) == ({}, 1)
 
 
+FACTS = ("meta.json", "counters.json", "end.json")
+
+
 def _changed(path: Path) -> None:
     path.write_text(path.read_text().replace("4", "5").replace("duration", "durations"))
 
@@ -120,10 +123,33 @@ def test_facts_of_another_recording_are_damage(spool: Path, tmp_path: Path) -> N
     other = SpoolWriter(tmp_path / "b.spool", META)
     other.write_counters({"lost": {"sleep": [9]}})
     other.close({"why": "signal"})
-    for name in ("meta.json", "counters.json", "end.json"):
+    for name in FACTS:
         (spool / name).write_bytes((other.path / name).read_bytes())
     read = open_spool(spool)
-    assert [text.split()[0] for text in read.damage] == ["meta.json", "counters.json", "end.json"]
+    assert [text.split()[0] for text in read.damage] == list(FACTS)
+    assert read.records(REQUEST)["tid"].tolist() == [1, 2, 3]
+
+
+def _with_tails(spool: Path) -> None:
+    for name in FACTS:
+        with (spool / name).open("ab") as file:
+            file.write(b"\xff}\x00{")
+
+
+def test_bytes_behind_the_facts_are_left_out(spool: Path) -> None:
+    before = open_spool(spool)
+    _with_tails(spool)
+    read = open_spool(spool)
+    assert read.damage == ()
+    assert (read.meta, read.counters, read.end) == (before.meta, before.counters, before.end)
+
+
+def test_bytes_behind_facts_without_checksum_lose_these_facts_only(spool: Path) -> None:
+    without_checksums(spool)
+    _with_tails(spool)
+    read = open_spool(spool)
+    assert [text.split()[0] for text in read.damage] == list(FACTS)
+    assert (read.meta, read.counters, read.end) == (META, {}, None)
     assert read.records(REQUEST)["tid"].tolist() == [1, 2, 3]
 
 
@@ -151,6 +177,15 @@ def counted(tmp_path: Path) -> Path:
     writer.write_counters({"written": {"request": [1, 1], "sleep": [0, 3]}})
     writer.close({"why": "duration"})
     return without_checksums(writer.path)
+
+
+def test_an_old_spool_that_ended_well_has_counters(counted: Path) -> None:
+    (counted / "counters.json").unlink()
+    assert open_spool(counted).damage == (
+        "counters.json is missing: how many events were lost is not known",
+    )
+    (counted / "end.json").unlink()  # killed: it may not have come to write them
+    assert open_spool(counted).damage == ()
 
 
 def test_the_counters_of_an_old_spool_tell_what_is_missing(counted: Path) -> None:

@@ -51,7 +51,11 @@ def fly(tmp_path: Path, source: "ArraySource", clock: "Clock", features: Feature
         meta["clock"].update(started_monotonic_ns=clock.now_ns, started_realtime_ns=5 * S)
         spool = RollingSpool(tmp_path / "window.spool", meta, plan.keep_ns, 1 << 30, clock)
         said: list[str] = []
-        flight = Flight(plan, Watch(plan.triggers, NAMES), spool, meta, said.append, clock)
+        began_ns, set_ns = clock.now_ns, [0]
+        flight = Flight(
+            *(plan, Watch(plan.triggers, NAMES), spool, meta, said.append, clock),
+            lambda: 5 * S + clock.now_ns - began_ns + set_ns[0],
+        )
         recorder = Recorder(source, spool, on_requests=flight.check)
 
         def step() -> None:
@@ -59,7 +63,9 @@ def fly(tmp_path: Path, source: "ArraySource", clock: "Clock", features: Feature
             recorder.drain()
             flight.step(recorder, source)
 
-        return SimpleNamespace(flight=flight, recorder=recorder, step=step, said=said)
+        return SimpleNamespace(
+            flight=flight, recorder=recorder, step=step, said=said, set_ns=set_ns
+        )
 
     return of
 
@@ -92,11 +98,33 @@ def test_a_slow_request_is_in_the_dump_with_what_came_before_and_after(
         "fsync of thread 7 took 73.0 ms (fsync>20ms)",
     )
     assert dump.meta["trigger"]["requests"] == [
-        {"trigger": "fsync>20ms", "request": "fsync", "tid": 7, "ts": slow_ts, "dur_ns": 73 * MS}
+        {
+            "trigger": "fsync>20ms",
+            "request": "fsync",
+            "tid": 7,
+            "ts": slow_ts,
+            "dur_ns": 73 * MS,
+            "is_finished": True,
+        }
     ]
     assert dump.meta["flight"] == {"keep_ns": 8 * S, "after_ns": 2 * S, "when": ["fsync>20ms"]}
     # the dump's clock starts with its window: 14 s after the recorder did
     assert dump.meta["clock"]["started_realtime_ns"] == 5 * S + 14 * S
+
+
+@pytest.mark.parametrize("set_by_ns", [3600 * S, -7200 * S])
+def test_a_dump_begins_when_it_did_although_the_clock_was_set(fly: Fly, set_by_ns: int) -> None:
+    flown = fly()
+    for _ in range(20):
+        flown.step()
+    flown.set_ns[0] = set_by_ns  # a suspend moves it in the same way
+    flown.flight.trigger_now()
+    flown.step()
+    dump = open_spool(flown.flight.dumps[0])
+    assert dump.end is not None
+    length_ns = dump.end["ended_monotonic_ns"] - dump.meta["clock"]["started_monotonic_ns"]
+    # 21 s after the recorder started
+    assert dump.meta["clock"]["started_realtime_ns"] == 5 * S + 21 * S + set_by_ns - length_ns
 
 
 def test_requests_under_way_are_in_the_dump(fly: Fly, source: "ArraySource") -> None:
@@ -107,6 +135,21 @@ def test_requests_under_way_are_in_the_dump(fly: Fly, source: "ArraySource") -> 
     flown.flight.trigger_now()
     flown.step()
     assert open_spool(flown.flight.dumps[0]).records(REQUEST)["end_ns"].tolist() == [0]
+
+
+def test_a_request_that_hangs_is_dumped_once(
+    fly: Fly, source: "ArraySource", clock: "Clock"
+) -> None:
+    flown = fly("fsync>1500ms")
+    source.put("request", ts=clock.now_ns, tid=7, nr=74)
+    source.unfinished = source.drain(REQUEST)
+    for _ in range(30):
+        flown.step()
+    (said,) = flown.said
+    assert said.startswith(
+        "fsync of thread 7 has taken 2000.0 ms and is not finished (fsync>1.5s): wrote the last "
+    )
+    assert open_spool(flown.flight.dumps[0]).records(REQUEST)["tid"].tolist() == [7]
 
 
 def test_it_goes_on_after_a_dump_until_there_are_enough(

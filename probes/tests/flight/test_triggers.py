@@ -2,6 +2,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rcp.probes.contract.events import REQUEST
 from rcp.probes.flight.triggers import Trigger, TriggerError, Watch, parse_trigger
@@ -70,6 +72,7 @@ def test_only_a_longer_request_fires() -> None:
         "tid": 7,
         "ts": 0,
         "dur_ns": 50 * MS + 1,
+        "is_finished": True,
     }
 
 
@@ -94,3 +97,61 @@ def test_a_request_under_way_does_not_fire() -> None:
 def test_nothing_fires_without_requests_or_triggers() -> None:
     assert watch("request>1ns").fired(requests()) is None
     assert watch().fired(requests((74, 0, 10**12))) is None
+
+
+def under_way(*begun: tuple[int, int, int]) -> "Rows":
+    """(nr, ts, tid) each."""
+    rows = requests(*((nr, ts, 0) for nr, ts, _ in begun))
+    rows["tid"] = [tid for *_, tid in begun]
+    return rows
+
+
+def test_a_request_that_hangs_fires_before_it_ends() -> None:
+    watching = watch("fsync>50ms")
+    rows = under_way((74, 100 * MS, 1), (74, 30 * MS, 2), (75, 1 * MS, 3))
+    fired = watching.hanging(rows, 110 * MS)
+    # Thread 2 has waited for 80 ms; thread 3 is in another kind of request.
+    assert fired is not None
+    assert (fired.tid, fired.dur_ns, fired.is_finished) == (2, 80 * MS, False)
+
+
+def test_a_request_fires_once_while_it_hangs_and_not_again_when_it_ends() -> None:
+    watching = watch("request>50ms")
+    hangs = under_way((74, 10 * MS, 2), (74, 20 * MS, 3))
+    assert watching.hanging(hangs, 100 * MS) is not None
+    assert watching.hanging(hangs, 200 * MS) is None
+    ended = requests((74, 10 * MS, 300 * MS), (74, 20 * MS, 300 * MS))
+    ended["tid"] = [2, 3]
+    assert watching.fired(ended) is None
+    # The next one of the same thread is another one.
+    again = requests((74, 400 * MS, 500 * MS))
+    again["tid"] = 2
+    assert watching.fired(again) is not None
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 60), st.integers(1, 120)), max_size=12))
+def test_each_late_request_is_told_once_however_often_it_is_looked_at(
+    spans: list[tuple[int, int, int]],
+) -> None:
+    """Threads do one request after another, looked at every 10 ms; told: those over 50 ms."""
+    busy, late, told = dict.fromkeys(range(1, 5), 0), set(), set()
+    watching, all_rows = watch("request>50ms"), []
+    for tid, pause, dur in spans:
+        ts = busy[tid] + pause * MS + 1
+        busy[tid] = ts + dur * MS
+        all_rows.append((74, ts, busy[tid], tid))
+        if dur > 50:
+            late.add((tid, ts))
+    for now in range(0, max(busy.values()) + 20 * MS, 10 * MS):
+        ended = [r for r in all_rows if now - 10 * MS < r[2] <= now]
+        rows = requests(*(r[:3] for r in ended))
+        rows["tid"] = [r[3] for r in ended]
+        fired = [watching.fired(rows)]
+        rows = under_way(*((r[0], r[1], r[3]) for r in all_rows if r[1] <= now < r[2]))
+        fired.append(watching.hanging(rows, now))
+        for one in fired:
+            if one is not None:
+                assert (one.tid, one.ts) not in told
+                told.add((one.tid, one.ts))
+    assert told <= late
+    assert bool(told) == bool(late)

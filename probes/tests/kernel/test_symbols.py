@@ -43,3 +43,38 @@ def test_variables_and_hidden_addresses_are_no_functions(tmp_path: Path) -> None
 
 def test_the_running_kernels_file_can_be_read() -> None:
     KernelSymbols().load()
+
+
+CORE = ["ffffffff81000000 T start", "ffffffff82000000 T _etext", "ffffffff82100000 D data"]
+LOADED = [
+    "ffffffffc0000000 t in_module_0\t[late]",
+    "ffffffffc0001000 t in_module_1\t[late]",
+]
+
+
+def _load(folder: Path, modules: str, lines: list[str]) -> None:
+    (folder / "proc/modules").write_text(modules)
+    (folder / "proc/kallsyms").write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_a_module_loaded_later_has_names(tmp_path: Path) -> None:
+    found = symbols(tmp_path, CORE)
+    _load(tmp_path, "ext4 1 1 - Live 0xffffffffc1000000\n", CORE)
+    found.load()
+    _load(tmp_path, "late 1 0 - Live 0xffffffffc0000000\n", [*CORE, *LOADED])
+    assert found.name(0xFFFFFFFF81000010) == "start"
+    assert found.name(0xFFFFFFFFC0000010) == "in_module_0"
+    assert found.name(0xFFFFFFFFC0001010) == "in_module_1"
+
+
+def test_names_are_read_again_only_when_a_module_came_or_went(tmp_path: Path) -> None:
+    found = symbols(tmp_path, [*CORE, LOADED[0]])
+    _load(tmp_path, "late 4096 0 - Live 0xffffffffc0000000\n", [*CORE, LOADED[0]])
+    found.load()
+    # its number of users changes, which says nothing about functions
+    _load(tmp_path, "late 4096 7 - Live 0xffffffffc0000000\n", [])
+    assert found.name(0xFFFFFFFFC0000010) == "in_module_0"
+    # unloaded and loaded again at another address
+    _load(tmp_path, "late 4096 0 - Live 0xffffffffc0001000\n", [*CORE, LOADED[1]])
+    assert found.name(0xFFFFFFFF81000010) == "start"
+    assert found.name(0xFFFFFFFFC0001010) == "in_module_1"

@@ -200,7 +200,8 @@ cd /sys/kernel/tracing/instances/witness
 echo 16384 >buffer_size_kb
 echo 'next_comm ~ "hog-*"' >events/sched/sched_switch/filter
 echo 'pause > 0' >events/writeback/balance_dirty_pages/filter
-for event in sched/sched_switch writeback/balance_dirty_pages jbd2/jbd2_run_stats; do
+for event in sched/sched_switch writeback/balance_dirty_pages jbd2/jbd2_run_stats \
+	jbd2/jbd2_handle_stats; do
 	echo 1 >events/$event/enable
 done
 """

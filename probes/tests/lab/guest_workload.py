@@ -90,6 +90,43 @@ def writers() -> dict[str, Any]:
     }
 
 
+def truncated() -> dict[str, Any]:
+    """One task's pages are gone before they are written; then another writes the same file."""
+    path = DISK / "truncated"
+
+    def scrap() -> None:
+        write_pages(path, 48)
+        os.truncate(path, 0)
+
+    def scrap_own() -> None:
+        """Of what both dirtied, it drops the end, which is its own."""
+        write_pages(path, 16, at=8)
+        os.truncate(path, 8 * PAGE)
+
+    wait_for(task("scrapper", scrap))
+    wait_for(task("keeper", lambda: write_pages(path, 8)))
+    wait_for(task("scrapper", scrap_own))
+    wait_for(task("syncer", os.sync))
+    return {"file": identity(path)}
+
+
+def borrowed() -> dict[str, Any]:
+    """Direct writes to one file from the mapped pages of another, which somebody else dirtied."""
+    source, target = DISK / "source", DISK / "target"
+    write_pages(target, 4)
+    wait_for(task("syncer", os.sync))
+    wait_for(task("lender", lambda: write_pages(source, 4)))
+
+    def write() -> None:
+        out = os.open(target, os.O_WRONLY | os.O_DIRECT)
+        with source.open("r+b") as file, mmap.mmap(file.fileno(), 4 * PAGE) as pages:
+            assert os.pwrite(out, pages, 0) == 4 * PAGE
+
+    wait_for(task("borrower", write))
+    wait_for(task("syncer", os.sync))
+    return {"source": identity(source)}
+
+
 def sync_one() -> dict[str, Any]:
     """One task dirties a file and waits for its pages to be written."""
     path = DISK / "gamma"
@@ -250,11 +287,13 @@ def throttled() -> dict[str, Any]:
 def main() -> None:
     """Do everything, and write down what was done."""
     if sys.argv[1] == "mutex":
-        mutex(sys.argv[2])
+        print(json.dumps(mutex(sys.argv[2])))
         return
     truth = {
         "hogs": hogs(),
         "writers": writers(),
+        "truncated": truncated(),
+        "borrowed": borrowed(),
         "sync_one": sync_one(),
         "read_cold": read_cold(),
         "shadows": shadows(),
@@ -267,7 +306,7 @@ def main() -> None:
         "throttled": throttled(),
     }
     inner = ["unshare", "--pid", "--fork", sys.executable, __file__, "mutex", "inner"]
-    subprocess.run(inner, check=True)
+    truth["inner"] = json.loads(subprocess.run(inner, check=True, stdout=subprocess.PIPE).stdout)
     os.sync()
     Path(sys.argv[1]).write_text(json.dumps(truth))
 

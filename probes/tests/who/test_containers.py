@@ -36,6 +36,8 @@ def root(tmp_path: Path) -> Path:
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "var/log/containers").mkdir(parents=True)
+    (tmp_path / f"var/log/containers/web-1_shop_cache-{NERD}.log").touch()
     return tmp_path
 
 
@@ -54,6 +56,8 @@ def found(root: Path, text: str) -> str:
         ("postgres", f"machine.slice/libpod-{DB}.scope"),
         ("api", f"kubepods.slice/kubepods-burstable.slice/cri-containerd-{POD}.scope"),
         ("bb22", f"kubepods/besteffort/{NERD}"),
+        ("shop/web-1/cache", f"kubepods/besteffort/{NERD}"),
+        ("cache", f"kubepods/besteffort/{NERD}"),
         ("mail", "machine.slice/machine-mail.scope"),
         ("build", "lxc.payload.build"),
     ],

@@ -53,7 +53,8 @@ def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(RuleError) as error:
         resolve_rules([], [], ["oracle"])
     assert str(error.value) == (
-        "no profile 'oracle': choose from etcd, mongodb, mysql, postgresql, redis, rocksdb, sqlite."
+        "no profile 'oracle': choose from clickhouse, etcd, kafka, mongodb, mysql, postgresql, "
+        "redis, rocksdb, sqlite."
     )
 
 

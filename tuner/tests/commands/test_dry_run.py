@@ -19,8 +19,8 @@ def test_only_what_changes_is_told_of_the_first_trials() -> None:
         "  iosched.tokens = not present; tried: 1..64 (with disk.scheduler rcp); background "
         "requests at the device",
         "settings of the first trials, unless a recording of the causes suggests others:",
-        "  profile rcp: one background request at the device, in pieces of 128 KiB "
-        "(RCP, FAST '17): disk.scheduler=rcp iosched.tokens=1",
+        "  profile rcp: two background requests at the device, in pieces of 128 KiB "
+        "(RCP, FAST '17): disk.scheduler=rcp iosched.tokens=2",
         "  profile ld: eight at the device, in pieces of 32 KiB (FastResponse, ICS '22): "
         "disk.scheduler=rcp iosched.tokens=8",
     ]

@@ -152,9 +152,20 @@ def test_an_unknown_one_is_told(name: str, fault: str) -> None:
     with pytest.raises(ProfileError) as refused:
         split(name)
     assert str(refused.value) == fault
-    for words in (["profiles", "show", name], ["--slo", "p99=1s", "--start", name, "--", "true"]):
+    for words in (
+        ["profiles", "show", name],
+        ["profiles", name],
+        ["--slo", "p99=1s", "--start", name, "--", "true"],
+    ):
         result = CliRunner().invoke(main, words)
         assert (result.exit_code, result.stderr) == (2, f"rcp-tune: error: {fault}.\n")
+
+
+def test_a_name_alone_shows_the_profile() -> None:
+    long = CliRunner().invoke(main, ["profiles", "show", "redis"])
+    short = CliRunner().invoke(main, ["profiles", "redis"])
+    assert (short.exit_code, short.stdout) == (0, long.stdout)
+    assert "redis:patched: " in short.stdout
 
 
 def test_an_unknown_key_in_a_file_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.latency import UnitMissingError
 from rcp.analyzer.latencies.tests.layouts import k6_csv
-from rcp.analyzer.latencies.tests.written import FILES, refusal, value_ns
+from rcp.analyzer.latencies.tests.written import FILES, refusal, rewritten, value_ns
 
 K6 = FILES / "generators"
 
@@ -27,6 +27,16 @@ def test_both_outputs_of_a_run_have_the_quantiles_that_k6_printed(name: str) -> 
 
 def test_a_name_that_the_script_gives_is_a_kind_and_a_url_is_none() -> None:
     assert open_latencies(K6 / "k6.json").kinds == ("GET", "item")
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+def test_samples_that_a_filter_wrote_anew_are_k6s_too(
+    tmp_path: Path, separators: tuple[str, str]
+) -> None:
+    path = tmp_path / "k6.json"
+    path.write_text(rewritten(K6 / "k6.json", separators))
+    assert open_latencies(path).by_kind.keys() == open_latencies(K6 / "k6.json").by_kind.keys()
+    assert value_ns(open_latencies(path), "p50=1s") == 3_578_404
 
 
 def test_another_metric_can_be_named() -> None:

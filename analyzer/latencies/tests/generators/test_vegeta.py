@@ -9,7 +9,7 @@ import pytest
 from rcp.analyzer.latencies.files import open_latencies
 from rcp.analyzer.latencies.generators.go_duration import go_duration_ns
 from rcp.analyzer.latencies.tests.layouts import vegeta_csv
-from rcp.analyzer.latencies.tests.written import FILES, measured, refusal, value_ns
+from rcp.analyzer.latencies.tests.written import FILES, measured, refusal, rewritten, value_ns
 
 VEGETA = FILES / "generators"
 REPORTS = ["vegeta-text.txt", "vegeta-json.txt", "vegeta-hdrplot.txt"]
@@ -20,6 +20,16 @@ def test_both_encodings_are_alike() -> None:
     assert csv.by_kind["GET"].tolist() == json.by_kind["GET"].tolist()
     assert csv.n == 60
     assert csv.span_s == pytest.approx(1.1675, abs=1e-4)
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+def test_results_that_a_filter_wrote_anew_are_vegetas_too(
+    tmp_path: Path, separators: tuple[str, str]
+) -> None:
+    path = tmp_path / "vegeta.json"
+    path.write_text(rewritten(VEGETA / "vegeta.json", separators))
+    plain = open_latencies(VEGETA / "vegeta.json").by_kind["GET"]
+    assert open_latencies(path).by_kind["GET"].tolist() == plain.tolist()
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -31,6 +31,16 @@ def test_no_changed_character_passes(
     assert found is None or not found.is_whole or found.value == value
 
 
+@given(VALUES, SEEDS, st.text())
+def test_what_follows_is_left_out(value: dict[str, object], seed: int, more: str) -> None:
+    assert unsealed(sealed(value, seed) + more, seed) == Unsealed(value, True)
+
+
+def test_an_object_without_checksum_is_in_doubt_if_more_follows() -> None:
+    assert unsealed('{"a": 1}\n') == Unsealed({"a": 1}, None)
+    assert unsealed('{"a": 1} "b": 2}') == Unsealed({"a": 1}, False)
+
+
 @given(VALUES, SEEDS, SEEDS)
 def test_a_text_of_another_recording_does_not_pass(
     value: dict[str, object], seed: int, other: int

@@ -1,0 +1,127 @@
+"""Waits for a CPU, and the suspects that ran meanwhile.
+
+A wait counts if a suspect took the CPU from the task (it was preempted), if the suspect did not let
+go when the task was woken (it left the CPU by itself), or if it was long. What is left is a task
+that preempts the suspect as soon as it is woken, which takes tens of µs too: the context switch,
+and on a virtual machine the interrupt between CPUs. Short waits add up, so a request is judged by
+the sum of its waits::
+
+    client     |run|  |run|  |run|        preempted for 20 µs each, a thousand times
+    backup         |20|   |20|   |20|
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.on_cpu import SuspectsCpuTime, suspects_cpu_time
+from rcp.analyzer.blame.suspects import Owners, Suspects
+from rcp.analyzer.blame.worked_for import WorkedFor
+from rcp.analyzer.paths.segments import Segments
+
+CPU_MIN_NS = 50_000
+"""A shorter wait has no culprit if it ended at once, nor have so short waits of a request in all,
+unless the request is short too."""
+
+CPU_MIN_SHARE = 0.10
+"""Of a short request, waits in all that are this part of it have a culprit."""
+
+SWITCH_NS = 2_000
+"""A shorter wait is the context switch alone."""
+
+
+@dataclass(frozen=True)
+class CpuWaits:
+    """The segments ``chosen`` that are waits for a CPU, each with the party of its chain."""
+
+    trace: Trace
+    segments: Segments
+    chosen: Positions
+    suspects: Suspects
+    party: Times
+    io: Owners
+    """The suspects whose data ios carry."""
+
+    def delayed(self) -> tuple[Positions, SuspectsCpuTime]:
+        """Return the segments that suspects delayed, the suspect of each and for how long."""
+        at = self._enough(np.arange(len(self.chosen)), self.segments.dur[self.chosen])
+        at = at[self.segments.dur[self.chosen[at]] >= SWITCH_NS]
+        ran = self._ran(at)
+        some = np.flatnonzero(self.suspects.is_suspect(ran.utid, self.party[at]) & (ran.dur > 0))
+        at, dur = at[some], ran.dur[some]
+        counts = dur >= CPU_MIN_NS
+        short = np.flatnonzero(~counts)
+        counts[short] = self._was_preempted(at[short]) | self._gave_way(at[short])
+        hit = np.flatnonzero(counts)
+        hit = hit[np.isin(at[hit], self._enough(at[hit], dur[hit]))]
+        found = some[hit]
+        return self.chosen[at[hit]], SuspectsCpuTime(
+            ran.dur[found], ran.utid[found], ran.is_guess[found]
+        )
+
+    def _enough(self, at: Positions, dur: Times) -> Positions:
+        """Return those of the waits ``at`` whose requests have enough of them."""
+        request = self.segments.request[self.chosen[at]]
+        of_all = self.segments.request
+        n = int(of_all.max(initial=-1)) + 1
+        total, took = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        np.add.at(total, request, dur)
+        np.add.at(took, of_all, self.segments.dur)
+        least = np.minimum(CPU_MIN_NS, CPU_MIN_SHARE * took)
+        enough: Positions = at[total[request] >= least[request]]
+        return enough
+
+    def _ran(self, at: Positions) -> SuspectsCpuTime:
+        """Return how long suspects ran during each wait: background or, without any, unknown."""
+        segments, of = self.segments, self.chosen[at]
+        lo = segments.ts[of]
+        worked, guessed = WorkedFor.of(self.trace), WorkedFor.by_ios(self.trace, self.io)
+        found = [
+            suspects_cpu_time(
+                self.trace.sleeps,
+                self.trace.tasks.thread,
+                lo,
+                lo + segments.dur[of],
+                segments.ran[of],
+                kind,
+                worked,
+                guessed,
+            )
+            for kind in (self.suspects.background, self.suspects.unknown)
+        ]
+        known = found[0].dur > 0
+        return SuspectsCpuTime(
+            np.where(known, found[0].dur, found[1].dur),
+            np.where(known, found[0].utid, found[1].utid).astype(np.int32),
+            np.where(known, found[0].is_guess, found[1].is_guess),
+        )
+
+    def _was_preempted(self, at: Positions) -> npt.NDArray[np.bool_]:
+        """Return which waits began on a CPU, not with a wake-up."""
+        sleeps, of = self.trace.sleeps, self.chosen[at]
+        end = self.segments.ts[of] + self.segments.dur[of]
+        record = self._record(sleeps.run, self.segments.utid[of], end, is_end=True)
+        found = (record >= 0) & (sleeps.run[record] == end)
+        preempted: npt.NDArray[np.bool_] = found & (sleeps.woken[record] == sleeps.ts[record])
+        return preempted
+
+    def _gave_way(self, at: Positions) -> npt.NDArray[np.bool_]:
+        """Return which waits ended when the task that ran fell asleep."""
+        sleeps, of = self.trace.sleeps, self.chosen[at]
+        end = self.segments.ts[of] + self.segments.dur[of]
+        record = self._record(sleeps.ts, self.segments.ran[of], end, is_end=False)
+        found = (record >= 0) & (sleeps.ts[record] == end)
+        asleep: npt.NDArray[np.bool_] = found & (sleeps.woken[record] > sleeps.ts[record])
+        return asleep
+
+    def _record(self, times: Times, utid: Index, when: Times, is_end: bool) -> Index:
+        """Return the off-CPU record of each thread at a time, or the nearest, or -1."""
+        thread = self.trace.tasks.thread
+        search = asof_backward if is_end else asof_forward
+        return search(thread[self.trace.sleeps.utid], times, thread[utid], when)

@@ -1,0 +1,24 @@
+"""How sure a verdict is, by what it rests on. Its culprit's share of a wait is in its time instead.
+
+What was recorded is sure. Of the rest, confidence is how often such verdicts were right when
+generated scenarios were played again without the background (docs/results/truth.md), by the rule of
+succession: of n verdicts, r were right, so the next one is with a probability of (r + 1) / (n + 2).
+What no scenario has tested is as likely as not.
+"""
+
+from __future__ import annotations
+
+
+def _succession(right: int, of: int) -> float:
+    return (right + 1) / (of + 2)
+
+
+GUESS_CONFIDENCE = _succession(0, 0)
+"""Confidence in a verdict that rests on a plausible guess instead of a record."""
+
+MODEL_CONFIDENCE = _succession(7, 7)
+"""Confidence in what a model of a device or scheduler tells, such as the time of an io alone, and
+in the CPU time of kernel threads as their ios tell it."""
+
+FLUSHER_CONFIDENCE = _succession(2, 2)
+"""It is a guess that a flusher was working on the io it queued next."""

@@ -1,0 +1,98 @@
+"""Waits for a CPU: many short ones add up, and a wake-up that preempts at once is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rcp.analyzer.arrays.roles import RoleRule
+from rcp.analyzer.arrays.trace import build_trace
+from rcp.analyzer.blame.causes import io_causes
+from rcp.analyzer.blame.inversions import find_inversions
+from rcp.analyzer.paths.threads import paths_of
+from rcp.fixtures.synth import Synth
+from rcp.probes.contract.events import RECORDS
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Rows
+
+ROLES = [("foreground", "comm:fg*"), ("background", "comm:bg*")]
+US = 1_000
+ROUND = 200 * US
+BEGIN = 10 * ROUND
+
+
+def contended(n: int, wait_us: int, how: str, other: str = "bg") -> Synth:
+    """The foreground runs, and waits ``n`` times for a CPU on which another one runs.
+
+    ``preempted``: the other one takes the CPU and then sleeps. ``woken``: it has the CPU when the
+    foreground is woken, and sleeps after a while. ``at once``: likewise, but it is preempted.
+    """
+    synth = Synth(ROLES)
+    fg, bg = synth.task("fg", 10), synth.task(other, 20)
+    synth.request(fg, BEGIN, BEGIN + n * ROUND)
+    synth.first_seen(bg, BEGIN - ROUND)
+    begin = BEGIN - 100 * US
+    for number in range(n):
+        at = BEGIN + number * ROUND + 100 * US
+        synth.sleep(bg, begin, at, at, interrupt=True)
+        if how == "preempted":
+            synth.preempt(fg, at, at + wait_us * US, ran=bg)
+        else:
+            synth.sleep(fg, at - 50 * US, at, at + wait_us * US, interrupt=True, ran=bg)
+        begin = at + wait_us * US
+        if how == "at once":
+            synth.preempt(bg, begin, begin + 10 * US, ran=fg)
+            begin += 20 * US
+    synth.sleep(bg, begin, BEGIN + (n + 1) * ROUND, interrupt=True)
+    return synth
+
+
+@pytest.mark.parametrize("how", ["preempted", "woken"])
+def test_a_thousand_short_waits_are_an_inversion(inversions: Rows, how: str) -> None:
+    found = inversions(contended(1000, 20, how))
+    assert [row[:3] for row in found] == [("cpu", "bg", 1000 * 20 * US)]
+
+
+@pytest.mark.parametrize(("n", "wait_us"), [(1000, 20), (1, 49), (2, 49)])
+def test_a_wakeup_that_preempts_at_once_is_none(inversions: Rows, n: int, wait_us: int) -> None:
+    assert inversions(contended(n, wait_us, "at once")) == []
+
+
+def test_a_long_wait_is_one_however_it_ended(inversions: Rows) -> None:
+    found = inversions(contended(3, 60, "at once"))
+    assert [row[:3] for row in found] == [("cpu", "bg", 180 * US)]
+
+
+@pytest.mark.parametrize(("wait_us", "blamed_us"), [(19, 0), (20, 40)])
+def test_short_waits_count_if_they_are_a_tenth_of_the_request(
+    inversions: Rows, wait_us: int, blamed_us: int
+) -> None:
+    """Two in a request of 400 µs."""
+    found = inversions(contended(2, wait_us, "preempted"))
+    assert [row[2] for row in found] == [blamed_us * US] * (blamed_us > 0)
+
+
+@pytest.mark.parametrize("how", ["preempted", "woken"])
+def test_the_foregrounds_own_turns_are_none(inversions: Rows, how: str) -> None:
+    assert inversions(contended(1000, 20, how, other="fg2")) == []
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.integers(1, 40),
+    st.integers(1, 90),
+    st.sampled_from(("preempted", "woken", "at once")),
+)
+def test_a_request_is_judged_by_the_sum_of_its_waits(n: int, wait_us: int, how: str) -> None:
+    synth = contended(n, wait_us, how)
+    rules = [RoleRule(*rule) for rule in ROLES]
+    trace = build_trace({r.name: synth.records(r) for r in RECORDS}, rules, {})
+    found = find_inversions(trace, paths_of(trace), io_causes(trace), {})
+    counts = wait_us >= 50 or (how != "at once" and wait_us >= 2)
+    enough = n * wait_us >= min(50, n * ROUND // US // 10)
+    expected = n * wait_us * US if counts and enough else 0
+    assert found.dur.sum() == expected

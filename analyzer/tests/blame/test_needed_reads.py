@@ -1,0 +1,67 @@
+"""Who waits for another one's read wants the data too: only what takes longer is blamed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rcp.analyzer.tests.whatif.worlds import ns, predicted
+from rcp.fixtures.synth import READ, Synth
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Load, Rows
+
+US = 1000
+ROLES = [("background", "comm:scan"), ("foreground", "comm:reader")]
+OWN_US = 100
+
+
+def shared(size: int, took_us: int, wait_us: int, *, reads: int = 3, op: int = 0) -> Synth:
+    """A reader waits for the end of a scan's io; reads of a page take 100 us."""
+    synth = Synth(ROLES)
+    reader, scan = synth.task("reader", 10), synth.task("scan", 20)
+    synth.sleep(scan, 1, 2)
+    for n in range(reads):
+        synth.io(reader, (1 + n) * 1000 * US, ((1 + n) * 1000 + OWN_US) * US, op=0)
+    end = 20_000
+    io = synth.io(scan, (end - took_us) * US, end * US, op=op, size=size)
+    synth.request(reader, (end - wait_us) * US - US, end * US + US, nr=READ)
+    synth.sleep(reader, (end - wait_us) * US, end * US, io=io, stack=["filemap_update_page"])
+    return synth
+
+
+@pytest.mark.parametrize(
+    ("size", "took_us", "wait_us", "blamed_us"),
+    [
+        (4096, OWN_US, 50, 0),
+        (4096, OWN_US, OWN_US, 0),
+        (1 << 20, 2000, 90, 0),
+        (1 << 20, 2000, 105, 0),
+        (1 << 20, 2000, 1500, 1400),
+        (1 << 20, 2000, 2000, 1900),
+        (4096, 700, 600, 500),
+    ],
+    ids=["same", "from its start", "its end", "about as long", "a long one", "all", "a slow one"],
+)
+def test_a_read_of_ones_own_would_take_time_too(
+    inversions: Rows, load: Load, size: int, took_us: int, wait_us: int, blamed_us: int
+) -> None:
+    synth = shared(size, took_us, wait_us)
+    found = [(row[0], row[1], row[2], row[4]) for row in inversions(synth)]
+    expected = ("io_dependency", "scan", blamed_us * US, 1.0)
+    assert found == ([expected] if blamed_us else [])
+    # A few us more than a read of its own are no inversion, but they are saved.
+    saved_us = max(wait_us - OWN_US, 0)
+    without = ns(predicted(load(synth), "scan").predicted_ns)
+    assert without == [(2 + wait_us - saved_us) * US]
+
+
+def test_where_no_smaller_read_is_known_it_is_a_guess(inversions: Rows) -> None:
+    synth = shared(1 << 20, 2000, 1500, reads=0)
+    assert [(row[1], row[2], row[4]) for row in inversions(synth)] == [("scan", 1500 * US, 0.5)]
+
+
+def test_data_that_is_written_is_nobody_elses_need(inversions: Rows) -> None:
+    synth = shared(1 << 20, 2000, 1500, op=1)
+    assert [(row[1], row[2], row[4]) for row in inversions(synth)] == [("scan", 1500 * US, 1.0)]

@@ -1,0 +1,142 @@
+"""CPU time of kernel workers is that of the tasks they work for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rcp.analyzer.blame.worked_for import WorkedFor
+from rcp.fixtures.synth import Synth
+from rcp.probes.contract.events import StackedLayer
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Rows
+
+US = 1000
+ROLES = [("background", "comm:backup"), ("foreground", "comm:reader")]
+N_TASKS = 3
+
+pieces = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(1, 9), st.integers(0, 2))
+)
+
+
+@given(pieces, st.integers(0, 2), st.integers(0, 50), st.integers(0, 50))
+def test_work_is_counted_nanosecond_by_nanosecond(
+    work: list[tuple[int, int, int, int]], worker: int, lo: int, length: int
+) -> None:
+    """Against a sheet of paper with a column for each nanosecond."""
+    owner_at = np.full((N_TASKS, 60), -1)
+    kept: list[tuple[int, int, int, int]] = []
+    for thread, begin, dur, owner in sorted(work):
+        if (owner_at[thread, begin : begin + dur] < 0).all():
+            owner_at[thread, begin : begin + dur] = owner
+            kept.append((thread, begin, begin + dur, owner))
+    columns = np.array(kept, np.int64).reshape(-1, 4).T
+    table = WorkedFor(
+        np.arange(N_TASKS),
+        columns[0],
+        columns[1],
+        columns[2],
+        columns[3].astype(np.int32),
+        np.ones(len(kept)),
+    )
+    chosen = np.array([True, False, True])
+    hi = min(lo + length, 59)
+    lo = min(lo, hi)
+    worked, who = table.time(np.array([worker], np.int32), np.array([lo]), np.array([hi]), chosen)
+    found = owner_at[worker, lo:hi]
+    expected = found[(found == 0) | (found == 2)]
+    assert worked[0] == len(expected)
+    assert who[0] == (expected[-1] if len(expected) else -1)
+
+
+@pytest.mark.parametrize("guilty", [True, False])
+def test_a_kcryptd_that_has_the_cpu_for_a_backup_delays_who_waits_for_it(
+    inversions: Rows, guilty: bool
+) -> None:
+    synth = Synth(ROLES)
+    reader = synth.task("reader", target=True)
+    other = synth.task("backup" if guilty else "reader", tid=50)
+    worker = synth.task("kworker/u4:1-kcryptd", kthread=True)
+    synth.request(reader, 100 * US, 500 * US)
+    synth.sleep(worker, 50 * US, 90 * US)
+    synth.sleep(other, 1, 2)
+    for at in range(110, 390, 20):
+        synth.served(0, worker, at * US, (at + 20) * US, owner=other, layer=StackedLayer.CRYPT)
+    # Work that took less than the clock's step, in the middle of another piece.
+    synth.served(0, worker, 115 * US, 115 * US, owner=other, layer=StackedLayer.CRYPT)
+    synth.preempt(reader, 110 * US, 400 * US, ran=worker)
+    synth.sleep(worker, 400 * US, 600 * US)
+    found = [(kind, culprit, dur) for kind, culprit, dur, *_ in inversions(synth)]
+    assert found == ([("cpu", "backup", 280 * US)] if guilty else [])
+
+
+@pytest.mark.parametrize("guilty", [True, False])
+def test_a_loop_devices_worker_that_works_for_a_backup_delays_the_next(
+    inversions: Rows, guilty: bool
+) -> None:
+    """Its worker is busy with the backup's command when the reader's is issued."""
+    synth = Synth(ROLES)
+    reader = synth.task("reader", target=True)
+    other = synth.task("backup" if guilty else "reader", tid=50)
+    worker = synth.task("kworker/u4:1", kthread=True)
+    synth.sleep(worker, 50 * US, 90 * US)
+    synth.sleep(other, 1, 2)
+    synth.request(reader, 100 * US, 500 * US)
+    first = synth.io(other, 80 * US, 300 * US, dev=7 << 20, op=1)
+    second = synth.io(reader, 110 * US, 395 * US, dev=7 << 20, op=0)
+    synth.served(first, worker, 95 * US, 300 * US, owner=other)
+    synth.served(second, worker, 300 * US, 390 * US, owner=reader)
+    synth.sleep(reader, 112 * US, 395 * US, io=second)
+    found = [(kind, culprit, dur) for kind, culprit, dur, *_ in inversions(synth)]
+    assert found == ([("condition", "backup", 188 * US)] if guilty else [])
+
+
+@pytest.mark.parametrize("guilty", [True, False])
+@pytest.mark.parametrize("how", ["dispatcher", "queuer"])
+def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches(
+    inversions: Rows, guilty: bool, how: str
+) -> None:
+    """A kblockd worker hands over ios of another one, a flusher queues ios with another one's data.
+
+    The last io is the reader's: the time since the one before is for itself.
+    """
+    synth = Synth(ROLES)
+    reader = synth.task("reader", target=True)
+    other = synth.task("backup" if guilty else "reader", tid=50)
+    worker = synth.task("kworker/0:1H" if how == "dispatcher" else "kworker/u4:1", kthread=True)
+    synth.request(reader, 100 * US, 500 * US)
+    synth.sleep(worker, 50 * US, 90 * US)
+    synth.sleep(other, 1, 2)
+    for number, at in enumerate(range(130, 430, 20)):
+        owner = reader if at == 390 else other
+        if how == "dispatcher":
+            synth.io(owner, 60 * US + number, 600 * US, issued=at * US)
+        else:
+            io = synth.io(worker, at * US, 600 * US)
+            synth.cause(io, owner)
+    synth.preempt(reader, 110 * US, 390 * US, ran=worker)
+    synth.sleep(worker, 390 * US, 600 * US)
+    found = [(kind, culprit, dur) for kind, culprit, dur, *_ in inversions(synth)]
+    assert found == ([("cpu", "backup", 260 * US)] if guilty else [])
+
+
+def test_of_an_io_with_data_of_two_each_has_its_part_of_the_work(inversions: Rows) -> None:
+    """Three quarters of the pages are the backup's; the flusher runs for 80 us."""
+    synth = Synth(ROLES)
+    reader, other = synth.task("reader", target=True), synth.task("backup", tid=50)
+    flusher = synth.task("kworker/u4:1", kthread=True)
+    synth.request(reader, 100 * US, 300 * US)
+    synth.sleep(flusher, 50 * US, 110 * US)
+    synth.sleep(other, 1, 2)
+    io = synth.io(flusher, 190 * US, 600 * US)
+    synth.cause(io, other, n_pages=3, n_causes=2)
+    synth.cause(io, reader, n_pages=1, n_causes=2)
+    synth.preempt(reader, 110 * US, 190 * US, ran=flusher)
+    synth.sleep(flusher, 190 * US, 600 * US)
+    assert [row[:3] for row in inversions(synth)] == [("cpu", "backup", 60 * US)]

@@ -1,0 +1,47 @@
+"""Without a culprit's writes a flush takes as long as one with as much of the foreground's own."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.tests.whatif.worlds import BACKUP, OTHER, READER, ns, predicted, world
+from rcp.fixtures.synth import Synth
+
+Load = Callable[[Synth], Store]
+MIB = 1 << 20
+
+
+def flushes(*rows: tuple[int, dict[int, int]]) -> Synth:
+    """Add an fsync for each row: how long its flush takes, and what was written before, in MiB."""
+    synth = world()
+    for number, (took, written) in enumerate(rows):
+        ts = 1000 * (1 + number)
+        for tid, size in written.items():
+            synth.io(tid, ts - 400, ts - 300, size=size * MIB)
+        io = synth.io(READER, ts + 10, ts + 10 + took, op=2, size=0)
+        synth.request(READER, ts, ts + 20 + took)
+        synth.sleep(READER, ts + 10, ts + 10 + took, io=io)
+    return synth
+
+
+@pytest.mark.parametrize(
+    ("last", "expected_ns"),
+    [
+        ({READER: 1, BACKUP: 3}, 120),
+        ({READER: 1, BACKUP: 3, OTHER: 1}, 220),
+        ({READER: 1, OTHER: 3}, 520),
+        ({READER: 4, BACKUP: 4}, 320),
+    ],
+    ids=["its writes alone", "a quarter is another's", "none of its", "no like of it"],
+)
+def test_the_excess_over_flushes_alike_is_for_others_writes(
+    load: Load, last: dict[int, int], expected_ns: int
+) -> None:
+    store = load(flushes((100, {READER: 1}), (100, {READER: 1}), (500, last)))
+    assert ns(predicted(store, "backup").predicted_ns) == [120, 120, expected_ns]
+
+
+def test_a_flush_of_an_empty_cache_is_no_measure_for_one_with_own_data(load: Load) -> None:
+    store = load(flushes((10, {}), (100, {READER: 1}), (500, {READER: 1, BACKUP: 3})))
+    assert ns(predicted(store, "backup").predicted_ns) == [30, 120, 120]

@@ -1,0 +1,1 @@
+"""What if some work had not been there, or a device had been faster: predicted latencies."""

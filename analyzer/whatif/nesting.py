@@ -1,0 +1,36 @@
+"""Waits within waits: what holds for a wait, of those within it and of those around it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.trace import Times
+
+
+def nearest(parent: Times, value: Times) -> Times:
+    """Return the value (-1 for none) of each wait, or of the nearest one around it that has one."""
+    found = value
+    while len(parent):  # each round looks one wait further up
+        above = np.where(parent >= 0, found[parent], -1)
+        deeper = np.where(found >= 0, found, above)
+        if np.array_equal(deeper, found):
+            break
+        found = deeper
+    return found
+
+
+def within(parent: Times, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which waits have the flag, or are within one that has."""
+    return nearest(parent, np.where(flag, 0, -1)) >= 0
+
+
+def around(parent: Times, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which waits have the flag, or have one within them that has."""
+    found = flag.copy()
+    while True:  # each round looks one wait further down
+        above = parent[found]
+        above = above[above >= 0]
+        if found[above].all():
+            return found
+        found[above] = True

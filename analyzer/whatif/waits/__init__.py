@@ -1,0 +1,1 @@
+"""Models of what each kind of wait loses without a culprit."""

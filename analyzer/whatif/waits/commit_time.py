@@ -1,0 +1,40 @@
+"""The CPU time of a journal thread that a culprit's blocks take.
+
+A commit copies each block before it writes the log, so a commit of fewer blocks needs less time on
+a CPU. Example: of 12 blocks the culprit has 6; a commit's own work is as much as 4 blocks. Without
+the culprit the journal thread runs for 6 of 16 parts less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rcp.analyzer.arrays.as_of import asof_forward
+from rcp.analyzer.arrays.trace import Times
+from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
+from rcp.analyzer.blame.commits import CPU_BLOCKS
+from rcp.analyzer.whatif.recorded import Recorded
+
+_BLOCK_BYTES = 4096
+
+
+def for_blocks(recorded: Recorded, utids: Times) -> Times:
+    """Return how much of each segment a journal thread is busy with the culprit's blocks, in ns."""
+    segments, disks, shares = recorded.segments, recorded.disks, recorded.shares
+    found = np.zeros(len(segments.dur), np.int64)
+    busy = segments.is_own_time & (segments.journal >= 0) & (segments.utid == segments.journal)
+    at = np.flatnonzero(busy)
+    of_log = np.flatnonzero(shares.is_journal & (shares.io >= 0))
+    if not len(at) or not len(of_log):
+        return found
+    own = shares.share[of_log] * np.isin(shares.utid[of_log], utids)
+    part = np.bincount(shares.io[of_log], own, len(disks))
+    log = np.unique(shares.io[of_log])
+    utid, end = segments.utid[at], segments.ts[at] + segments.dur[at]
+    following = asof_forward(disks.submitter[log], disks.queued[log], utid, segments.ts[at])
+    io = log[following]
+    known = (following >= 0) & (disks.queued[io] < end + SUBMIT_DELAY_NS)
+    n_blocks = disks.bytes[io] / _BLOCK_BYTES
+    share = part[io] * n_blocks / (n_blocks + CPU_BLOCKS)
+    found[at] = np.where(known, np.floor(segments.dur[at] * np.minimum(share, 1)), 0)
+    return found

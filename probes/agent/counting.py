@@ -1,0 +1,52 @@
+"""A source that counts what is drained from it, whatever becomes of the records then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rcp.probes.contract.events import REQUEST, Record
+from rcp.probes.cost.shedding import Shedding
+from rcp.probes.drain import Rows, Source
+
+
+class CountingSource:
+    """Passes a Source on; *on_requests* gets the requests of each drain."""
+
+    def __init__(self, source: Source, on_requests: Callable[[Rows], None]) -> None:
+        """Count from now on."""
+        self._source, self._on_requests = source, on_requests
+        self.n_drained = 0
+
+    @property
+    def fill(self) -> float:
+        """How full the fullest ring is, 0 to 1."""
+        return self._source.fill
+
+    def drain(self, record: Record) -> Rows:
+        """Take all finished records of one type."""
+        rows = self._source.drain(record)
+        self.n_drained += len(rows)
+        if record == REQUEST:
+            self._on_requests(rows)
+        return rows
+
+    def counters(self) -> dict[str, dict[str, list[int]]]:
+        """Return what was counted, by kind, record type and CPU."""
+        return self._source.counters()
+
+    def shed(self, shedding: Shedding) -> None:
+        """Apply *shedding* from now on."""
+        self._source.shed(shedding)
+
+    @property
+    def program_fds(self) -> list[int]:
+        """File descriptors of the BPF programs."""
+        return self._source.program_fds
+
+    def stacks(self, ids: Iterable[int]) -> Iterable[tuple[int, list[str]]]:
+        """Return kernel stacks, innermost frame first."""
+        return self._source.stacks(ids)
+
+    def unfinished_requests(self, record: Record) -> Rows:
+        """Return the unfinished requests."""
+        return self._source.unfinished_requests(record)

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Stacked devices: clones of bios (dm, md), and the workers of loop devices. See layer.h. Without
+ * such devices only bio_alloc_clone runs, for bios that are too large for a device.
+ */
+
+static inline void inherit_origin(u64 clone, struct bio *whole)
+{
+	u64 key = (u64)whole;
+	struct bio_state *state = bios.lookup(&key);
+	struct origin *known = origins.lookup(&key);
+	struct block_device *bdev = NULL;
+	struct origin fresh = {};
+	int zero = 0, used = 1;
+
+	/* a clone of a clone, which need not have been queued itself (dm-crypt) */
+	if (known && (!known->is_taken || (state && state->flags & BIO_STACKED))) {
+		fresh = *known;
+		fresh.is_taken = 0;
+	} else if (state) {
+		fresh.queued_ns = state->queued_ns;
+		fresh.mapping = state->mapping;
+		fresh.tid = state->tid;
+		bpf_probe_read_kernel(&bdev, sizeof(bdev), &whole->bi_bdev);
+		bpf_probe_read_kernel(&fresh.dev, sizeof(fresh.dev), &bdev->bd_dev);
+	} else {
+		return;
+	}
+	origins.update(&clone, &fresh);
+	layers_used.update(&zero, &used);
+}
+
+#ifdef RCP_HAVE_bio_alloc_clone
+/* Splitting a bio makes a clone too (bio_split): for the same device, and block_split tells. */
+KRETFUNC_PROBE(bio_alloc_clone, struct block_device *bdev, struct bio *whole, u32 gfp, void *set,
+	       struct bio *clone)
+{
+	struct block_device *from = NULL;
+	u32 dev = 0;
+
+	if (!clone || is_paused())
+		return 0;
+	bpf_probe_read_kernel(&from, sizeof(from), &whole->bi_bdev);
+	bpf_probe_read_kernel(&dev, sizeof(dev), &from->bd_dev);
+	if (from != bdev || MAJOR_OF(dev) == MD_MAJOR)
+		inherit_origin((u64)clone, whole);
+	return 0;
+}
+#endif
+
+#ifdef RCP_HAVE_dm_submit_bio_remap
+/* A target's own bio in place of dm's clone: dm-crypt's with the encrypted pages. */
+KFUNC_PROBE(dm_submit_bio_remap, struct bio *clone, struct bio *own)
+{
+	if (own && own != clone && !is_paused())
+		inherit_origin((u64)own, clone);
+	return 0;
+}
+#endif
+
+static inline int begin_work(struct loop_device *loop)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving serving = {};
+	struct block_device *part = NULL;
+	struct gendisk *disk = NULL;
+	int zero = 0, used = 1;
+
+	serving.layer = RCP_LAYER_LOOP;
+
+#ifdef RCP_HAS_loop_device_lo_disk
+	bpf_probe_read_kernel(&disk, sizeof(disk), &loop->lo_disk);
+#endif
+	bpf_probe_read_kernel(&part, sizeof(part), &disk->part0);
+	bpf_probe_read_kernel(&serving.dev, sizeof(serving.dev), &part->bd_dev);
+	servings.update(&tid, &serving);
+	layers_used.update(&zero, &used);
+	return 0;
+}
+
+static inline int end_work(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	servings.delete(&tid);
+	return 0;
+}
+
+static inline int begin_command(struct serving *serving, struct origin *origin)
+{
+	serving->origin = *origin;
+	serving->ts = bpf_ktime_get_ns();
+	return 0;
+}
+
+static inline int end_command(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving *serving = has_layers() ? servings.lookup(&tid) : NULL;
+	struct io_served_record event = {};
+
+	if (!serving || !serving->origin.tid)
+		return 0;
+	event.ts = serving->ts;
+	event.end_ns = bpf_ktime_get_ns();
+	event.io = serving->layer == RCP_LAYER_LOOP ? serving->origin.io : 0;
+	event.tid = tid;
+	event.dev = serving->dev;
+	event.owner_tid = serving->origin.tid;
+	event.layer = serving->layer;
+	serving->origin.tid = 0;
+	count_output(io_served_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_IO_SERVED);
+	return 0;
+}
+
+#if defined(RCP_HAVE_loop_workfn) && defined(RCP_HAS_loop_worker_lo)
+KFUNC_PROBE(loop_workfn, u64 work)
+{
+	struct loop_worker *worker = (void *)(work - offsetof(struct loop_worker, work));
+	struct loop_device *loop = NULL;
+
+	bpf_probe_read_kernel(&loop, sizeof(loop), &worker->lo);
+	return begin_work(loop);
+}
+
+KRETFUNC_PROBE(loop_workfn)
+{
+	return end_work();
+}
+#endif
+
+#if defined(RCP_HAVE_loop_rootcg_workfn) && defined(RCP_HAS_loop_device_rootcg_work)
+KFUNC_PROBE(loop_rootcg_workfn, u64 work)
+{
+	return begin_work((void *)(work - offsetof(struct loop_device, rootcg_work)));
+}
+
+KRETFUNC_PROBE(loop_rootcg_workfn)
+{
+	return end_work();
+}
+#endif
+
+/*
+ * A worker begins a command. Which of loop's functions this is depends on what the compiler has
+ * inlined, and so do its arguments (attach.py finds the function): the argument that is the address
+ * of a request under way, or of the driver's data right behind one, is the command.
+ */
+int loop_command_begin(struct pt_regs *ctx)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving *serving = servings.lookup(&tid);
+	u64 registers[4] = { ctx->di, ctx->si, ctx->dx, ctx->cx };
+	struct origin *origin;
+	u64 key;
+
+	if (!serving)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < 4; i++) {
+		key = registers[i];
+		origin = origins.lookup(&key);
+		if (!origin) {
+			key -= sizeof(struct request);
+			origin = origins.lookup(&key);
+		}
+		if (origin)
+			return begin_command(serving, origin);
+	}
+	return 0;
+}
+
+int loop_command_end(struct pt_regs *ctx)
+{
+	return end_command();
+}
+
+#if defined(RCP_HAVE_vfs_fsync) && defined(RCP_HAVE_loop_rootcg_workfn)
+/* A flush of a loop device is an fsync of its file, without the request as an argument. */
+KFUNC_PROBE(vfs_fsync)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving *serving = has_layers() ? servings.lookup(&tid) : NULL;
+	struct origin *origin;
+	u64 *request;
+
+	if (!serving || serving->origin.tid)
+		return 0;
+	request = loop_flushes.lookup(&serving->dev);
+	origin = request ? origins.lookup(request) : NULL;
+	return origin ? begin_command(serving, origin) : 0;
+}
+
+KRETFUNC_PROBE(vfs_fsync)
+{
+	return end_command();
+}
+#endif
+
+#if defined(RCP_HAVE_kcryptd_crypt) && defined(RCP_HAS_dm_crypt_io_base_bio)
+/* A kcryptd worker encrypts or decrypts for a bio that dm has cloned. */
+KFUNC_PROBE(kcryptd_crypt, u64 work)
+{
+	struct dm_crypt_io *io = (void *)(work - offsetof(struct dm_crypt_io, work));
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving serving = {};
+	struct origin *origin;
+	u64 bio = 0;
+
+	bpf_probe_read_kernel(&bio, sizeof(bio), &io->base_bio);
+	origin = is_paused() ? NULL : origins.lookup(&bio);
+	if (!origin)
+		return 0;
+	serving.layer = RCP_LAYER_CRYPT;
+	serving.dev = origin->dev;
+	begin_command(&serving, origin);
+	servings.update(&tid, &serving);
+	return 0;
+}
+
+KRETFUNC_PROBE(kcryptd_crypt)
+{
+	end_command();
+	return end_work();
+}
+#endif

@@ -1,0 +1,126 @@
+"""Data of the second curve of latencies: a prediction without some work, or with faster devices.
+
+What can be chosen is what ``rcp-trace whatif`` takes: a culprit, an inversion of the report by its
+number, or all devices. The prediction is that command's, for the requests shown.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rcp.analyzer.arrays.roles import FOREGROUND
+from rcp.analyzer.arrays.trace import Times
+from rcp.analyzer.db.store import Store
+from rcp.analyzer.latencies.quantiles import quantile_ns
+from rcp.analyzer.whatif.answer import FIGURES, FigureAfter, predicted
+from rcp.analyzer.whatif.change import blamed_tasks, change
+from rcp.ui.info.overview import STEPS_PER_DOUBLING, Point
+from rcp.ui.queries import query
+
+FASTER = "device=2x"
+
+_CULPRITS_MAX = 12
+_PATTERNS_MAX = 12
+"""As many as a report prints: the others cost little."""
+
+
+class Choice(NamedTuple):
+    """A change that can be chosen."""
+
+    key: str
+    """As ``rcp-trace whatif`` takes it, and as the address has it: ``comm:backup``, ``#1``."""
+    words: str
+
+
+class Between(NamedTuple):
+    """The interval of the part of the requests that takes longer than a latency."""
+
+    dur_ns: int
+    low: float
+    """The least of that part, 0 to 1."""
+    high: float
+
+
+class Forecast(NamedTuple):
+    """The predicted latencies of the requests shown."""
+
+    change: str
+    """``without checkpointer``."""
+    n: int
+    n_faster: int
+    points: list[Point]
+    interval: list[Between]
+    """By rising latency."""
+    figures: list[FigureAfter]
+
+
+def choices(store: Store) -> list[Choice]:
+    """Return what can be chosen: the costliest culprits and patterns, and faster devices."""
+    culprits = [name for name, _ in blamed_tasks(store)[:_CULPRITS_MAX]]
+    patterns = store.query(query("whatif/patterns"), [_PATTERNS_MAX])
+    ((has_ios,),) = store.query("SELECT EXISTS (FROM io)")
+    found = [Choice(f"comm:{name}", f"without {name}") for name in culprits]
+    found += [
+        Choice(f"#{rank}", f"without inversion #{rank}: {kind} by {culprit}")
+        for rank, kind, culprit in patterns
+    ]
+    return [*found, Choice(FASTER, "with every device twice as fast")] if has_ios else found
+
+
+def forecast(store: Store, key: str, kind: str) -> Forecast | None:
+    """Return the latencies predicted after a change; None without requests of this kind.
+
+    Raises WhatIfError for a key that names nothing.
+    """
+    is_faster = key.startswith("device=")
+    asked = change(store, [] if is_faster else [key], [key] if is_faster else [])
+    recorded, prediction, _ = predicted(store, asked)
+    shown = store.arrays(query("whatif/shown"), [FOREGROUND, kind])["request_id"]
+    chosen = np.flatnonzero(np.isin(recorded.requests.request_id, shown))
+    if len(chosen) == 0:
+        return None
+    before, after, low, high = (
+        getattr(prediction, f"{which}_ns")[chosen]
+        for which in ("recorded", "predicted", "low", "high")
+    )
+    ordered = [np.sort(column) for column in (before, after, low, high)]
+    return Forecast(
+        change=asked.label,
+        n=len(chosen),
+        n_faster=int(np.count_nonzero(after < before)),
+        points=_points(ordered[1]),
+        interval=_interval(*ordered[2:]),
+        figures=[
+            FigureAfter(name, *(quantile_ns(column, share) for column in ordered))
+            for name, share in FIGURES
+        ],
+    )
+
+
+def _thinned(ordered: Times) -> Times:
+    """Return the latencies that are points of a CCDF, as far apart as the recorded ones are."""
+    step = np.floor(np.log2(np.maximum(ordered, 1)) * STEPS_PER_DOUBLING)
+    points: Times = ordered[np.r_[step[1:] != step[:-1], True]]
+    return points
+
+
+def _slower(ordered: Times, than: Times) -> Times:
+    """Return how many latencies are longer than each."""
+    return len(ordered) - np.searchsorted(ordered, than, "right")
+
+
+def _points(ordered: Times) -> list[Point]:
+    """Return the CCDF of latencies in rising order."""
+    at = _thinned(ordered)
+    slower = _slower(ordered, at).tolist()
+    n = len(ordered)
+    return [Point(dur, count, count / n) for dur, count in zip(at.tolist(), slower, strict=True)]
+
+
+def _interval(low: Times, high: Times) -> list[Between]:
+    """Return what is between the CCDFs of the least and of the most latencies, in rising order."""
+    at = np.union1d(_thinned(low), _thinned(high))
+    shares = (_slower(ordered, at) / len(ordered) for ordered in (low, high))
+    return [Between(*row) for row in zip(at.tolist(), *map(np.ndarray.tolist, shares), strict=True)]

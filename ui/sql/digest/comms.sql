@@ -1,0 +1,1 @@
+SELECT DISTINCT comm FROM task ORDER BY comm
