@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from rcp.probes.contract.boundary import end_on_ctrl_c
+from rcp.probes.contract.boundary import end_on_ctrl_c, leave
 
 _SCRIPT = Path(__file__).with_name("app.py")
 
@@ -23,7 +23,10 @@ def main() -> None:
 
     Thread(target=frame.open_ahead, args=[given()[0]], name="ahead").start()
     sys.argv = ["streamlit", "run", str(_SCRIPT), *sys.argv[1:]]
-    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        leave(ended.code if isinstance(ended.code, int) else 0)
 
 
 if __name__ == "__main__":

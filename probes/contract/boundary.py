@@ -6,10 +6,13 @@ Imports nothing slow: until a program's modules are imported, Ctrl-C is this mod
 from __future__ import annotations
 
 import _thread
+import atexit
 import os
 import signal
 import sys
+import threading
 import time
+from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 from types import FrameType
@@ -84,6 +87,21 @@ def end_on_ctrl_c() -> bool:
     return True
 
 
+def leave(status: int) -> NoReturn:
+    """End the process with *status*, also while a thread that was left behind is at work.
+
+    Python ends such a thread when it next asks for the interpreter, by unwinding its stack. With
+    C++ on that stack (DuckDB, pyarrow) this aborts the process, after a right answer.
+    """
+    if any(thread.daemon for thread in threading.enumerate()):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
 def run(program: str, where: str) -> NoReturn:
     """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
 
@@ -97,7 +115,7 @@ def run(program: str, where: str) -> NoReturn:
     finally:
         if heeded:
             signal.signal(signal.SIGINT, _end_at_once)  # what is left is Python's own shutdown
-    sys.exit(status)
+    leave(status)
 
 
 def _status(program: str, where: str, interrupts: _Interrupts, heeded: bool) -> int:
