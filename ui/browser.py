@@ -22,8 +22,9 @@ from rcp.ui.command import ADDRESS, server_command, server_environment
 VIEW_WIDTH, VIEW_HEIGHT = 1280, 800
 PATIENCE_MS = 180_000
 """A page takes a second or two, but a hundred times that on a host that also runs emulators."""
-_START_S = 60
-"""Longest start of a server: streamlit's imports on a busy machine take ten seconds."""
+_START_S = 300
+"""Longest start of a server: streamlit's imports on a busy machine take ten seconds, or more."""
+_END_S = 120
 
 _LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 
@@ -89,7 +90,7 @@ def served(files: Sequence[Path]) -> Iterator[Server]:
         yield Server(url, process.pid)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(_END_S)
 
 
 @contextmanager

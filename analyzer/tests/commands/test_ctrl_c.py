@@ -54,11 +54,11 @@ def ended_by(number: signal.Signals, name: str, after_s: float, tmp_path: Path) 
         pass_fds=(write_end,),
     ) as process:
         os.close(write_end)
-        assert select.select([read_end], [], [], 60)[0]
+        assert select.select([read_end], [], [], 600)[0]
         os.close(read_end)
         time.sleep(after_s)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=600)
     return process.returncode, stderr
 
 
