@@ -75,6 +75,11 @@ def test_fsyncs_agree_with_fio(out: Path, run: str) -> None:
     assert ours["p99"] == pytest.approx(fio["percentile"]["99.000000"], rel=0.02)
 
 
+def counted_ns(out: Path, run: str, when: str) -> int:
+    """The instant at which the counters were read; no io was under way then."""
+    return int((out / f"{run}.count-{when}").read_text())
+
+
 def counted(out: Path, run: str) -> dict[str, int]:
     """Return what the block layer and the device counted while *run* went on."""
     before, after = (
@@ -105,7 +110,9 @@ def test_ios_and_bytes_equal_what_kernel_and_device_counted(out: Path, run: str)
         " count(*) FILTER (op = 'flush') AS flushes,"
         " sum(bytes) FILTER (op = 'read') AS read_bytes,"
         " sum(bytes) FILTER (op = 'write') AS write_bytes,"
-        f" sum(n_bios - 1) FILTER (op = 'write') AS merges {ON_DISK}",
+        f" sum(n_bios - 1) FILTER (op = 'write') AS merges {ON_DISK}"
+        f" WHERE completed_ns BETWEEN {counted_ns(out, run, 'before')}"
+        f" AND {counted_ns(out, run, 'after')}",
     )
     assert ours == counted(out, run)
     assert ours["flushes"] > 0
