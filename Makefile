@@ -6,6 +6,8 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 # A guest keeps one CPU and 2-6 GiB busy: as many at once as there are CPUs, never over four.
 TOGETHER := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# `make test PYTEST_ARGS='-k journal'` goes on where a part of it has no such test.
+NONE_CHOSEN := $(if $(PYTEST_ARGS),|| test $$? -eq 5)
 CASES_OPTIONS ?=
 FUZZ_CASES ?=
 FUZZ_SEED ?=
@@ -33,7 +35,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 	&& echo page written'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
+.PHONY: help setup update demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
 	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
@@ -55,17 +57,28 @@ build/.prometheus: .ci/prometheus | build/.system-packages
 	@.ci/prometheus build/prometheus
 	@touch $@
 
-.venv/.installed: setup.cfg pyproject.toml | build/.system-packages
+# With the newest packages that the tests passed with: a release must not turn an unchanged tree red.
+CONSTRAINTS := .ci/constraints.txt
+PIP_OPTIONS := --quiet --disable-pip-version-check -c $(CONSTRAINTS)
+
+.venv/.installed: setup.cfg pyproject.toml $(CONSTRAINTS) | build/.system-packages
 	@echo "==> making .venv with pip, usually about a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,ui]'
+	@$(BIN)/pip install $(PIP_OPTIONS) -e '.[dev,ui]'
 	@touch $@
 
+update: ## choose the newest Python packages for `make setup`; then run `make test`
+	@echo "==> resolving in a fresh environment, usually a minute or two"
+	@rm -rf build/update && $(PYTHON) -m venv build/update
+	@build/update/bin/pip install --quiet --disable-pip-version-check -e '.[dev,ui]'
+	@{ sed -n '/^#/p' $(CONSTRAINTS); build/update/bin/pip freeze --exclude-editable; } > build/constraints
+	@mv build/constraints $(CONSTRAINTS)
+
 # The demo needs neither the judges (dev) nor the explorer: a minute of installing less.
-.venv/.demo: setup.cfg pyproject.toml | build/.system-packages
+.venv/.demo: setup.cfg pyproject.toml $(CONSTRAINTS) | build/.system-packages
 	@echo "==> making .venv with pip, usually half a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@test -e .venv/.installed || $(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@test -e .venv/.installed || $(BIN)/pip install $(PIP_OPTIONS) -e .
 	@touch $@
 
 demo: .venv/.demo ## boot the lab, record a slow fsync, say what was in its way
@@ -113,22 +126,29 @@ counterfactual-steps:
 	@$(BIN)/python -m rcp.fixtures.experiments.truth.score build/counterfactual \
 		--seed $(SEED) --number $(NUMBER) --page docs/results/truth.md
 
-test: lint typecheck build/.browser build/.prometheus ## everything: lint, types, unit, property and lab tests
-	@echo "==> all tests; those of the lab boot machines and usually take some minutes"
-	@$(BIN)/pytest -ra --durations 12 -m 'not heavy and not kernel and not wheel' $(TOGETHER) $(PYTEST_ARGS)
+# What fails soonest comes first.
+test: lint typecheck ## everything: lint, types, tests that boot nothing, of the wheel, of the lab
+	@$(MAKE) --no-print-directory test-fast
+	@$(MAKE) --no-print-directory test-wheel
+	@$(MAKE) --no-print-directory test-lab
 
-test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: seconds
-	@$(BIN)/pytest -ra -m 'not lab and not wheel' $(TOGETHER) $(PYTEST_ARGS)
+test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: 5-10 minutes
+	@echo "==> the tests that boot nothing, usually 5-10 minutes"
+	@$(BIN)/pytest -ra --durations 12 -m 'not lab and not heavy and not kernel and not wheel' \
+		$(TOGETHER) $(PYTEST_ARGS) $(NONE_CHOSEN)
 
 test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a minute or two
 	@$(BIN)/pytest -ra ui $(TOGETHER) $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
-	@$(BIN)/pytest -ra -m 'lab and not heavy and not kernel' $(TOGETHER) $(PYTEST_ARGS)
+	@echo "==> the tests that boot the lab, usually 15 minutes"
+	@$(BIN)/python .ci/lab_tests.py -ra --durations 12 \
+		-m 'lab and not heavy and not kernel and not wheel' $(TOGETHER) $(PYTEST_ARGS) $(NONE_CHOSEN)
 
 test-wheel: setup ## every command from a built wheel in an empty environment: some minutes
 	@echo "==> building the wheel, installing it, and typing every command, usually 5 minutes"
-	@RCP_REQUIRE=1 $(BIN)/pytest -ra --durations 5 -m wheel .ci/tests/test_wheel.py $(PYTEST_ARGS)
+	@RCP_REQUIRE=1 $(BIN)/pytest -ra --durations 5 -m wheel .ci/tests/test_wheel.py $(PYTEST_ARGS) \
+		$(NONE_CHOSEN)
 
 test-heavy: setup ## the lab tests that take longest: ways of recording, PostgreSQL
 	@$(SUITES) run test-heavy $(PARTIAL) -- $(BIN)/pytest -ra -m heavy $(TOGETHER) $(PYTEST_ARGS)

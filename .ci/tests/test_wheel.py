@@ -120,6 +120,7 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "install",
         "--quiet",
         "--disable-pip-version-check",
+        *("-c", ROOT / ".ci/constraints.txt"),
     ]
     subprocess.run([*pip, f"{wheel}[ui]"], check=True)
     (folder / "rec.spool.tar.xz").write_bytes(

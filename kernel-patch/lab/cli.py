@@ -193,6 +193,17 @@ def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> N
     show_default=True,
     help="kvm is faster if available, but has no virtual time and is not covered by rcp's tests.",
 )
+@click.option(
+    "--shift",
+    type=click.IntRange(min=0, max=1000),
+    default=0,
+    show_default=True,
+    envvar="RCP_LAB_SHIFT",
+    show_envvar=True,
+    help="Start the command N x 137 us later, with N more pages in use: the same work under other "
+    "interleavings.",
+    metavar="N",
+)
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command and stop.")
 @_checkout_option
 @_scenarios_option
@@ -210,6 +221,7 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
       rcp-lab run --timing wal-vs-checkpoint
       rcp-lab run wal-vs-checkpoint -e SECONDS=20 --out build/lab/wal
       rcp-lab run --timing -- fio --version
+      rcp-lab run --timing --shift 1 wal-vs-checkpoint
       rcp-lab run --functional -- 'dmesg > $RCP_LAB_OUT/dmesg.txt'
       rcp-lab run --kernel rcp --module rcpdisk -- 'ls /sys/kernel/config/rcpdisk'
     """

@@ -35,7 +35,8 @@ class Job:
 
     *command* is a shell command, run in folder *cwd* of the guest with the variables *env*. *files*
     maps paths below GUEST_IN to files or folders of the host. *modules* are loaded first. *shell*
-    starts an interactive shell instead of the command.
+    starts an interactive shell instead of the command. *shift* deals the run other
+    interleavings, see init.sh.
     """
 
     command: str
@@ -45,6 +46,7 @@ class Job:
     files: Mapping[str, Path] | None = None
     modules: Sequence[str] = ()
     shell: bool = False
+    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def write_input(disk: Path, job: Job) -> None:
         "RCP_LAB_CWD": job.cwd,
         "RCP_LAB_MODULES": " ".join(job.modules),
         "RCP_LAB_SHELL": "1" if job.shell else "",
+        "RCP_LAB_SHIFT": str(job.shift),
     }
     lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(env.items())]
     lines += [f"{name}={shlex.quote(value)}" for name, value in own.items()]

@@ -115,6 +115,7 @@ def from_options(
         # All scenarios, because they share helpers.
         files=files | kernel_files | ({"scenarios": found.path.parent} if found else {}),
         modules=modules,
+        shift=options["shift"],
     )
     if found:
         progress.stage(f"{found.name}: {found.title} (usually {found.typical_wall_s} s)")

@@ -196,6 +196,7 @@ def _facts(request: Request) -> dict[str, object]:
         "kernel_build": machine.kernel,
         "rootfs": machine.rootfs.key,
         "wheel": request.job.wheel.name,
+        "shift": request.job.shift,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

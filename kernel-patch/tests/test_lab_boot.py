@@ -58,6 +58,26 @@ def test_timing_run_of_a_scenario(scenarios, tmp_path):
     assert told["wall_s"] < 300
 
 
+def test_a_shift_starts_the_command_later_with_more_pages_in_use(tmp_path):
+    command = (
+        "python3 -c 'import time; print(time.monotonic_ns())'; stat -c %s /dev/shm/rcp-*; exit 0"
+    )
+
+    def told(shift: int) -> tuple[int, list[str]]:
+        out = tmp_path / str(shift)
+        done = _lab("run", "--timing", "--out", str(out), "--shift", str(shift), "--", command)
+        assert done.returncode == 0, done.stderr
+        assert _result(out)["shift"] == shift
+        started_ns, *size = done.stdout.split()
+        return int(started_ns), size
+
+    usual_ns, none = told(0)
+    later_ns, size = told(1000)
+    assert none == []
+    assert size == [str(1000 * 4096)]
+    assert 100e6 < later_ns - usual_ns < 174e6  # 137 ms
+
+
 def test_functional_run_has_two_cpus_and_real_time(tmp_path):
     out = tmp_path / "out"
     done = _lab(

@@ -84,13 +84,19 @@ drain() {
 }
 
 # In virtual time the command starts at the same instant of every run, however long the input
-# took to unpack: idling until then costs nothing.
+# took to unpack: idling until then costs nothing. A shift of N starts it N * 137 us later: a run
+# repeats to the digit only while nothing in the guest changes, and this is the smallest change.
 align_clock() {
     [ "$RCP_LAB_VIRTUAL_TIME" = 1 ] || return 0
     export PYTHONHASHSEED=0
     python3 -c "
 import time
-time.sleep(-time.monotonic() % $1)"
+time.sleep(-time.monotonic() % $1 + $RCP_LAB_SHIFT * 137e-6)"
+}
+
+# A shift of N also has N more pages in use.
+take_pages() {
+    [ "$RCP_LAB_SHIFT" = 0 ] || head -c "$((RCP_LAB_SHIFT * 4096))" /dev/zero > /dev/shm/rcp-lab-shift
 }
 
 run_command() {
@@ -102,6 +108,7 @@ run_command() {
     out=$!
     cat /run/rcp/stderr > /dev/ttyS2 &
     err=$!
+    take_pages
     align_clock 5
     started=$(uptime_s)
     stage running

@@ -1,0 +1,64 @@
+"""usage: lab_tests.py PYTEST_OPTION…: run tests of the lab; boot once more, shifted, what fails.
+
+A run in virtual time repeats to the digit, so booting it again proves nothing. A shift
+(`rcp-lab run --shift`) deals the same work other interleavings. What passes then is named and does
+not fail the job: it depends on an interleaving, which is a fault of the test or of rcp that wants
+mending. More than two such tests fail the job.
+
+Exit status: pytest's; 0 if at most two failed and passed under the other shift.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+BUILD = Path("build")
+CACHE = BUILD / "lab-tests-cache"
+NAMED = BUILD / "passed-only-shifted.txt"
+FAILED = 1  # pytest's exit status when tests failed; others are no verdict on a test
+AGAIN_MAX = 2
+
+
+def pytest(*options: str, shift: int | None = None) -> int:
+    """Run pytest with a cache of its own; return its exit status."""
+    environment = dict(os.environ)
+    if shift is not None:
+        environment["RCP_LAB_SHIFT"] = str(shift)
+    command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={CACHE.resolve()}", *options]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def failed() -> list[str]:
+    """Return the tests that failed in the last run."""
+    path = CACHE / "v/cache/lastfailed"
+    return sorted(json.loads(path.read_text())) if path.exists() else []
+
+
+def main(options: Sequence[str]) -> int:
+    """See the head of this file."""
+    for path in (CACHE, NAMED):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    BUILD.mkdir(exist_ok=True)
+    status = pytest(*options)
+    tests = failed()
+    if status != FAILED or not tests:
+        return status
+    if len(tests) > AGAIN_MAX:
+        print(f"{len(tests)} tests of the lab failed: too many to blame interleavings")
+        return status
+    shift = int(os.environ.get("RCP_LAB_SHIFT") or 0) + 1
+    print(f"==> once more with --shift {shift}: {', '.join(tests)}", flush=True)
+    status = pytest("--last-failed", "--last-failed-no-failures=none", *options, shift=shift)
+    if status == 0:
+        line = f"{len(tests)} passed only under another shift: {', '.join(tests)}"
+        NAMED.write_text(f"{line}\n")
+        print(line)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
