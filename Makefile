@@ -35,7 +35,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 	&& echo page written'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup update demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
+.PHONY: help setup update documented-guest demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
 	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
@@ -73,6 +73,12 @@ update: ## choose the newest Python packages for `make setup`; then run `make te
 	@build/update/bin/pip install --quiet --disable-pip-version-check -e '.[dev,ui]'
 	@{ sed -n '/^#/p' $(CONSTRAINTS); build/update/bin/pip freeze --exclude-editable; } > build/constraints
 	@mv build/constraints $(CONSTRAINTS)
+
+documented-guest: setup ## note the lab's guest as the one that figures in docs are made with
+	@image=$$($(BIN)/rcp-lab setup | sed -n 's/^rootfs //p') && \
+		{ sed -n '/^#/p' fixtures/guest.toml; echo '[packages]'; \
+		sed 's/^\(.*\) \(.*\)$$/"\1" = "\2"/' "$$(dirname "$$image")/packages.txt"; } > build/guest.toml
+	@mv build/guest.toml fixtures/guest.toml
 
 # The demo needs neither the judges (dev) nor the explorer: a minute of installing less.
 .venv/.demo: setup.cfg pyproject.toml $(CONSTRAINTS) | build/.system-packages
@@ -141,6 +147,7 @@ test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a 
 	@$(BIN)/pytest -ra ui $(TOGETHER) $(PYTEST_ARGS)
 
 test-lab: setup ## only the tests that boot the lab
+	@$(BIN)/rcp-lab setup
 	@echo "==> the tests that boot the lab, usually 15 minutes"
 	@$(BIN)/python .ci/lab_tests.py -ra --durations 12 \
 		-m 'lab and not heavy and not kernel and not wheel' $(TOGETHER) $(PYTEST_ARGS) $(NONE_CHOSEN)

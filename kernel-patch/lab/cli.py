@@ -75,7 +75,9 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     """Build the guest now, so that later runs start without delay.
 
     The result is cached below $RCP_CACHE, $XDG_CACHE_HOME/rcp or ~/.cache/rcp and rebuilt only
-    when its inputs change. Works as root and as an ordinary user.
+    when its inputs change. Works as root and as an ordinary user. Its kernel is of the version that
+    the patches are for, while Debian serves it, else the newest. A line on standard error says how
+    its packages differ from those that documented figures were made with.
 
     \b
     Examples:
@@ -84,9 +86,12 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     """
     progress = Progress(quiet=quiet)
     vm.require()
-    root = rootfs.ensure(progress)
-    wheel.ensure(sources.find_checkout(checkout), progress)
+    source = sources.find_checkout(checkout)
+    root = rootfs.ensure(source, progress)
+    wheel.ensure(source, progress)
     click.echo(f"kernel {root.release}\nrootfs {root.image}")
+    if differs := rootfs.difference(rootfs.installed(root), rootfs.documented(source)):
+        click.echo(f"rcp-lab: {differs}", err=True)
 
 
 @main.command(cls=Command, short_help="Build a patched kernel.")
@@ -262,12 +267,12 @@ def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> Non
         raise click.UsageError("rcp-lab shell needs a terminal: use rcp-lab run -- CMD instead")
     progress = Progress()
     vm.require()
-    machine = vm.Machine("functional", rootfs.ensure(progress), memory_mb=memory_mb or 2048)
+    source = sources.find_checkout(checkout)
+    root = rootfs.ensure(source, progress)
+    machine = vm.Machine("functional", root, memory_mb=memory_mb or 2048)
     columns, rows = shutil.get_terminal_size()
     env = {"RCP_LAB_VIRTUAL_TIME": "0", "RCP_LAB_ROWS": str(rows), "RCP_LAB_COLS": str(columns)}
-    job = payload.Job(
-        "", wheel.ensure(sources.find_checkout(checkout), progress), env=env, shell=True
-    )
+    job = payload.Job("", wheel.ensure(source, progress), env=env, shell=True)
     with tempfile.TemporaryDirectory(prefix="rcp-lab-shell-") as out:
         wanted = run.Request("shell", job, machine, Path(out), timeout_s, output_mb=64)
         progress.stage("booting (exit or Ctrl-D ends the machine)")
@@ -319,7 +324,7 @@ def clean(everything: bool, checkout: Path | None) -> None:
     keep: frozenset[str] = frozenset()
     if not everything:
         source = sources.find_checkout(checkout)
-        keep = frozenset({rootfs.cache_name(), wheel.cache_name(source)})
+        keep = frozenset({rootfs.cache_name(source), wheel.cache_name(source)})
         keep |= kernel.entries_in_use(source) | module.entries_in_use(source)
     freed = cache.remove(keep)
     for name, size in freed:

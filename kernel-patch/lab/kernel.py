@@ -2,12 +2,13 @@
 
 import os
 import re
+import shlex
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rcp.lab import cache, debian, rootfs, series, sources
-from rcp.lab.errors import KernelError
+from rcp.lab.errors import KernelError, SeriesError
 from rcp.lab.progress import Progress
 
 NAMES = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "plain")
@@ -27,7 +28,7 @@ _TYPICAL_FILES = 1400
 _FILES_A_STAGE = 250
 # The first error in the output of compilers, Kconfig and make.
 _FAULT = re.compile(r"^.*(?:\berror: |\bcan't open |\*\*\* ).*$", re.MULTILINE)
-_RECIPE = ("builder.txt", "source.sh", "kernel.sh", "initramfs.list", "bootstrap.sh")
+_RECIPE = ("builder.txt", "source.sh", "unpack.sh", "kernel.sh", "initramfs.list", "bootstrap.sh")
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,16 @@ def builder_name(base: series.Base) -> str:
     parts = {
         "suite": debian.SUITE.encode(),
         "packages": " ".join(sorted(rootfs.packages("builder.txt"))).encode(),
-        "source": f"{base.version} {base.sha256}".encode() + rootfs.guest_file("source.sh"),
+        "source": f"{base.version} {base.sha256}".encode() + _source_hook(base).encode(),
     }
     return f"builder-{cache.key(parts)}"
+
+
+def _source_hook(base: series.Base) -> str:
+    words = {"version": base.version, "sha256": base.sha256}
+    words["unpack"] = rootfs.guest_file("unpack.sh").decode()
+    variables = "".join(f"{name}={shlex.quote(value)}\n" for name, value in words.items())
+    return variables + rootfs.guest_file("source.sh").decode()
 
 
 def cache_name(wanted: Recipe) -> str:
@@ -131,8 +139,7 @@ def _ensure_builder(base: series.Base, progress: Progress) -> Path:
             f"making the builder (Debian {debian.SUITE}, compiler, source of Linux {base.linux}), "
             f"usually {_TYPICAL_BUILDER_MIN} minutes, cached in {cache.root()}"
         )
-    variables = f"version={base.version}\nsha256={base.sha256}\n"
-    hook = f"--customize-hook={variables}{rootfs.guest_file('source.sh').decode()}"
+    hook = f"--customize-hook={_source_hook(base)}"
     return cache.build_once(
         name,
         lambda folder: debian.bootstrap(
@@ -149,8 +156,7 @@ def _build(folder: Path, wanted: Recipe, progress: Progress) -> None:
     with cache.locked(f"{builder.name}.work", lambda: progress.stage(waiting)):
         tree = builder / "tree"
         work = tree / "work"
-        progress.stage(f"Linux {wanted.base.linux}: applying {len(wanted.patches)} patches")
-        series.Source(work).bring_to(wanted.patches)
+        _apply(work, wanted, progress)
         (work / f"{wanted.flavour}.config").write_text(wanted.config)
         (work / "initramfs.list").write_bytes(rootfs.guest_file("initramfs.list"))
         (work / "init").write_bytes(rootfs.guest_file("bootstrap.sh"))
@@ -167,6 +173,23 @@ def _build(folder: Path, wanted: Recipe, progress: Progress) -> None:
         shutil.copytree(stage / "lib", folder / "lib", symlinks=True)
         shutil.rmtree(stage)
     progress.stage(f"kernel ready: {(folder / 'release').read_text().strip()}")
+
+
+def _apply(work: Path, wanted: Recipe, progress: Progress) -> None:
+    served = (work / "version").read_text().strip()
+    linux = served.partition("-")[0]
+    if served == wanted.base.version:
+        progress.stage(f"Linux {linux}: applying {len(wanted.patches)} patches")
+        series.Source(work).bring_to(wanted.patches)
+        return
+    progress.stage(
+        f"Debian no longer serves Linux {wanted.base.version}, which the patches are made for: "
+        f"applying {len(wanted.patches)} of them to {served}, without fuzz"
+    )
+    try:
+        series.Source(work).bring_to(wanted.patches)
+    except SeriesError as error:
+        raise SeriesError(f"Debian serves Linux {served} in place of BASE's: {error}") from error
 
 
 def _step(tree: Path, step: str, wanted: Recipe, progress: Progress) -> None:

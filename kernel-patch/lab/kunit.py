@@ -38,7 +38,7 @@ def run(checkout: Path, progress: Progress) -> tuple[int, str]:
 
     Raises RootfsError if the compiler cannot be installed, KernelError if they do not compile.
     """
-    builder = module.ensure_builder(rootfs.ensure(progress).release, progress)
+    builder = module.ensure_builder(rootfs.ensure(checkout, progress).release, progress)
     with cache.locked(f"{builder.name}.work"):
         work = builder / "tree" / "kunit"
         shutil.rmtree(work, ignore_errors=True)

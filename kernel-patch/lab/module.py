@@ -38,7 +38,7 @@ def _name(checkout: Path, name: str, release: str) -> str:
 
 def entries_in_use(checkout: Path) -> frozenset[str]:
     """Return the names of the cache entries that *checkout* would use with the cached guest."""
-    path = cache.root() / rootfs.cache_name() / "release"
+    path = cache.root() / rootfs.cache_name(checkout) / "release"
     if not path.is_file():
         return frozenset()
     release = path.read_text().strip()

@@ -55,7 +55,7 @@ def _what_to_run(
 
 
 def _machine(
-    options: dict[str, Any], found: scenario.Scenario | None, progress: Progress
+    options: dict[str, Any], found: scenario.Scenario | None, source: Path, progress: Progress
 ) -> vm.Machine:
     mode = options["mode"] or (found.mode if found else "timing")
     if options["accel"] == "kvm" and mode == "timing":
@@ -64,7 +64,7 @@ def _machine(
         raise click.UsageError("--accel kvm: /dev/kvm cannot be opened: leave --accel out")
     return vm.Machine(
         mode=mode,
-        rootfs=rootfs.ensure(progress),
+        rootfs=rootfs.ensure(source, progress),
         accel=options["accel"],
         memory_mb=options["memory_mb"] or (found.memory_mb if found else 2048),
     )
@@ -103,7 +103,7 @@ def from_options(
     modules = [*(found.modules if found else []), *options["modules"]]
     source = sources.find_checkout(checkout)
     machine, kernel_files = _with_kernel(
-        _machine(options, found, progress), options["kernel"], source, modules, progress
+        _machine(options, found, source, progress), options["kernel"], source, modules, progress
     )
     env["RCP_LAB_VIRTUAL_TIME"] = "1" if machine.virtual_time else "0"
     env["RCP_LAB_ICOUNT_SHIFT"] = str(vm.ICOUNT_SHIFT) if machine.virtual_time else ""

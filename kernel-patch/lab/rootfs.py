@@ -1,12 +1,15 @@
 """The guest's root disk: an image of Debian with its stock kernel."""
 
+import re
 import shutil
 import subprocess
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from rcp.lab import cache, debian
+from rcp.lab import cache, debian, series, sources
 from rcp.lab.errors import MissingToolError, RootfsError
 from rcp.lab.progress import Progress
 
@@ -18,6 +21,11 @@ _MIB = 1 << 20
 _MMDEBSTRAP_OPTIONS = debian.SMALL
 # Fixed, so that two builds of a tree have the same layout and virtual times stay comparable.
 _FS_UUID = "72637000-6c61-4062-8000-000000000001"
+_INSTALLED_LIST = "packages.txt"
+_INSTALLED_PACKAGE = re.compile(r"^Package: (\S+)$.*?^Version: (\S+)$", re.MULTILINE | re.DOTALL)
+# A kernel's packages bear its version in their names.
+_KERNEL_PACKAGE = re.compile(r"linux-(image|headers)-[0-9]\S*")
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,19 @@ def packages(name: str = "packages.txt") -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def cache_name() -> str:
+def base_linux(checkout: Path) -> str:
+    """Return the version of Linux that the guest has while Debian serves it: that of BASE.
+
+    Raises SeriesError without BASE.
+    """
+    return series.read_base(sources.kernel_patch(checkout) / "BASE").linux
+
+
+def cache_name(checkout: Path) -> str:
     """Return the name of the cache entry for the current inputs."""
     parts = {
         "suite": debian.SUITE.encode(),
+        "linux": base_linux(checkout).encode(),
         "packages": " ".join(sorted(packages())).encode(),
         "options": " ".join(_MMDEBSTRAP_OPTIONS).encode(),
         "bootstrap": guest_file("bootstrap.sh"),
@@ -55,12 +72,13 @@ def cache_name() -> str:
     return f"rootfs-{cache.key(parts)}"
 
 
-def ensure(progress: Progress) -> Rootfs:
+def ensure(checkout: Path, progress: Progress) -> Rootfs:
     """Return the root disk; build it if it is not in the cache.
 
-    Raises MissingToolError without mmdebstrap or mke2fs, RootfsError if the build fails.
+    Raises MissingToolError without mmdebstrap or mke2fs, RootfsError if the build fails,
+    SeriesError without BASE.
     """
-    name = cache_name()
+    name = cache_name(checkout)
     if cache.find(name) is None:
         for program, package in (("mmdebstrap", "mmdebstrap"), ("mke2fs", "e2fsprogs")):
             if shutil.which(program) is None:
@@ -71,7 +89,7 @@ def ensure(progress: Progress) -> Rootfs:
         )
     entry = cache.build_once(
         name,
-        lambda folder: _build(folder, progress),
+        lambda folder: _build(folder, base_linux(checkout), progress),
         lambda: progress.stage("another rcp-lab is building the guest; waiting for it"),
     )
     return Rootfs(
@@ -83,9 +101,10 @@ def ensure(progress: Progress) -> Rootfs:
     )
 
 
-def _build(folder: Path, progress: Progress) -> None:
+def _build(folder: Path, linux: str, progress: Progress) -> None:
     tree = folder / "tree"
-    debian.bootstrap(tree, [*_MMDEBSTRAP_OPTIONS, *_hooks(folder)], packages(), progress)
+    debian.bootstrap(tree, [*_MMDEBSTRAP_OPTIONS, *_hooks(folder, linux)], packages(), progress)
+    _list_packages(folder, tree)
     kernels = sorted((tree / "boot").glob("vmlinuz-*"))
     if len(kernels) != 1:
         raise RootfsError(f"guest root: expected one kernel in /boot, found {len(kernels)}")
@@ -100,13 +119,57 @@ def _build(folder: Path, progress: Progress) -> None:
     progress.stage(f"guest ready: Debian {debian.SUITE}, kernel {release}")
 
 
-def _hooks(folder: Path) -> list[str]:
+def _list_packages(folder: Path, tree: Path) -> None:
+    # A name and a version a line. The kernel's are only unpacked, so customize.sh lists them.
+    blocks = (tree / "var/lib/dpkg/status").read_text().split("\n\n")
+    found = {match[1]: match[2] for match in map(_INSTALLED_PACKAGE.search, blocks) if match}
+    for line in (tree / "boot/kernel-packages").read_text().splitlines():
+        name, _, version = line.partition(" ")
+        if match := _KERNEL_PACKAGE.fullmatch(name):
+            found[f"linux-{match[1]}"] = version
+    lines = [f"{name} {version}\n" for name, version in sorted(found.items())]
+    (folder / _INSTALLED_LIST).write_text("".join(lines))
+
+
+def installed(root: Rootfs) -> dict[str, str]:
+    """Return the versions of the packages of *root*, by name."""
+    lines = (root.image.parent / _INSTALLED_LIST).read_text().splitlines()
+    return {name: version for name, _, version in (line.partition(" ") for line in lines)}
+
+
+def documented(source: Path) -> dict[str, str]:
+    """Return those of the guest that figures in docs are made with; empty where not told."""
+    path = source / "fixtures" / "guest.toml"
+    if not path.exists():
+        return {}
+    packages: dict[str, str] = tomllib.loads(path.read_text())["packages"]
+    return packages
+
+
+def difference(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
+    """Say in one line how the guest *ours* differs from the documented one; empty if it does not.
+
+    The kernel comes first.
+    """
+    names = sorted({*ours, *theirs}, key=lambda name: (not name.startswith("linux-image"), name))
+    changed = [
+        f"{name} {theirs.get(name, 'none')} → {ours.get(name, 'none')}"
+        for name in names
+        if ours.get(name) != theirs.get(name)
+    ]
+    if not theirs or not changed:
+        return ""
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    return f"guest differs from the documented one: {', '.join(changed[:_SHOWN])}{more}"
+
+
+def _hooks(folder: Path, linux: str) -> list[str]:
     bootstrap = folder / "bootstrap.sh"
     bootstrap.write_bytes(guest_file("bootstrap.sh"))
     return [
         f"--customize-hook=upload {bootstrap} /usr/sbin/rcp-bootstrap",
         # As text: in unshare mode the hook runs as a user who may not read this checkout.
-        f"--customize-hook={guest_file('customize.sh').decode()}",
+        f"--customize-hook=linux={linux}\n{guest_file('customize.sh').decode()}",
     ]
 
 

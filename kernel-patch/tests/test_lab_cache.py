@@ -8,6 +8,8 @@ import pytest
 from rcp.lab import cache, rootfs, sources, wheel
 from rcp.lab.errors import CheckoutError, LabError
 
+ROOT = Path(__file__).parents[2]
+
 
 def _touch(folder: Path) -> None:
     (folder / "file").write_text("x" * 5000)
@@ -27,18 +29,28 @@ def test_key_changes_with_every_name_and_content():
 
 @pytest.mark.parametrize("name", ["packages.txt", "bootstrap.sh", "customize.sh"])
 def test_rootfs_is_keyed_by_each_guest_file_baked_in(name, monkeypatch):
-    before = rootfs.cache_name()
+    before = rootfs.cache_name(ROOT)
     real = rootfs.guest_file
     extra = b"\nstrace\n"
     monkeypatch.setattr(rootfs, "guest_file", lambda n: real(n) + (extra if n == name else b""))
-    assert rootfs.cache_name() != before
+    assert rootfs.cache_name(ROOT) != before
+
+
+def test_rootfs_is_keyed_by_the_kernel_that_base_names(tmp_path):
+    folder = tmp_path / "kernel-patch"
+    folder.mkdir()
+    names = set()
+    for version in ("6.12.117-1", "6.12.117-2", "6.12.118-1"):
+        (folder / "BASE").write_text(f"version {version}\nsha256 {'a' * 64}\n")
+        names.add(rootfs.cache_name(tmp_path))
+    assert len(names) == 2  # the guest's package is named by the version of Linux
 
 
 def test_rootfs_key_ignores_init_which_travels_with_each_run(monkeypatch):
-    before = rootfs.cache_name()
+    before = rootfs.cache_name(ROOT)
     real = rootfs.guest_file
     monkeypatch.setattr(rootfs, "guest_file", lambda n: b"" if n == "init.sh" else real(n))
-    assert rootfs.cache_name() == before
+    assert rootfs.cache_name(ROOT) == before
 
 
 def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):

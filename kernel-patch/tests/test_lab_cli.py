@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from rcp.lab import rootfs, vm, wheel
 from rcp.lab.cli import main
 
+ROOT = Path(__file__).parents[2]
 REPORT = {"facts": "kernel 6.12.1\ncommand_start_s 2.5\ncommand_end_s 4.0\n", "exit-status": "7\n"}
 
 
@@ -27,7 +28,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with image.open("wb") as handle:
         handle.truncate(128 << 20)
     root = rootfs.Rootfs(image, tmp_path / "vmlinuz", tmp_path / "initramfs", "6.12.1", "rootfs-0")
-    monkeypatch.setattr(rootfs, "ensure", lambda progress: root)
+    monkeypatch.setattr(rootfs, "ensure", lambda checkout, progress: root)
     wheel_file = tmp_path / "rcp-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel_file, "w") as archive:
         archive.writestr("rcp/x.py", "")
@@ -196,7 +197,7 @@ def test_scenarios_are_listed_as_text_and_json(scenarios):
 
 
 def test_clean_removes_stale_entries_and_says_how_much(cache_dir):
-    current = cache_dir / rootfs.cache_name()
+    current = cache_dir / rootfs.cache_name(ROOT)
     for folder in (current, cache_dir / "rootfs-old"):
         folder.mkdir(parents=True)
         (folder / "rootfs.img").write_bytes(b"x" * 10_000)
@@ -206,6 +207,30 @@ def test_clean_removes_stale_entries_and_says_how_much(cache_dir):
     assert f"bytes in {cache_dir}" in result.output
     assert _lab("clean", "--all").exit_code == 0
     assert list(cache_dir.iterdir()) == []
+
+
+def test_setup_says_how_the_guest_differs_from_the_documented_one(lab, tmp_path):
+    checkout = tmp_path / "checkout"
+    (checkout / "fixtures").mkdir(parents=True)
+    (checkout / "setup.cfg").write_text("[metadata]\nname = rcp-trace\n")
+    (lab / "packages.txt").write_text("fio 3.39-1\nlinux-image 6.12.118-1\n")
+    documented = checkout / "fixtures/guest.toml"
+    same = '[packages]\nfio = "3.39-1"\nlinux-image = "6.12.118-1"\n'
+    other = same.replace("118", "117")
+
+    def told() -> str:
+        result = _lab("setup", "-q", "--checkout", str(checkout))
+        assert result.exit_code == 0, result.output
+        assert result.stdout == f"kernel 6.12.1\nrootfs {lab / 'rootfs.img'}\n"
+        return result.stderr
+
+    assert told() == ""
+    documented.write_text(same)
+    assert told() == ""
+    documented.write_text(other)
+    assert told() == (
+        "rcp-lab: guest differs from the documented one: linux-image 6.12.117-1 → 6.12.118-1\n"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(main.commands))

@@ -11,6 +11,8 @@ from rcp.lab.cli import main
 from rcp.lab.progress import Progress
 
 HASH = "a" * 64
+SERVED = {"version": "6.12.1-1"}
+"""What Debian serves; tests change it."""
 # Does what kernel.sh does to the folders of a builder, in a moment.
 STEPS = """
 root=$1 step=$2 flavour=$3
@@ -41,6 +43,7 @@ def checkout(tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def bootstrap(tree: Path, options: object, packages: object, progress: object) -> None:
         (tree / "work/source").mkdir(parents=True)
+        (tree / "work/version").write_text(SERVED["version"] + "\n")
 
     def inside(tree: Path, script: str, *args: str) -> list[str]:
         return ["/bin/sh", "-c", f"exec >&2\n{STEPS}", "sh", str(tree), *args]
@@ -63,6 +66,29 @@ def test_build_prints_what_it_made_and_says_how_long_it_takes(checkout, cache_di
     assert "source of Linux 6.12.1), usually 3 minutes" in result.stderr
     assert "compiling, usually 14 minutes on two cores the first time" in result.stderr
     assert _build(checkout, "-q").stderr == ""
+
+
+def test_a_newer_source_is_taken_when_the_old_one_is_gone_and_said(checkout, monkeypatch):
+    monkeypatch.setitem(SERVED, "version", "6.12.2-1")
+    result = _build(checkout)
+    assert result.exit_code == 0, result.output
+    assert (
+        "Debian no longer serves Linux 6.12.1-1, which the patches are made for: applying 0 of "
+        "them to 6.12.2-1, without fuzz\n"
+    ) in result.stderr
+
+
+def test_a_patch_that_does_not_apply_to_the_newer_source_is_an_error(checkout, monkeypatch):
+    monkeypatch.setitem(SERVED, "version", "6.12.2-1")
+    (checkout / "kernel-patch/patches/0001-a.patch").write_text(
+        "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-one\n+two\n"
+    )
+    result = _build(checkout)
+    assert result.exit_code == 2
+    assert (
+        "rcp-lab: error: Debian serves Linux 6.12.2-1 in place of BASE's: 0001-a.patch does not "
+        "apply"
+    ) in result.stderr
 
 
 def test_flavours_are_kernels_of_their_own(checkout):

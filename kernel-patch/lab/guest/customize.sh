@@ -9,6 +9,10 @@ root=$1
 
 image=$(chroot "$root" apt-cache depends --important linux-image-cloud-amd64 |
     sed -n 's/^ *Depends: *\(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
+# A run repeats only on one kernel: the one that kernel-patch/BASE names, while Debian serves it.
+# shellcheck disable=SC2154 # linux is set in front of this text
+same=$(echo "$image" | sed "s/^linux-image-[0-9.]*/linux-image-$linux/")
+[ -z "$(chroot "$root" apt-cache madison "$same")" ] || image=$same
 release=${image#linux-image-}
 [ -n "$release" ] || { echo "no linux-image-cloud-amd64 in the archive" >&2; exit 1; }
 
@@ -17,7 +21,10 @@ mkdir "$root/tmp/kernel"
 chroot "$root" sh -euc '
     cd /tmp/kernel
     apt-get -o APT::Sandbox::User=root download "$@"
-    for package in *.deb; do dpkg-deb -x "$package" /; done
+    for package in *.deb; do
+        dpkg-deb -x "$package" /
+        dpkg-deb -W --showformat="\${Package} \${Version}\n" "$package" >> /boot/kernel-packages
+    done
 ' sh "$image" "linux-headers-$release" "linux-headers-${release%-cloud-amd64}-common"
 rm -r "$root/tmp/kernel"
 chroot "$root" depmod "$release"
