@@ -138,8 +138,8 @@ test: lint typecheck ## everything: lint, types, tests that boot nothing, of the
 	@$(MAKE) --no-print-directory test-wheel
 	@$(MAKE) --no-print-directory test-lab
 
-test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: 5-10 minutes
-	@echo "==> the tests that boot nothing, usually 5-10 minutes"
+test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: 12 minutes on two CPUs
+	@echo "==> the tests that boot nothing, usually 12 minutes on two CPUs"
 	@$(BIN)/pytest -ra --durations 12 -m 'not lab and not heavy and not kernel and not wheel' \
 		$(TOGETHER) $(PYTEST_ARGS) $(NONE_CHOSEN)
 
