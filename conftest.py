@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import hypothesis
 import pytest
 
@@ -53,6 +54,29 @@ def _signals_as_before() -> Iterator[None]:
     for number, handler in before.items():
         if signal.getsignal(number) != handler:
             signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def _help_options_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget the help options that a test had click make.
+
+    click makes a command's help option once, with the names that the first context gives it. A
+    test that parses a command's words without its program would leave it, for the next test of
+    the same worker, without the program's ``-h``.
+    """
+    asked: list[click.Command] = []
+    ask = click.Command.get_help_option
+
+    def note(command: click.Command, ctx: click.Context) -> click.Option | None:
+        asked.append(command)
+        return ask(command, ctx)
+
+    monkeypatch.setattr(click.Command, "get_help_option", note)
+    yield
+    for command in asked:
+        # Absent before click 8.1.8, which made the option each time.
+        if hasattr(command, "_help_option"):
+            command._help_option = None
 
 
 @pytest.fixture

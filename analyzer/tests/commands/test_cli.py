@@ -234,5 +234,13 @@ def test_every_command_explains_itself() -> None:
         assert "Examples:" in result.stdout, name
 
 
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_no_test_changes_the_help_of_another(turn: str) -> None:
+    assert run("report", "-h").exit_code == 0, turn
+    # As a test may that only parses; run a second time, this one would find no -h.
+    main.commands["report"]._help_option = None
+    main.commands["report"].make_context("report", ["x.duckdb"], resilient_parsing=True)
+
+
 def test_version() -> None:
     assert run("--version").stdout.startswith("rcp-trace, version ")
