@@ -57,26 +57,26 @@ def _signals_as_before() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _help_options_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _help_options_as_before() -> Iterator[None]:
     """Forget the help options that a test had click make.
 
     click makes a command's help option once, with the names that the first context gives it. A
     test that parses a command's words without its program would leave it, for the next test of
     the same worker, without the program's ``-h``.
     """
-    asked: list[click.Command] = []
+    asked: set[click.Command] = set()
     ask = click.Command.get_help_option
 
     def note(command: click.Command, ctx: click.Context) -> click.Option | None:
-        asked.append(command)
+        asked.add(command)
         return ask(command, ctx)
 
-    monkeypatch.setattr(click.Command, "get_help_option", note)
-    yield
+    # Not the test's own monkeypatch, which would then be undone after its other fixtures.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(click.Command, "get_help_option", note)
+        yield
     for command in asked:
-        # Absent before click 8.1.8, which made the option each time.
-        if hasattr(command, "_help_option"):
-            command._help_option = None
+        command._help_option = None
 
 
 @pytest.fixture

@@ -28,10 +28,7 @@ def test_a_command_of_the_page_takes_these_words(line: str) -> None:
         name, words = "rcp-trace gate check", ["rcp-trace", "gate", "check", *words[2:]]
     command = COMMANDS[name]
     assert not isinstance(command, click.Group)
-    # With the settings of the program: a command keeps the help option of its first context.
-    main = COMMANDS["rcp-trace"]
-    with click.Context(main, info_name="rcp-trace", **main.context_settings) as program:
-        command.make_context(name, words[len(name.split()) :], parent=program)
+    command.make_context(name, words[len(name.split()) :])
 
 
 def test_the_page_has_two_pages() -> None:
