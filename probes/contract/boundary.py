@@ -94,6 +94,8 @@ def leave(status: int) -> NoReturn:
     C++ on that stack (DuckDB, pyarrow) this aborts the process, after a right answer.
     """
     if any(thread.daemon for thread in threading.enumerate()):
+        # Its libraries may interrupt it now (DuckDB does), and then it has nothing to say.
+        threading.excepthook = lambda _args: None
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):  # nobody reads it any more

@@ -8,7 +8,7 @@ from pathlib import Path
 
 RECORDING = Path(__file__).parents[3] / "fixtures/recordings/wal-vs-checkpoint.spool.tar.xz"
 RCP_TRACE = str(Path(sys.executable).parent / "rcp-trace")
-RUNS = 48
+RUNS = 24
 """Where the answer was handed over before the thread had closed its store, one of five aborted."""
 
 LEFT_BEHIND = """
@@ -52,3 +52,33 @@ def test_a_query_ends_with_its_answer_each_time(tmp_path: Path) -> None:
 
 def test_threads_at_work_end_with_the_process() -> None:
     assert four_at_once([sys.executable, "-c", LEFT_BEHIND], 12) == {(3, "answer\n", ""): 12}
+
+
+INTERRUPTED = """
+import atexit, threading, time
+import click
+from rcp.probes.contract.boundary import run
+
+asked = threading.Event()
+
+def work():
+    asked.wait()
+    raise RuntimeError("interrupted")
+
+@click.command()
+def main():
+    threading.Thread(target=work, daemon=True).start()
+
+@atexit.register
+def interrupt():  # as DuckDB interrupts what it is asked when the process ends
+    asked.set()
+    for thread in threading.enumerate():
+        if thread.daemon:
+            thread.join()
+
+run("program", "__main__:main")
+"""
+
+
+def test_threads_interrupted_at_the_end_say_nothing() -> None:
+    assert ended([sys.executable, "-c", INTERRUPTED]) == (0, "", "")
