@@ -128,7 +128,7 @@ class Recording:
         """Open it; raise StoreError with one line for the user."""
         self.path = path
         self.is_running = path.is_dir() and not (path / "end.json").exists()
-        self._store = open_recording(path)
+        self._store = open_recording(path, commented=True)
         self._answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._lock = Lock()
         try:

@@ -42,11 +42,11 @@ formatted = format_option(
 
 
 @contextmanager
-def recording(path: Path) -> Iterator[Store]:
-    """Open any kind of recording read-only."""
+def recording(path: Path, *, commented: bool = False) -> Iterator[Store]:
+    """Open any kind of recording read-only, *commented* as ``open_recording`` says."""
     from rcp.analyzer.loading.opening import open_recording
 
-    with open_recording(path) as store:
+    with open_recording(path, commented=commented) as store:
         yield store
 
 

@@ -163,7 +163,7 @@ def sql(file: Path, query: str | None, kind: str) -> None:
     from rcp.analyzer.rows import rows_as
 
     statement = _statement(query)
-    with recording(file) as store:
+    with recording(file, commented=True) as store:
         result = ask_until_interrupted(store, statement)
         show_as(kind, rows_as(kind, result.columns, result.rows, page()))
 

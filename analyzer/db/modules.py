@@ -17,6 +17,7 @@ LAYERS = ("base", "sched", "block", "journal", "blame", "path", "verdict")
 
 _DEPENDS = re.compile(r"^-- depends: *(\w+\.\w+) *$", re.MULTILINE)
 _CREATE = re.compile(r"^CREATE (TABLE|VIEW) (\w+)", re.MULTILINE)
+_COMMENT_ON = re.compile(r"^COMMENT ON [^;]*?'(?:[^']|'')*';\n?", re.MULTILINE)
 
 
 class ModuleError(Exception):
@@ -40,6 +41,11 @@ class Module:
     def depends(self) -> list[str]:
         """Full names of the modules it reads."""
         return _DEPENDS.findall(self.text)
+
+    @property
+    def uncommented(self) -> str:
+        """The text without its comments, which take two thirds of the time of creating it."""
+        return _COMMENT_ON.sub("", self.text)
 
     @property
     def is_table(self) -> bool:

@@ -99,8 +99,9 @@ class Store:
         # With a lower threshold the log is checkpointed while loading, which stalls inserts.
         connection.execute("SET checkpoint_threshold = '1GB'")
         store = cls(connection, name, remedy)
-        for text in schema or [module.text for module in read_modules()]:
-            connection.execute(text)
+        # One transaction: a file would be synced after each statement, and comments are hundreds.
+        with store.transaction():
+            store.write(";\n".join(schema or [module.text for module in read_modules()]))
         return store
 
     def __enter__(self) -> Store:

@@ -20,6 +20,7 @@ from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.causes import Causes, io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
 from rcp.analyzer.db.errors import note_unverified
+from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
@@ -183,12 +184,14 @@ def _open_checked(path: Path) -> Spool:
     return spool
 
 
-def load_in_memory(spool_path: Path, name: str = "") -> Store:
+def load_in_memory(spool_path: Path, name: str = "", *, commented: bool = False) -> Store:
     """Load a spool into a store in memory; raise SpoolError when the spool cannot be used.
 
-    *name* is what errors call it, by default its path.
+    *name* is what errors call it, by default its path. Tables and columns are *commented* for those
+    who look at them by name.
     """
-    store = Store.create(None, name or str(spool_path))
+    schema = [module.text if commented else module.uncommented for module in read_modules()]
+    store = Store.create(None, name or str(spool_path), schema)
     try:
         fill(store, _open_checked(spool_path))
     except BaseException:

@@ -26,7 +26,8 @@ def load(tmp_path: Path) -> Iterator[Load]:
     opened: list[Store] = []
 
     def of(synth: Synth) -> Store:
-        store = load_in_memory(synth.write(tmp_path / f"{len(opened)}.spool"))
+        folder = synth.write(tmp_path / f"{len(opened)}.spool")
+        store = load_in_memory(folder, commented=True)
         opened.append(store)
         prepare_requests(store)
         prepare_inversions(store)

@@ -82,3 +82,16 @@ def test_schema_names_every_column(store: Store) -> None:
         "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
     ):
         assert f"`{column}`" in text.partition(f"### {table} (")[2].partition("###")[0]
+
+
+def test_without_comments_the_schema_is_the_same(store: Store) -> None:
+    sql = """
+        SELECT table_name, column_name, data_type, comment IS NULL AS is_bare
+        FROM duckdb_columns() WHERE NOT internal ORDER BY ALL
+    """
+    with Store.create(None, schema=[module.uncommented for module in read_modules()]) as bare:
+        found = bare.query(sql)
+        assert all(is_bare for *_, is_bare in found)
+        assert [row[:3] for row in found] == [row[:3] for row in store.query(sql)]
+        objects = "FROM duckdb_tables() SELECT comment UNION ALL FROM duckdb_views() SELECT comment"
+        assert set(bare.query(objects)) == {(None,)}
