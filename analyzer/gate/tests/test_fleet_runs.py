@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +22,27 @@ def run(*words: object) -> Result:
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eight hosts on two days; on the second one requests take half as long again."""
-    folder = tmp_path / "fleet"
+    spools = tmp_path_factory.mktemp("spools")
+    folder = spools / "fleet"
     for number in range(8):
         random = np.random.default_rng(number)
         for day, factor in ((0, 1.0), (1, 1.5)):
             durs = np.exp(random.normal(10, 0.1, 300)) * factor
             culprit = "backup" if day else "checkpointer"
             spool = recorded(f"db{number}", day, durs_ns=[*map(int, durs)], culprit=culprit)
-            path = spool.write(tmp_path / f"{number}-{day}.spool")
+            path = spool.write(spools / f"{number}-{day}.spool")
             done = run("summary", path, "--fleet", folder)
             assert done.exit_code == 0, done.output
     return folder
+
+
+@pytest.fixture
+def fleet(added: Path, tmp_path: Path) -> Path:
+    """A copy of that fleet, to be changed."""
+    return Path(shutil.copytree(added, tmp_path / "fleet"))
 
 
 def judged(*words: object, status: int) -> dict[str, Any]:
