@@ -35,7 +35,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 	&& echo page written'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup update documented-guest demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
+.PHONY: help setup update documented-guest demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-shifts test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
 	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
@@ -135,22 +135,31 @@ counterfactual-steps:
 # What fails soonest comes first.
 test: lint typecheck ## everything: lint, types, tests that boot nothing, of the wheel, of the lab
 	@$(MAKE) --no-print-directory test-fast
-	@$(MAKE) --no-print-directory test-wheel
-	@$(MAKE) --no-print-directory test-lab
+	@$(MAKE) --no-print-directory test-lab BOOTING='lab or wheel'
 
-test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: 12 minutes on two CPUs
-	@echo "==> the tests that boot nothing, usually 12 minutes on two CPUs"
+# These wait a fifth of their time, for disks and clocks: three processes keep two CPUs busy.
+test-fast: export PYTEST_XDIST_AUTO_NUM_WORKERS = $(shell expr $$(nproc) + $$(nproc) / 2)
+test-fast: setup build/.browser build/.prometheus ## the tests that boot nothing: 10-17 minutes on two CPUs
+	@echo "==> the tests that boot nothing, usually 10-17 minutes on two CPUs"
 	@$(BIN)/pytest -ra --durations 12 -m 'not lab and not heavy and not kernel and not wheel' \
 		$(TOGETHER) $(PYTEST_ARGS) $(NONE_CHOSEN)
 
 test-ui: setup build/.browser ## only the explorer's tests, in a browser too: a minute or two
 	@$(BIN)/pytest -ra ui $(TOGETHER) $(PYTEST_ARGS)
 
+# `make test` also runs those of the wheel here: one after the other, they keep only one CPU busy.
+BOOTING := lab and not wheel
+IN_THE_LAB := -ra --durations 12 -m '($(BOOTING)) and not heavy and not kernel' $(TOGETHER)
+
 test-lab: setup ## only the tests that boot the lab
 	@$(BIN)/rcp-lab setup
-	@echo "==> the tests that boot the lab, usually 15 minutes"
-	@$(BIN)/python .ci/lab_tests.py -ra --durations 12 \
-		-m 'lab and not heavy and not kernel and not wheel' $(TOGETHER) $(PYTEST_ARGS) $(NONE_CHOSEN)
+	@echo "==> the tests that boot the lab, usually 15-20 minutes"
+	@$(BIN)/python .ci/lab_tests.py $(IN_THE_LAB) $(PYTEST_ARGS) $(NONE_CHOSEN)
+
+test-shifts: setup ## the lab's tests under five interleavings: build/shifts.md
+	@$(BIN)/rcp-lab setup
+	@echo "==> the tests that boot the lab, five times, usually 15-20 minutes each"
+	@$(BIN)/python .ci/shifts.py build/shifts.md $(IN_THE_LAB) $(PYTEST_ARGS)
 
 test-wheel: setup ## every command from a built wheel in an empty environment: some minutes
 	@echo "==> building the wheel, installing it, and typing every command, usually 5 minutes"

@@ -28,8 +28,8 @@ def test_never():
 """
 
 
-def run(folder: Path, **counts: int) -> tuple[int, list[str]]:
-    (folder / "test_sample.py").write_text(SAMPLE.format(**counts))
+def run(folder: Path, name: str = "test_sample.py", **counts: int) -> tuple[int, list[str]]:
+    (folder / name).write_text(SAMPLE.format(**counts))
     environment = {k: v for k, v in os.environ.items() if k != "RCP_LAB_SHIFT"}
     done = subprocess.run(
         [sys.executable, str(ROOT / ".ci/lab_tests.py"), "-q", "--rootdir", str(folder)],
@@ -71,6 +71,12 @@ def test_more_than_two_fail_the_job_at_once(tmp_path: Path) -> None:
         1,
         "3 tests of the lab failed: too many to blame interleavings",
     )
+
+
+def test_what_does_not_run_alone_is_not_booted_again(tmp_path: Path) -> None:
+    status, lines = run(tmp_path, "test_wheel.py", by_shift=1, never=0)
+    assert status == 1
+    assert not any("--shift" in line for line in lines)
 
 
 def test_a_file_that_cannot_be_read_is_no_case_for_it(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ RUNS = {
     "rcp-trace gate history": ["baseline"],
     "rcp-trace gate run": ["--a", "cat lines.txt", "--b", "cat lines.txt", "--runs", "8"],
     "rcp-tune run": [
-        *("--slo", "p99=3ms@read", "--lab", "reads-vs-compaction", "-e", "REQUESTS=1000"),
+        *("--slo", "p90=3ms@read", "--lab", "reads-vs-compaction", "-e", "REQUESTS=100"),
         *("--knobs", "stock", "--trials", "1", "--confirm", "1", "--no-ablation", "--no-record"),
     ],
     "rcp-tune status": ["rcp-tune.duckdb"],
