@@ -157,7 +157,6 @@ test-lab: setup ## only the tests that boot the lab
 	@$(BIN)/python .ci/lab_tests.py $(IN_THE_LAB) $(PYTEST_ARGS) $(NONE_CHOSEN)
 
 test-shifts: setup ## the lab's tests under five interleavings: build/shifts.md
-	@$(BIN)/rcp-lab setup
 	@echo "==> the tests that boot the lab, five times, usually 15-20 minutes each"
 	@$(BIN)/python .ci/shifts.py build/shifts.md $(IN_THE_LAB) $(PYTEST_ARGS)
 

@@ -9,15 +9,15 @@ pytest's own, without a page, if it could not run the tests.
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from lab_tests import FAILED, pytest
+
 SHIFTS = range(5)
-FAILED = 1  # pytest's exit status when tests failed; others are no verdict on a test
 BUILD = Path("build/shifts")
 
 HEAD = """# Tests of the lab under five interleavings
@@ -51,50 +51,61 @@ def outcomes(report: Path) -> dict[str, str]:
     for case in ET.parse(report).iter("testcase"):
         # Parts of a test (setup, call) that failed are cases of their own.
         name = f"{case.get('classname', '')}::{case.get('name', '')}"
-        bad = next((kind for kind in ("failure", "error") if case.find(kind) is not None), "")
-        skipped = "skipped" if case.find("skipped") is not None else ""
-        found[name] = "failed" if bad else found.get(name, "") or skipped
+        seen = {part.tag for part in case}
+        skipped = "skipped" if "skipped" in seen else ""
+        found[name] = "failed" if seen & {"failure", "error"} else found.get(name, "") or skipped
     return found
 
 
 def play(shift: int, at: str, options: Sequence[str]) -> Path:
     """Run the tests under a shift unless that was done with all the same; return pytest's XML.
 
-    *at* names the commit and the guest. Exits with pytest's status if that is no verdict on tests.
+    *at* names the guest and the commit. Exits with pytest's status if that is no verdict on tests.
     """
     key = hashlib.sha256("\0".join([at, *options]).encode()).hexdigest()[:12]
     report = BUILD / f"{key}-{shift}.xml"
-    if "dirty" in at or not report.exists():
+    if at.endswith("-dirty") or not report.exists():
         unfinished = report.with_suffix(".part")
-        command = [sys.executable, "-m", "pytest", f"--junitxml={unfinished}", *options]
-        environment = {**os.environ, "RCP_LAB_SHIFT": str(shift)}
         print(f"==> shift {shift}", flush=True)
-        status = subprocess.run(command, env=environment, check=False).returncode
+        status = pytest(f"--junitxml={unfinished}", *options, shift=shift)
         if status not in (0, FAILED):
             sys.exit(status)
         unfinished.rename(report)
     return report
 
 
+def tests_of(by_shift: Mapping[int, Outcomes]) -> list[str]:
+    """Return the tests that ran under any shift."""
+    return sorted({test for seen in by_shift.values() for test in seen})
+
+
 def amiss(by_shift: Mapping[int, Outcomes]) -> list[str]:
     """Return the tests that did not hold, or did not run, under each shift."""
-    tests = sorted({test for seen in by_shift.values() for test in seen})
-    return [test for test in tests if any(seen.get(test) != "" for seen in by_shift.values())]
+    return [
+        test
+        for test in tests_of(by_shift)
+        if any(seen.get(test) != "" for seen in by_shift.values())
+    ]
+
+
+def head_of(what: str, shifts: Sequence[int]) -> list[str]:
+    """Return the first two lines of a table with a column for each shift."""
+    columns = " | ".join(f"shift {n}" for n in shifts)
+    return [f"| {what} | {columns} |", "|---|" + "--:|" * len(shifts)]
 
 
 def page(at: str, by_shift: Mapping[int, Outcomes]) -> str:
     """Return the page: a row for each file, then each test that did not hold."""
     shifts = sorted(by_shift)
-    rule = "|---|" + "--:|" * len(shifts)
-    lines = [f"| file | {' | '.join(f'shift {n}' for n in shifts)} |", rule]
-    tests = sorted({test for seen in by_shift.values() for test in seen})
+    lines = head_of("file", shifts)
+    tests = tests_of(by_shift)
     for file in dict.fromkeys(test.partition("::")[0] for test in tests):
         of = [test for test in tests if test.partition("::")[0] == file]
         cells = [f"{sum(by_shift[n].get(test) == '' for test in of)} of {len(of)}" for n in shifts]
         lines.append(f"| `{file}` | {' | '.join(cells)} |")
     named = amiss(by_shift)
     if named:
-        lines += ["", f"| test | {' | '.join(f'shift {n}' for n in shifts)} |", rule]
+        lines += ["", *head_of("test", shifts)]
     for test in named:
         cells = [by_shift[n].get(test, "not run") or "held" for n in shifts]
         lines.append(f"| `{test}` | {' | '.join(cells)} |")
@@ -106,7 +117,8 @@ def main(target: str, *options: str) -> int:
     """See the head of this file."""
     BUILD.mkdir(parents=True, exist_ok=True)
     at = commit()
-    by_shift = {n: outcomes(play(n, f"{at} {guest()}", options)) for n in SHIFTS}
+    with_guest = f"{guest()} {at}"
+    by_shift = {n: outcomes(play(n, with_guest, options)) for n in SHIFTS}
     Path(target).write_text(page(at, by_shift))
     print(f"{target} written")
     return int(bool(amiss(by_shift)))

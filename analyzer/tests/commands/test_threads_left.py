@@ -55,7 +55,7 @@ def test_threads_at_work_end_with_the_process() -> None:
 
 
 INTERRUPTED = """
-import atexit, threading, time
+import atexit, threading
 import click
 from rcp.probes.contract.boundary import run
 
