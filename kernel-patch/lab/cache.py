@@ -56,16 +56,29 @@ def find(name: str) -> Path | None:
     return path if path.is_dir() else None
 
 
-def build_once(
-    name: str, build: Callable[[Path], None], waiting: Callable[[], None] = lambda: None
-) -> Path:
-    """Return the entry *name*; if it is missing, fill it with *build*.
+def _replace(entry: Path, complete: Path) -> None:
+    # A guest that runs from the old entry keeps the files that it has open.
+    old = complete.with_suffix(".old.tmp")
+    if entry.exists():
+        entry.rename(old)
+    complete.rename(entry)
+    shutil.rmtree(old, ignore_errors=True)
 
-    *build* gets an empty folder; if it raises, the folder is removed. *waiting* is called if
-    another process is building the same entry. Raises LabError if the folder cannot be written.
+
+def build_once(
+    name: str,
+    build: Callable[[Path], None],
+    waiting: Callable[[], None] = lambda: None,
+    anew: bool = False,
+) -> Path:
+    """Return the entry *name*; if it is missing, or wanted *anew*, fill it with *build*.
+
+    *build* gets an empty folder; if it raises, that is removed and an old entry stays. *waiting* is
+    called if another process is building the same entry. Raises LabError if the folder cannot be
+    written.
     """
     found = find(name)
-    if found:
+    if found and not anew:
         return found
     try:
         root().mkdir(parents=True, exist_ok=True)
@@ -75,14 +88,14 @@ def build_once(
         ) from error
     with _lock(root() / f"{name}.lock", waiting):
         found = find(name)
-        if found:
+        if found and not anew:
             return found
         temporary = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".tmp", dir=root()))
         # mkdtemp creates it with mode 0700, but mmdebstrap's unprivileged user must enter it.
         temporary.chmod(0o755)
         try:
             build(temporary)
-            temporary.rename(root() / name)
+            _replace(root() / name, temporary)
         except OSError as error:
             raise LabError(
                 f"cache folder {root()}: {error.strerror or error}: free some space or set "

@@ -57,6 +57,13 @@ _checkout_option = click.option(
 _memory_option = click.option(
     "--memory", "memory_mb", type=click.IntRange(min=512), help="Guest memory in MiB."
 )
+_newest_option = click.option(
+    "--newest",
+    is_flag=True,
+    envvar="RCP_LAB_NEWEST",
+    show_envvar=True,
+    help="Use a guest with the newest kernel of Debian, not the one the patches are for.",
+)
 _quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 
 
@@ -69,9 +76,16 @@ _scenarios_option = click.option(
 
 
 @main.command(cls=Command, short_help="Build the guest now.")
+@click.option(
+    "--newest",
+    is_flag=True,
+    envvar="RCP_LAB_NEWEST",
+    show_envvar=True,
+    help="Build the guest of rcp-lab run --newest anew, with the newest kernel that Debian serves.",
+)
 @_checkout_option
 @_quiet_option
-def setup(checkout: Path | None, quiet: bool) -> None:
+def setup(newest: bool, checkout: Path | None, quiet: bool) -> None:
     """Build the guest now, so that later runs start without delay.
 
     The result is cached below $RCP_CACHE, $XDG_CACHE_HOME/rcp or ~/.cache/rcp and rebuilt only
@@ -83,11 +97,12 @@ def setup(checkout: Path | None, quiet: bool) -> None:
     Examples:
       rcp-lab setup
       RCP_CACHE=/var/cache/rcp rcp-lab setup
+      rcp-lab setup --newest && RCP_LAB_NEWEST=1 make test-lab
     """
     progress = Progress(quiet=quiet)
     vm.require()
     source = sources.find_checkout(checkout)
-    root = rootfs.ensure(source, progress)
+    root = rootfs.ensure(source, progress, newest, anew=newest)
     wheel.ensure(source, progress)
     click.echo(f"kernel {root.release}\nrootfs {root.image}")
     if differs := rootfs.difference(rootfs.installed(root), rootfs.documented(source)):
@@ -209,6 +224,7 @@ def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> N
     "interleavings.",
     metavar="N",
 )
+@_newest_option
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command and stop.")
 @_checkout_option
 @_scenarios_option
@@ -227,6 +243,7 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
       rcp-lab run wal-vs-checkpoint -e SECONDS=20 --out build/lab/wal
       rcp-lab run --timing -- fio --version
       rcp-lab run --timing --shift 1 wal-vs-checkpoint
+      rcp-lab run --newest -- uname -r
       rcp-lab run --functional -- 'dmesg > $RCP_LAB_OUT/dmesg.txt'
       rcp-lab run --kernel rcp --module rcpdisk -- 'ls /sys/kernel/config/rcpdisk'
     """
@@ -244,6 +261,7 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
 
 
 @main.command(cls=Command, short_help="Open a root shell in a guest.")
+@_newest_option
 @_checkout_option
 @_memory_option
 @click.option(
@@ -253,7 +271,7 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
     show_default=True,
     help="Wall-clock limit in seconds.",
 )
-def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> None:
+def shell(newest: bool, checkout: Path | None, memory_mb: int | None, timeout_s: float) -> None:
     """Open a root shell in a fresh guest, with rcp installed (functional mode).
 
     Leave it with exit or Ctrl-D. Its files are then lost: use rcp-lab run to copy files back.
@@ -268,7 +286,7 @@ def shell(checkout: Path | None, memory_mb: int | None, timeout_s: float) -> Non
     progress = Progress()
     vm.require()
     source = sources.find_checkout(checkout)
-    root = rootfs.ensure(source, progress)
+    root = rootfs.ensure(source, progress, newest)
     machine = vm.Machine("functional", root, memory_mb=memory_mb or 2048)
     columns, rows = shutil.get_terminal_size()
     env = {"RCP_LAB_VIRTUAL_TIME": "0", "RCP_LAB_ROWS": str(rows), "RCP_LAB_COLS": str(columns)}
@@ -324,7 +342,7 @@ def clean(everything: bool, checkout: Path | None) -> None:
     keep: frozenset[str] = frozenset()
     if not everything:
         source = sources.find_checkout(checkout)
-        keep = frozenset({rootfs.cache_name(source), wheel.cache_name(source)})
+        keep = rootfs.entries_in_use(source) | {wheel.cache_name(source)}
         keep |= kernel.entries_in_use(source) | module.entries_in_use(source)
     freed = cache.remove(keep)
     for name, size in freed:

@@ -37,13 +37,15 @@ def _name(checkout: Path, name: str, release: str) -> str:
 
 
 def entries_in_use(checkout: Path) -> frozenset[str]:
-    """Return the names of the cache entries that *checkout* would use with the cached guest."""
-    path = cache.root() / rootfs.cache_name(checkout) / "release"
-    if not path.is_file():
-        return frozenset()
-    release = path.read_text().strip()
-    names = {_name(checkout, name, release) for name in FOLDERS}
-    return frozenset(names | {_builder_name(release)})
+    """Return the names of the cache entries that *checkout* would use with the cached guests."""
+    names = set()
+    for guest in rootfs.entries_in_use(checkout):
+        path = cache.root() / guest / "release"
+        if path.is_file():
+            release = path.read_text().strip()
+            names |= {_name(checkout, name, release) for name in FOLDERS}
+            names.add(_builder_name(release))
+    return frozenset(names)
 
 
 def ensure(checkout: Path, name: str, release: str, progress: Progress) -> Path:

@@ -64,7 +64,7 @@ def _machine(
         raise click.UsageError("--accel kvm: /dev/kvm cannot be opened: leave --accel out")
     return vm.Machine(
         mode=mode,
-        rootfs=rootfs.ensure(source, progress),
+        rootfs=rootfs.ensure(source, progress, options["newest"]),
         accel=options["accel"],
         memory_mb=options["memory_mb"] or (found.memory_mb if found else 2048),
     )

@@ -58,11 +58,16 @@ def base_linux(checkout: Path) -> str:
     return series.read_base(sources.kernel_patch(checkout) / "BASE").linux
 
 
-def cache_name(checkout: Path) -> str:
-    """Return the name of the cache entry for the current inputs."""
+def _linux(checkout: Path, newest: bool) -> str:
+    # Of no kernel's package is the version "": customize.sh then takes the newest.
+    return "" if newest else base_linux(checkout)
+
+
+def cache_name(checkout: Path, newest: bool = False) -> str:
+    """Return the name of the cache entry for the current inputs, as ensure() uses it."""
     parts = {
         "suite": debian.SUITE.encode(),
-        "linux": base_linux(checkout).encode(),
+        "linux": _linux(checkout, newest).encode(),
         "packages": " ".join(sorted(packages())).encode(),
         "options": " ".join(_MMDEBSTRAP_OPTIONS).encode(),
         "bootstrap": guest_file("bootstrap.sh"),
@@ -72,14 +77,20 @@ def cache_name(checkout: Path) -> str:
     return f"rootfs-{cache.key(parts)}"
 
 
-def ensure(checkout: Path, progress: Progress) -> Rootfs:
-    """Return the root disk; build it if it is not in the cache.
+def entries_in_use(checkout: Path) -> frozenset[str]:
+    """Return the names of the cache entries that *checkout* would use."""
+    return frozenset({cache_name(checkout), cache_name(checkout, newest=True)})
 
-    Raises MissingToolError without mmdebstrap or mke2fs, RootfsError if the build fails,
-    SeriesError without BASE.
+
+def ensure(checkout: Path, progress: Progress, newest: bool = False, anew: bool = False) -> Rootfs:
+    """Return the root disk; build it if it is not in the cache, or if it is wanted *anew*.
+
+    Its kernel is that of BASE while Debian serves it; *newest*: the newest that Debian served when
+    the disk was built. Raises MissingToolError without mmdebstrap or mke2fs, RootfsError if the
+    build fails, SeriesError without BASE.
     """
-    name = cache_name(checkout)
-    if cache.find(name) is None:
+    name = cache_name(checkout, newest)
+    if anew or cache.find(name) is None:
         for program, package in (("mmdebstrap", "mmdebstrap"), ("mke2fs", "e2fsprogs")):
             if shutil.which(program) is None:
                 raise MissingToolError(program, package)
@@ -89,8 +100,9 @@ def ensure(checkout: Path, progress: Progress) -> Rootfs:
         )
     entry = cache.build_once(
         name,
-        lambda folder: _build(folder, base_linux(checkout), progress),
+        lambda folder: _build(folder, _linux(checkout, newest), progress),
         lambda: progress.stage("another rcp-lab is building the guest; waiting for it"),
+        anew,
     )
     return Rootfs(
         image=entry / "rootfs.img",

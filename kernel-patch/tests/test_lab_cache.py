@@ -46,6 +46,17 @@ def test_rootfs_is_keyed_by_the_kernel_that_base_names(tmp_path):
     assert len(names) == 2  # the guest's package is named by the version of Linux
 
 
+def test_rootfs_with_the_newest_kernel_does_not_depend_on_base(tmp_path):
+    folder = tmp_path / "kernel-patch"
+    folder.mkdir()
+    names = set()
+    for version in ("6.12.117-1", "6.12.118-1"):
+        (folder / "BASE").write_text(f"version {version}\nsha256 {'a' * 64}\n")
+        names.add(rootfs.cache_name(tmp_path, newest=True))
+        assert rootfs.cache_name(tmp_path) not in names
+    assert len(names) == 1
+
+
 def test_rootfs_key_ignores_init_which_travels_with_each_run(monkeypatch):
     before = rootfs.cache_name(ROOT)
     real = rootfs.guest_file
@@ -71,6 +82,24 @@ def test_entry_is_built_once(cache_dir):
     assert entry == cache_dir / "thing-1"
     assert (entry / "file").exists()
     assert len(calls) == 1
+
+
+def test_entry_wanted_anew_takes_the_place_of_the_old_one(cache_dir):
+    entry = cache.build_once("thing-1", _touch)
+    (entry / "old").touch()
+    cache.build_once("thing-1", _touch, anew=True)
+    assert [path.name for path in entry.iterdir()] == ["file"]
+    assert sorted(path.name for path in cache_dir.iterdir()) == ["thing-1", "thing-1.lock"]
+
+
+def test_entry_stays_when_it_can_not_be_built_anew(cache_dir):
+    def fail(folder: Path) -> None:
+        raise RuntimeError("no")
+
+    entry = cache.build_once("thing-1", _touch)
+    with pytest.raises(RuntimeError):
+        cache.build_once("thing-1", fail, anew=True)
+    assert (entry / "file").exists()
 
 
 def test_failed_build_leaves_nothing_behind(cache_dir):

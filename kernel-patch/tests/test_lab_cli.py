@@ -5,6 +5,7 @@ import shlex
 import sys
 import tarfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,18 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with image.open("wb") as handle:
         handle.truncate(128 << 20)
     root = rootfs.Rootfs(image, tmp_path / "vmlinuz", tmp_path / "initramfs", "6.12.1", "rootfs-0")
-    monkeypatch.setattr(rootfs, "ensure", lambda checkout, progress: root)
+
+    def ensure(checkout: Path, progress: object, newest: bool = False, anew: bool = False):
+        # The guest with the newest kernel has a disk of its own, which a build makes.
+        if not newest:
+            return root
+        ours = replace(root, release="6.12.9", image=tmp_path / "newest.img")
+        if anew:
+            with ours.image.open("wb") as handle:
+                handle.truncate(128 << 20)
+        return ours
+
+    monkeypatch.setattr(rootfs, "ensure", ensure)
     wheel_file = tmp_path / "rcp-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel_file, "w") as archive:
         archive.writestr("rcp/x.py", "")
@@ -198,12 +210,14 @@ def test_scenarios_are_listed_as_text_and_json(scenarios):
 
 def test_clean_removes_stale_entries_and_says_how_much(cache_dir):
     current = cache_dir / rootfs.cache_name(ROOT)
-    for folder in (current, cache_dir / "rootfs-old"):
+    newest = cache_dir / rootfs.cache_name(ROOT, newest=True)
+    for folder in (current, newest, cache_dir / "rootfs-old"):
         folder.mkdir(parents=True)
         (folder / "rootfs.img").write_bytes(b"x" * 10_000)
     result = _lab("clean")
     assert "removed rootfs-old" in result.output
     assert current.exists()
+    assert newest.exists()
     assert f"bytes in {cache_dir}" in result.output
     assert _lab("clean", "--all").exit_code == 0
     assert list(cache_dir.iterdir()) == []
@@ -231,6 +245,17 @@ def test_setup_says_how_the_guest_differs_from_the_documented_one(lab, tmp_path)
     assert told() == (
         "rcp-lab: guest differs from the documented one: linux-image 6.12.117-1 → 6.12.118-1\n"
     )
+
+
+def test_the_guest_with_the_newest_kernel_is_one_beside_the_other(lab, monkeypatch):
+    result = _lab("setup", "-q", "--newest")
+    assert result.stdout == f"kernel 6.12.9\nrootfs {lab / 'newest.img'}\n"
+    ours = _lab("run", "--newest", "--dry-run", "--", "true").stdout
+    assert "newest.img" in ours
+    monkeypatch.setenv("RCP_LAB_NEWEST", "1")
+    assert _lab("run", "--dry-run", "--", "true").stdout.count("newest.img") == 1
+    monkeypatch.delenv("RCP_LAB_NEWEST")
+    assert "newest.img" not in _lab("run", "--dry-run", "--", "true").stdout
 
 
 @pytest.mark.parametrize("name", sorted(main.commands))
