@@ -94,3 +94,8 @@ def read_modules() -> tuple[Module, ...]:
         if entry.name.endswith(".sql")
     ]
     return tuple(order(found))
+
+
+def read_schema(*, commented: bool) -> list[str]:
+    """Return the statements that make rcp's tables and views, with or without their comments."""
+    return [module.text if commented else module.uncommented for module in read_modules()]

@@ -21,7 +21,7 @@ from rcp.analyzer.db.arrow import Column, as_arrow, joined, packed
 from rcp.analyzer.db.errors import StoreBusyError as StoreBusyError
 from rcp.analyzer.db.errors import StoreError as StoreError
 from rcp.analyzer.db.errors import note_unverified
-from rcp.analyzer.db.modules import read_modules
+from rcp.analyzer.db.modules import read_schema
 from rcp.analyzer.db.seal import SealError, check_seal
 from rcp.analyzer.db.statements import refusal
 from rcp.probes.contract.atomic import atomic_replace
@@ -101,7 +101,7 @@ class Store:
         store = cls(connection, name, remedy)
         # One transaction: a file would be synced after each statement, and comments are hundreds.
         with store.transaction():
-            store.write(";\n".join(schema or [module.text for module in read_modules()]))
+            store.write(";\n".join(schema or read_schema(commented=True)))
         return store
 
     def __enter__(self) -> Store:

@@ -20,7 +20,7 @@ from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.causes import Causes, io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
 from rcp.analyzer.db.errors import note_unverified
-from rcp.analyzer.db.modules import read_modules
+from rcp.analyzer.db.modules import read_schema
 from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
@@ -190,8 +190,7 @@ def load_in_memory(spool_path: Path, name: str = "", *, commented: bool = False)
     *name* is what errors call it, by default its path. Tables and columns are *commented* for those
     who look at them by name.
     """
-    schema = [module.text if commented else module.uncommented for module in read_modules()]
-    store = Store.create(None, name or str(spool_path), schema)
+    store = Store.create(None, name or str(spool_path), read_schema(commented=commented))
     try:
         fill(store, _open_checked(spool_path))
     except BaseException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rcp.analyzer.db.modules import read_schema
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import fill
 from rcp.analyzer.reports.report import latencies, patterns, waits
@@ -23,7 +24,7 @@ def analyse(spool: Spool) -> dict[str, Any]:
 
     Durations are in ns.
     """
-    with Store.create(None) as store:
+    with Store.create(None, schema=read_schema(commented=False)) as store:
         fill(store, spool)
         return {
             "requests": [row._asdict() for row in latencies(store)],

@@ -5,7 +5,15 @@ from itertools import pairwise
 
 import pytest
 
-from rcp.analyzer.db.modules import LAYERS, Module, ModuleError, check, order, read_modules
+from rcp.analyzer.db.modules import (
+    LAYERS,
+    Module,
+    ModuleError,
+    check,
+    order,
+    read_modules,
+    read_schema,
+)
 from rcp.analyzer.db.schema import schema_markdown
 from rcp.analyzer.db.store import Store
 
@@ -89,7 +97,7 @@ def test_without_comments_the_schema_is_the_same(store: Store) -> None:
         SELECT table_name, column_name, data_type, comment IS NULL AS is_bare
         FROM duckdb_columns() WHERE NOT internal ORDER BY ALL
     """
-    with Store.create(None, schema=[module.uncommented for module in read_modules()]) as bare:
+    with Store.create(None, schema=read_schema(commented=False)) as bare:
         found = bare.query(sql)
         assert all(is_bare for *_, is_bare in found)
         assert [row[:3] for row in found] == [row[:3] for row in store.query(sql)]
