@@ -42,7 +42,7 @@ chroot "$root" sh -euc '
     cd /tmp/initramfs
     mkdir dev proc sys root
     cp /usr/bin/busybox bin
-    for name in dd sh mount mkdir insmod sleep tar switch_root; do ln -s busybox bin/$name; done
+    for name in dd sh mount mkdir insmod sleep chroot switch_root; do ln -s busybox bin/$name; done
     mv /usr/sbin/rcp-bootstrap init
     chmod 755 init
     modprobe -S "$1" -a --show-depends nfit nd_pmem | while read -r insmod path _; do
