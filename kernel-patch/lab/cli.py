@@ -62,7 +62,8 @@ _newest_option = click.option(
     is_flag=True,
     envvar="RCP_LAB_NEWEST",
     show_envvar=True,
-    help="Use a guest with the newest kernel of Debian, not the one the patches are for.",
+    help="Use the guest with Debian's newest kernel, not the one the patches are for; "
+    "rcp-lab setup --newest builds it anew.",
 )
 _quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 
@@ -76,16 +77,11 @@ _scenarios_option = click.option(
 
 
 @main.command(cls=Command, short_help="Build the guest now.")
-@click.option(
-    "--newest",
-    is_flag=True,
-    envvar="RCP_LAB_NEWEST",
-    show_envvar=True,
-    help="Build the guest of rcp-lab run --newest anew, with the newest kernel that Debian serves.",
-)
+@_newest_option
 @_checkout_option
 @_quiet_option
-def setup(newest: bool, checkout: Path | None, quiet: bool) -> None:
+@click.pass_context
+def setup(ctx: click.Context, newest: bool, checkout: Path | None, quiet: bool) -> None:
     """Build the guest now, so that later runs start without delay.
 
     The result is cached below $RCP_CACHE, $XDG_CACHE_HOME/rcp or ~/.cache/rcp and rebuilt only
@@ -102,7 +98,10 @@ def setup(newest: bool, checkout: Path | None, quiet: bool) -> None:
     progress = Progress(quiet=quiet)
     vm.require()
     source = sources.find_checkout(checkout)
-    root = rootfs.ensure(source, progress, newest, anew=newest)
+    # Typed, it asks for today's newest kernel; the variable only says which guest is meant, to
+    # everything that makes sure of a guest before it boots one.
+    typed = ctx.get_parameter_source("newest") is click.core.ParameterSource.COMMANDLINE
+    root = rootfs.ensure(source, progress, newest, anew=newest and typed)
     wheel.ensure(source, progress)
     click.echo(f"kernel {root.release}\nrootfs {root.image}")
     if differs := rootfs.difference(rootfs.installed(root), rootfs.documented(source)):

@@ -50,17 +50,10 @@ def packages(name: str = "packages.txt") -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def base_linux(checkout: Path) -> str:
-    """Return the version of Linux that the guest has while Debian serves it: that of BASE.
-
-    Raises SeriesError without BASE.
-    """
-    return series.read_base(sources.kernel_patch(checkout) / "BASE").linux
-
-
 def _linux(checkout: Path, newest: bool) -> str:
-    # Of no kernel's package is the version "": customize.sh then takes the newest.
-    return "" if newest else base_linux(checkout)
+    # The version that the guest has while Debian serves it. Of no kernel's package is the version
+    # "": customize.sh then takes the newest.
+    return "" if newest else series.read_base(sources.kernel_patch(checkout) / "BASE").linux
 
 
 def cache_name(checkout: Path, newest: bool = False) -> str:
