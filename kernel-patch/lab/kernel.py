@@ -16,7 +16,7 @@ DEBUG_FLAVOURS = {"lockdep": "rcp-debug", "kcsan": "rcp-kcsan"}
 """What each kind of ``rcp-lab build --debug`` builds."""
 
 _TYPICAL_BUILDER_MIN = 3
-_TYPICAL_BUILD_MIN = {"rcp": 14, "rcp-debug": 20, "rcp-kcsan": 20, "plain": 14}
+_TYPICAL_BUILD_MIN = {"rcp": 12, "rcp-debug": 20, "rcp-kcsan": 20, "plain": 12}
 # The config fragments that a flavour leaves out; plain is the baseline for the patches.
 _LEFT_OUT = {
     "rcp": {"debug.config", "kcsan.config"},

@@ -3,7 +3,9 @@
 # tree, /work/FLAVOUR the build, /work/FLAVOUR-stage what the lab takes away.
 step=$1 flavour=$2 jobs=$3
 
-export CCACHE_DIR=/work/ccache CCACHE_MAXSIZE=3G
+# Depend mode: what is not in the cache is not preprocessed first, only to look it up by its text; in
+# the first build, where nothing is, that was a fifth of the time. gcc writes dependencies anyway.
+export CCACHE_DIR=/work/ccache CCACHE_MAXSIZE=3G CCACHE_DEPEND=1
 # Two builds of one source are one kernel.
 export KBUILD_BUILD_USER=rcp KBUILD_BUILD_HOST=rcp-lab KBUILD_BUILD_VERSION=1
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026'
