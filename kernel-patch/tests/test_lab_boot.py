@@ -82,10 +82,12 @@ def test_functional_run_has_two_cpus_and_real_time(tmp_path):
     out = tmp_path / "out"
     done = _lab(
         *("run", "--functional", "--out", str(out), "--timeout", "300", "--output-mb", "16"),
-        *("--", "nproc; echo $RCP_LAB_VIRTUAL_TIME; sleep 2; (sleep 1000; echo late) & exit 0"),
+        "--",
+        "nproc; echo $RCP_LAB_VIRTUAL_TIME; grep -c cx16 /proc/cpuinfo; sleep 2; "
+        "(sleep 1000; echo late) & exit 0",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "2\n0\n"
+    assert done.stdout == "2\n0\n0\n"
     told = _result(out)
     assert told["virtual_time"] is False
     assert told["wall_s"] >= told["guest_command_s"] >= 2

@@ -50,6 +50,7 @@ def test_functional_mode_has_two_cpus_and_the_hosts_clock(root, files):
     machine = vm.Machine("functional", root)
     argv = vm.command(machine, files)
     assert _pairs(argv, "-accel") == ["tcg,thread=multi"]
+    assert _pairs(argv, "-cpu") == ["max,-cx16"]
     assert _pairs(argv, "-smp") == ["2"]
     assert "-icount" not in argv
     assert not machine.virtual_time
