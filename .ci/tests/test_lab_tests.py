@@ -22,14 +22,24 @@ def test_holds():
 def test_by_shift(n):
     assert SHIFT == "1"
 
+@pytest.fixture(scope="module", params=range({boots}))
+def boot(request):
+    assert SHIFT == "1", request.param
+
+@pytest.mark.parametrize("n", range(3))
+def test_of_a_boot(boot, n):
+    pass
+
 @pytest.mark.skipif({never} == 0, reason="not asked for")
 def test_never():
     assert False
 """
 
 
-def run(folder: Path, name: str = "test_sample.py", **counts: int) -> tuple[int, list[str]]:
-    (folder / name).write_text(SAMPLE.format(**counts))
+def run(
+    folder: Path, name: str = "test_sample.py", boots: int = 0, **counts: int
+) -> tuple[int, list[str]]:
+    (folder / name).write_text(SAMPLE.format(boots=boots, **counts))
     environment = {k: v for k, v in os.environ.items() if k != "RCP_LAB_SHIFT"}
     done = subprocess.run(
         [sys.executable, str(ROOT / ".ci/lab_tests.py"), "-q", "--rootdir", str(folder)],
@@ -69,7 +79,21 @@ def test_more_than_two_fail_the_job_at_once(tmp_path: Path) -> None:
     status, lines = run(tmp_path, by_shift=3, never=0)
     assert (status, lines[-1]) == (
         1,
-        "3 tests of the lab failed: too many to blame interleavings",
+        "3 tests or boots of the lab failed: too many to blame interleavings",
+    )
+
+
+def test_a_boot_that_many_tests_share_fails_once(tmp_path: Path) -> None:
+    status, lines = run(tmp_path, by_shift=0, never=0, boots=2)
+    assert status == 0
+    assert lines[-1].startswith("6 passed only under another shift: ")
+
+
+def test_more_than_two_boots_fail_the_job_at_once(tmp_path: Path) -> None:
+    status, lines = run(tmp_path, by_shift=1, never=0, boots=2)
+    assert (status, lines[-1]) == (
+        1,
+        "3 tests or boots of the lab failed: too many to blame interleavings",
     )
 
 
