@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S
+
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
 
@@ -37,7 +39,7 @@ def test_timing_run_of_a_scenario(scenarios, tmp_path):
     data = tmp_path / "data.bin"
     data.write_bytes(bytes(range(256)) * 64)
     done = _lab(
-        *("run", "--timing", "--scenarios", str(scenarios), "--out", str(out), "--timeout", "300"),
+        *("run", "--timing", "--scenarios", str(scenarios), "--out", str(out), "--timeout", "3600"),
         *("-e", "WHO=big world", "--input", str(data), "hello", "--", "7"),
     )
     assert done.returncode == 7, done.stderr
@@ -55,7 +57,7 @@ def test_timing_run_of_a_scenario(scenarios, tmp_path):
     assert told["virtual_time"] is True
     assert told["icount_shift"] == 0
     assert 600 <= told["guest_command_s"] < 610
-    assert told["wall_s"] < 300
+    assert told["wall_s"] < 600  # less than the guest's own time: idle time is skipped
 
 
 def test_a_shift_starts_the_command_later_with_more_pages_in_use(tmp_path):
@@ -81,7 +83,7 @@ def test_a_shift_starts_the_command_later_with_more_pages_in_use(tmp_path):
 def test_functional_run_has_two_cpus_and_real_time(tmp_path):
     out = tmp_path / "out"
     done = _lab(
-        *("run", "--functional", "--out", str(out), "--timeout", "300", "--output-mb", "16"),
+        *("run", "--functional", "--out", str(out), "--timeout", "3600", "--output-mb", "16"),
         "--",
         "nproc; echo $RCP_LAB_VIRTUAL_TIME; grep -c cx16 /proc/cpuinfo; sleep 2; "
         "(sleep 1000; echo late) & exit 0",
@@ -97,7 +99,7 @@ def test_functional_run_has_two_cpus_and_real_time(tmp_path):
 def test_machine_that_ends_by_itself_is_lost_and_never_a_pass(end, tmp_path):
     out = tmp_path / "out"
     command = f"echo before; sleep 1; echo {end} > /proc/sysrq-trigger; sleep 1000; exit 0"
-    done = _lab("run", "--timing", "--out", str(out), "--timeout", "300", "--", command)
+    done = _lab("run", "--timing", "--out", str(out), "--timeout", "3600", "--", command)
     assert done.returncode == 125, done.stderr
     assert done.stdout == "before\n"
     assert "rcp-lab: error: the machine ended" in done.stderr
@@ -108,7 +110,7 @@ def test_machine_that_ends_by_itself_is_lost_and_never_a_pass(end, tmp_path):
 def test_artefacts_that_do_not_fit_are_no_pass(tmp_path):
     # Room is given in steps of 128 MiB.
     command = "head -c 130M /dev/zero > $RCP_LAB_OUT/big; exit 0"
-    args = ("--out", str(tmp_path / "out"), "--output-mb", "8", "--timeout", "300")
+    args = ("--out", str(tmp_path / "out"), "--output-mb", "8", "--timeout", "3600")
     done = _lab("run", "--timing", *args, "--", command)
     assert done.returncode == 125
     assert "did not fit on the output disk: raise --output-mb" in done.stderr
@@ -124,4 +126,4 @@ def test_run_past_its_limit_is_ended(tmp_path):
     told = _result(out)
     assert told["outcome"] == "timeout"
     assert told["exit_status"] is None
-    assert 15 <= told["wall_s"] < 90
+    assert 15 <= told["wall_s"] < HANG_S

@@ -1,10 +1,10 @@
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.processes import comes_true
 from rcp.lab import cache, rootfs, sources, wheel
 from rcp.lab.errors import CheckoutError, LabError
 
@@ -132,10 +132,7 @@ def test_second_builder_waits_for_the_first(cache_dir, tmp_path):
         "cache.build_once('thing-1', build)\n"
     )
     first = subprocess.Popen([sys.executable, "-c", script])
-    deadline = time.monotonic() + 20
-    while not started.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert comes_true(started.exists)
     # Being built by somebody else: clean must not touch it.
     assert cache.remove(frozenset()) == []
     waited = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rcp.fixtures.processes import comes_true, emulators
+from rcp.fixtures.processes import HANG_S, comes_true, emulators
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
@@ -25,13 +25,13 @@ def test_rcp_lab_leaves_no_emulator(tmp_path: Path, number: signal.Signals, stat
         [*words, "--", "sleep 100000000"], env={**os.environ, "TMPDIR": str(scratch)}
     )
     try:
-        assert comes_true(lambda: emulators(out) != [], 200)
+        assert comes_true(lambda: emulators(out) != [])
         lab.send_signal(number)
-        assert lab.wait(30) == status
+        assert lab.wait(HANG_S) == status
     finally:
         lab.kill()
         lab.wait()
-    assert comes_true(lambda: emulators(out) == [], 10)
+    assert comes_true(lambda: emulators(out) == [])
     if number != signal.SIGKILL:
         assert list(scratch.iterdir()) == []
         assert '"outcome": "interrupted"' in (out / "result.json").read_text()

@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).with_name("guest_rcpdisk.py")
 
 def _run(kernel: str, out: Path) -> dict[str, dict[str, object]]:
     options = ["--timing", "--kernel", kernel, "--module", "rcpdisk", "--out", str(out)]
-    options += ["--input", str(SCRIPT), "--timeout", "900"]
+    options += ["--input", str(SCRIPT), "--timeout", "3600"]
     command = ["--", "python3 $RCP_LAB_IN/inputs/guest_rcpdisk.py"]
     done = subprocess.run(
         [sys.executable, "-m", "rcp.lab", "run", *options, *command],

@@ -47,7 +47,7 @@ def test_checkpatch_is_content(patch):
 def test_unit_tests_pass_inside_the_kernel(tmp_path, suite, n_cases):
     done = _run(
         tmp_path / "out",
-        *("--timing", "--kernel", "rcp", "--timeout", "600", "--"),
+        *("--timing", "--kernel", "rcp", "--timeout", "3600", "--"),
         f"modprobe {suite.replace('-', '_')}_test && cat /sys/kernel/debug/kunit/{suite}/results",
     )
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_recorder_works_on_the_patched_kernel(tmp_path):
     out = tmp_path / "out"
     done = _run(
         out,
-        *("--timing", "--kernel", "rcp", "--timeout", "900", "-e", "RUNS=with-background"),
+        *("--timing", "--kernel", "rcp", "--timeout", "3600", "-e", "RUNS=with-background"),
         *("-e", "REQUESTS=500", "wal-vs-checkpoint"),
     )
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ def out(tmp_path_factory):
     """What one boot with guest_policies.py left, its recording loaded."""
     folder = tmp_path_factory.mktemp("policies") / "out"
     options = ["--timing", "--kernel", "rcp", "--module", "rcpdisk", "--out", str(folder)]
-    options += ["--input", str(SCRIPT), "--timeout", "1800"]
+    options += ["--input", str(SCRIPT), "--timeout", "3600"]
     command = [sys.executable, "-m", "rcp.lab", "run", *options]
     command += ["--", "python3 $RCP_LAB_IN/inputs/guest_policies.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

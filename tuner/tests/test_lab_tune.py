@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rcp.fixtures.processes import comes_true, emulators
+from rcp.fixtures.processes import HANG_S, comes_true, emulators
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
@@ -95,12 +95,12 @@ def test_no_guest_outlives_the_tuner(tmp_path: Path, number: signal.Signals, sta
     )
     trials = study.with_suffix(".trials")
     try:
-        assert comes_true(lambda: emulators(trials) != [], 200)
+        assert comes_true(lambda: emulators(trials) != [])
         tuner.send_signal(number)
-        assert tuner.wait(30) == status
+        assert tuner.wait(HANG_S) == status
     finally:
         tuner.kill()
         tuner.wait()
-    assert comes_true(lambda: emulators(trials) == [], 15)
+    assert comes_true(lambda: emulators(trials) == [])
     # rcp-lab ended in order, even without a tuner to ask it.
-    assert comes_true(lambda: list(scratch.iterdir()) == [], 5)
+    assert comes_true(lambda: list(scratch.iterdir()) == [])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.gate.child import run_child
-from rcp.fixtures.processes import comes_true
+from rcp.fixtures.processes import HANG_S, comes_true
 
 # Like rcp-lab: what it started itself is in another session, and ended when it ends in order.
 CHILD = """
@@ -54,7 +54,7 @@ def tree(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
     words = [sys.executable, "-c", PARENT, str(tmp_path / "child.py"), str(pids)]
     parent = subprocess.Popen(words)
     try:
-        assert comes_true(pids.exists, 20)
+        assert comes_true(pids.exists)
         yield parent, [int(pid) for pid in pids.read_text().split()]
     finally:
         parent.kill()
@@ -75,8 +75,8 @@ def test_a_child_ends_in_order_when_its_parent_is_ended(
 ) -> None:
     with tree(tmp_path) as (parent, pids):
         parent.send_signal(number)
-        assert parent.wait(20) == status
-        assert comes_true(lambda: all(gone(pid) for pid in pids), 20)
+        assert parent.wait(HANG_S) == status
+        assert comes_true(lambda: all(gone(pid) for pid in pids))
     assert (tmp_path / "pids.ended").exists()
 
 
@@ -90,7 +90,7 @@ def test_what_does_not_end_is_killed_with_its_group(
         run_child(
             ["sh", "-c", deaf], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout_s=1
         )
-    assert comes_true(lambda: all(gone(int(pid)) for pid in pids.read_text().split()), 20)
+    assert comes_true(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
 
 
 def test_the_status_is_the_programs_own() -> None:
@@ -108,4 +108,4 @@ def test_signals_that_are_ignored_stay_so(tmp_path: Path) -> None:
     )
     time.sleep(1)
     os.kill(parent.pid, signal.SIGHUP)
-    assert parent.wait(20) == 0
+    assert parent.wait(HANG_S) == 0

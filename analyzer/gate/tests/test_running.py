@@ -12,7 +12,7 @@ import pytest
 
 from rcp.analyzer.gate.running import turns
 from rcp.analyzer.gate.tests.conftest import Gate, GateError
-from rcp.fixtures.processes import comes_true
+from rcp.fixtures.processes import HANG_S, comes_true
 
 PROGRAM = """
 import os, random, sys, time
@@ -95,16 +95,16 @@ def test_an_interrupt_stops_the_run_and_exits_with_130(tmp_path: Path) -> None:
         text=True,
     )
     try:
-        assert comes_true(pids.exists, 60)
+        assert comes_true(pids.exists)
         gate_run.send_signal(signal.SIGINT)
-        _, told = gate_run.communicate(timeout=600)
+        _, told = gate_run.communicate(timeout=HANG_S)
     finally:
         gate_run.kill()
         gate_run.wait()
     assert gate_run.returncode == 130
     assert "Traceback" not in told
     child = Path(f"/proc/{pids.read_text().strip()}")
-    assert comes_true(lambda: not child.exists(), 20)
+    assert comes_true(lambda: not child.exists())
 
 
 def test_a_run_may_write_a_file(command: str, gate: Gate) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S
 from rcp.probes.contract.boundary import EXIT_FAULT, EXIT_INTERRUPTED
 
 ROOT = Path(__file__).parents[3]
@@ -54,11 +55,11 @@ def ended_by(number: signal.Signals, name: str, after_s: float, tmp_path: Path) 
         pass_fds=(write_end,),
     ) as process:
         os.close(write_end)
-        assert select.select([read_end], [], [], 600)[0]
+        assert select.select([read_end], [], [], HANG_S)[0]
         os.close(read_end)
         time.sleep(after_s)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=600)
+        _, stderr = process.communicate(timeout=HANG_S)
     return process.returncode, stderr
 
 
@@ -139,7 +140,11 @@ boundary.run("rcp-toy", "toy:main")
 
 def test_ctrl_c_in_a_destructor_is_not_lost() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", DESTRUCTOR], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", DESTRUCTOR],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_S,
     )
     assert (done.returncode, done.stderr) == (EXIT_INTERRUPTED, "\n")
 
@@ -172,6 +177,6 @@ def test_the_explorer_ends_while_it_starts() -> None:
         "rcp.ui.serve.main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=HANG_S
     )
     assert (done.returncode, done.stderr) == (EXIT_INTERRUPTED, "")

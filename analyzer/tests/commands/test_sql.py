@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
+from rcp.fixtures.processes import HANG_S
 
 ROWS = "SELECT * FROM (VALUES (1, 'a|b', NULL), (20, 'tab\there', 0.5)) t(n, name, x)"
 FOR_EVER = "SELECT count(*) FROM range(1000000000000) t(a) WHERE hash(a) % 7 = 3"
@@ -100,7 +101,7 @@ def test_ctrl_c_stops_a_query_that_never_ends(recording: Path) -> None:
             assert running.poll() is None, running.communicate()
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        out, error = running.communicate(timeout=600)
+        out, error = running.communicate(timeout=HANG_S)
     finally:
         running.kill()
     assert (running.returncode, out, error) == (130, "", "\n")  # a new line after ^C

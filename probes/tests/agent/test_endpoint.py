@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S
 from rcp.probes.agent.endpoint import Endpoint, EndpointError
 
 LOCAL = ("127.0.0.1", 0)
@@ -14,7 +15,7 @@ LOCAL = ("127.0.0.1", 0)
 
 def asked(port: int, path: str = "/metrics", accept: str = "") -> tuple[str, str]:
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Accept": accept})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=HANG_S) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S
 from rcp.probes.agent.endpoint import Endpoint
 from rcp.probes.agent.metrics import Metrics
 
@@ -72,7 +73,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def answer(url: str, is_whole: Any) -> Any:
     """Ask until there is an answer."""
-    end_s = time.monotonic() + 300
+    end_s = time.monotonic() + HANG_S
     while True:
         try:
             with urllib.request.urlopen(url, timeout=10) as found:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from rcp.fixtures.processes import HANG_S
 from rcp.probes.agent.metrics import Metrics
 from rcp.probes.agent.session import Session, Surroundings
 from rcp.probes.agent.settings import Settings
@@ -102,7 +103,7 @@ def slow_request(source: "ArraySource", took_ms: int = 73) -> None:
 
 def until(agent: SimpleNamespace, is_so: Callable[[], bool]) -> None:
     """Step until something is so."""
-    end_s = time.monotonic() + 60
+    end_s = time.monotonic() + HANG_S
     while not is_so():
         assert time.monotonic() < end_s, agent.said
         agent.session.step()

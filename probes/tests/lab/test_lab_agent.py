@@ -20,8 +20,8 @@ def agent_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     scripts = [Path(__file__).parent / name for name in ("guest_agent.py", "guest_recorder.py")]
     subprocess.run(
         [
-            *(sys.executable, "-m", "rcp.lab", "run", "--functional", "--out", str(out)),
-            *("--timeout", "1800", "--input", str(scripts[0]), "--input", str(scripts[1])),
+            *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
+            *("--timeout", "3600", "--input", str(scripts[0]), "--input", str(scripts[1])),
             *("--", "python3 $RCP_LAB_IN/inputs/guest_agent.py"),
         ],
         check=True,

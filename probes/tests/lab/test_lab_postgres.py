@@ -23,7 +23,7 @@ def seen(lab: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     subprocess.run(
         [
             *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
-            *("--timeout", "1500", "--input", str(script)),
+            *("--timeout", "3600", "--input", str(script)),
             *("--", "python3 $RCP_LAB_IN/inputs/guest_postgres.py"),
         ],
         check=True,

@@ -51,7 +51,7 @@ def evidence(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     subprocess.run(
         [
             *(sys.executable, "-m", "rcp.lab", "run", "--timing", "--out", str(out)),
-            *("--timeout", "2400", "--input", str(script)),
+            *("--timeout", "3600", "--input", str(script)),
             *("--", "python3 $RCP_LAB_IN/inputs/guest_stacked.py"),
         ],
         check=True,

@@ -25,7 +25,7 @@ def seen(lab: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     subprocess.run(
         [
             *(sys.executable, "-m", "rcp.lab", "run", "--functional", "--out", str(out)),
-            *("--timeout", "2400", "--input", str(scripts[0]), "--input", str(scripts[1])),
+            *("--timeout", "3600", "--input", str(scripts[0]), "--input", str(scripts[1])),
             *("--", "python3 $RCP_LAB_IN/inputs/guest_ways.py"),
         ],
         check=True,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rcp.fixtures.fake_machine import FakeMachine
+from rcp.fixtures.processes import HANG_S
 from rcp.tuner.knobs.catalog import catalog
 from rcp.tuner.session.session import KnobSession
 
@@ -37,7 +38,7 @@ def test_a_signal_puts_everything_back(
         assert program.stdout.readline() == b"set\n"
         assert machine.contents() != before
         program.send_signal(number)
-        program.wait(timeout=600)
+        program.wait(timeout=HANG_S)
     assert program.returncode in (128 + number, -number)
     assert machine.contents() == before
 

