@@ -64,7 +64,7 @@ def test_build_prints_what_it_made_and_says_how_long_it_takes(checkout, cache_di
     name = kernel.cache_name(kernel.recipe(checkout, "rcp"))
     assert result.stdout == f"kernel 6.12.1-rcp\nvmlinuz {cache_dir / name / 'vmlinuz'}\n"
     assert "source of Linux 6.12.1), usually 3 minutes" in result.stderr
-    assert "compiling, usually 14 minutes on two cores the first time" in result.stderr
+    assert "compiling, usually 12 minutes on two cores the first time" in result.stderr
     assert _build(checkout, "-q").stderr == ""
 
 
