@@ -57,7 +57,7 @@ def test_timing_run_of_a_scenario(scenarios, tmp_path):
     assert told["virtual_time"] is True
     assert told["icount_shift"] == 0
     assert 600 <= told["guest_command_s"] < 610
-    assert told["wall_s"] < 600  # less than the guest's own time: idle time is skipped
+    assert told["wall_s"] < told["guest_command_s"]  # idle time is skipped
 
 
 def test_a_shift_starts_the_command_later_with_more_pages_in_use(tmp_path):

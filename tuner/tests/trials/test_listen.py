@@ -28,25 +28,22 @@ def running(script: str) -> Iterator[int]:
             process.kill()
 
 
-def wait_for(path: Path) -> None:
-    while not path.exists():
-        time.sleep(0.01)
-
-
 def test_what_its_log_gains_in_the_window_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_text("9ms\n" * 1000)
     with running(WRITER.format(path=path)) as pid:
+        began_s = time.monotonic()
         trial = attach(pid, 1.0, Source(str(path)), out=tmp_path)
-    assert 0 < trial.latencies.n < 1000
+        took_s = time.monotonic() - began_s
+    assert 5 < trial.latencies.n < 1000
     assert set(trial.latencies.by_kind["request"].tolist()) == {3_000_000}
-    assert trial.duration_s >= 1.0
+    assert 1.0 <= trial.duration_s < took_s
 
 
 def test_the_process_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     with running(WRITER.format(path=path)) as pid:
-        wait_for(path)
+        assert comes_true(path.exists)
         attach(pid, 0.2, Source(str(path)), out=tmp_path)
         size = path.stat().st_size
         assert comes_true(lambda: path.stat().st_size > size)
