@@ -14,7 +14,7 @@ import pytest
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.fixtures.processes import HANG_S, comes_true
 from rcp.tuner.trials import supervisor
-from rcp.tuner.trials.source import Source, SourceError, parse_source
+from rcp.tuner.trials.source import Source, parse_source
 from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
 
 
@@ -259,24 +259,6 @@ def test_the_bytes_of_all_its_processes_are_counted(tmp_path: Path) -> None:
     assert trial.written_bytes >= 300_000
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("lines", Source()),
-        ("lines:us", Source(unit="us")),
-        ("{out}/x.log", Source("{out}/x.log")),
-        ("fio-log:{out}/x", Source("{out}/x", "fio-log")),
-        ("lines:{out}/x", Source("{out}/x", "lines")),
-        ("a:b", Source("a:b")),
-        ("hgrm:ms:{out}/x", Source("{out}/x", "hgrm", "ms")),
-        ("csv:{out}/x.csv:latency_us", Source("{out}/x.csv:latency_us", "csv")),
-        ("csv:ms:x.csv:latency", Source("x.csv:latency", "csv", "ms")),
-    ],
-)
-def test_a_source_is_lines_or_a_file(text: str, expected: Source) -> None:
-    assert parse_source(text) == expected
-
-
 def test_the_lab_has_no_duckdb_and_needs_none() -> None:
     program = "\n".join(
         [
@@ -309,12 +291,3 @@ def test_a_missing_unit_is_asked_for_in_the_words_of_source(
     with pytest.raises(WorkloadError) as error:
         run(tmp_path, "echo 12 | tee $RCP_TUNE_OUT/x", source)
     assert f"{fault}, or give --source {remedy} (or ns, us, s)." in str(error.value)
-
-
-@pytest.mark.parametrize("text", ["", "fio-log:", "hgrm:ms:"])
-def test_a_source_has_a_name(text: str) -> None:
-    with pytest.raises(SourceError) as error:
-        parse_source(text)
-    assert str(error.value) == (
-        "the source of latencies is empty: write lines, or the path of a file."
-    )
