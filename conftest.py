@@ -12,6 +12,7 @@ from typing import Any
 import click
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 ROOT = Path(__file__).parent
 
@@ -24,10 +25,18 @@ SHARING_RECORDER_LAB = {
 # Deadlines are of the wall clock, and that a host is busy is no fault of ours.
 # A gate's verdict is of the commit, not of the day: where skips are failures, so in CI, examples
 # are the same for the same test. Elsewhere they are new each time, and find what is left.
+IN_CI = bool(os.environ.get("RCP_REQUIRE"))
 hypothesis.settings.register_profile(
-    "rcp", deadline=None, derandomize=bool(os.environ.get("RCP_REQUIRE"))
+    "rcp",
+    deadline=None,
+    derandomize=IN_CI,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("rcp")
+if IN_CI:
+    # Examples also come from constants in whatever modules the tests before had imported.
+    assert callable(providers._get_local_constants)
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def _unsynced(fd: Any) -> None:
