@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S
 from rcp.lab import payload, rootfs, run, vm
 from rcp.lab.errors import LostVMError
 from rcp.lab.progress import Progress
@@ -49,7 +50,7 @@ def boots(
     root = rootfs.Rootfs(image, tmp_path / "vmlinuz", tmp_path / "initramfs", "6.12.1", "rootfs-0")
     run.prepare_out(out)
     machine = vm.Machine(mode, root)
-    request = run.Request("toy", payload.Job("true", wheel, shift=7), machine, out, 30, 128)
+    request = run.Request("toy", payload.Job("true", wheel, shift=7), machine, out, HANG_S, 128)
     count.touch()
     with pytest.raises(LostVMError):
         run.execute(request, Progress(quiet=True))

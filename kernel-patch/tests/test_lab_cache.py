@@ -121,13 +121,13 @@ def test_full_disk_is_a_user_error_with_the_remedy(cache_dir):
 
 
 def test_second_builder_waits_for_the_first(cache_dir, tmp_path):
-    started = tmp_path / "started"
+    started, go_on = tmp_path / "started", tmp_path / "go-on"
     script = (
         "import pathlib, time\n"
         "from rcp.lab import cache\n"
         "def build(folder):\n"
         f"    pathlib.Path({str(started)!r}).touch()\n"
-        "    time.sleep(0.5)\n"
+        f"    while not pathlib.Path({str(go_on)!r}).exists(): time.sleep(0.01)\n"
         "    (folder / 'file').write_text('first')\n"
         "cache.build_once('thing-1', build)\n"
     )
@@ -136,7 +136,12 @@ def test_second_builder_waits_for_the_first(cache_dir, tmp_path):
     # Being built by somebody else: clean must not touch it.
     assert cache.remove(frozenset()) == []
     waited = []
-    entry = cache.build_once("thing-1", _touch, lambda: waited.append(1))
+
+    def waiting() -> None:
+        waited.append(1)
+        go_on.touch()
+
+    entry = cache.build_once("thing-1", _touch, waiting)
     assert first.wait() == 0
     assert waited == [1]
     assert (entry / "file").read_text() == "first"

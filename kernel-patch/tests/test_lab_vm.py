@@ -3,9 +3,11 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from rcp.fixtures.processes import HANG_S
 from rcp.lab import rootfs, vm
 from rcp.lab.errors import LostVMError, MissingToolError, RunTimeoutError
 
@@ -113,22 +115,33 @@ def test_missing_qemu_names_the_package(monkeypatch, tmp_path):
 
 
 def test_what_the_machine_says_is_passed_on_while_it_runs(root, files, tmp_path, monkeypatch):
+    heard_one = tmp_path / "heard"
     body = (
-        f"path = {str(files.stdout)!r}\n"
-        "open(path, 'a').write('one\\n'); time.sleep(0.5); open(path, 'a').write('two\\n')"
+        f"path, heard = {str(files.stdout)!r}, {str(heard_one)!r}\n"
+        "open(path, 'a').write('one\\n')\n"
+        "while not os.path.exists(heard): time.sleep(0.01)\n"
+        "open(path, 'a').write('two\\n')"
     )
     _fake_qemu(tmp_path, body, monkeypatch)
-    heard: list[tuple[float, bytes]] = []
-    sink = {files.stdout: lambda data: heard.append((time.monotonic(), data))}
-    vm.run(vm.command(vm.Machine("timing", root), files), files, 30, sink)
-    assert [data for _, data in heard] == [b"one\n", b"two\n"]
-    assert heard[1][0] - heard[0][0] > 0.2
+    heard: list[bytes] = []
+
+    def hear(data: bytes) -> None:
+        heard.append(data)
+        heard_one.touch()
+
+    vm.run(vm.command(vm.Machine("timing", root), files), files, HANG_S, {files.stdout: hear})
+    assert heard == [b"one\n", b"two\n"]
 
 
 def test_run_past_its_limit_is_killed(root, files, tmp_path, monkeypatch):
     pid_file = tmp_path / "pid"
     body = f"open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     _fake_qemu(tmp_path, body, monkeypatch)
+
+    def now_s() -> float:  # stands still until the machine is there
+        return 2.0 if pid_file.exists() and pid_file.read_text() else 0.0
+
+    monkeypatch.setattr(vm, "time", SimpleNamespace(monotonic=now_s, sleep=time.sleep))
     with pytest.raises(RunTimeoutError, match=r"longer than 1\.5 s of wall time") as caught:
         vm.run(vm.command(vm.Machine("timing", root), files), files, 1.5, {})
     assert caught.value.exit_status == 124
@@ -149,7 +162,7 @@ def test_qemu_is_killed_when_the_run_is_interrupted(root, files, tmp_path, monke
 
     with pytest.raises(KeyboardInterrupt):
         argv = vm.command(vm.Machine("timing", root), files)
-        vm.run(argv, files, 30, {files.stdout: interrupt})
+        vm.run(argv, files, HANG_S, {files.stdout: interrupt})
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
 
@@ -157,4 +170,4 @@ def test_qemu_is_killed_when_the_run_is_interrupted(root, files, tmp_path, monke
 def test_qemus_own_failure_is_a_lost_machine_with_its_words(root, files, tmp_path, monkeypatch):
     _fake_qemu(tmp_path, "sys.exit('cannot set up guest memory')", monkeypatch)
     with pytest.raises(LostVMError, match="QEMU failed \\(cannot set up guest memory\\)"):
-        vm.run(vm.command(vm.Machine("timing", root), files), files, 30, {})
+        vm.run(vm.command(vm.Machine("timing", root), files), files, HANG_S, {})

@@ -29,9 +29,9 @@ def test_the_recorders_own_cpu_is_measured_from_the_start_of_recording() -> None
     before = time.process_time()
     burn(0.05)
     cost = meter.cost(n_events=30, spool_bytes=7)
-    assert 0.05 <= cost.recorder_cpu_s <= time.process_time() - before + 0.05
+    assert 0.05 <= cost.recorder_cpu_s <= time.process_time() - cost.startup_cpu_s
     assert cost.startup_cpu_s <= before
-    assert cost.duration_s >= 0.05
+    assert cost.duration_s > 0
     assert (cost.n_events, cost.spool_bytes) == (30, 7)
     assert cost.peak_rss_bytes > 1 << 20
     assert cost.as_dict()["events_per_s"] == round(30 / cost.duration_s, 1)

@@ -9,6 +9,7 @@ import pytest
 
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory, load_spool
+from rcp.fixtures.processes import HANG_S
 from rcp.fixtures.synth import Synth
 from rcp.ui import browser as browsers
 from rcp.ui.source import FILES_VARIABLE, demo_recording, prepare_inversions, prepare_requests
@@ -57,7 +58,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Page:
 
     def of(screen: str, *files: Path, **params: object) -> Any:
         monkeypatch.setenv(FILES_VARIABLE, json.dumps([str(path) for path in files]))
-        app = testing.AppTest.from_file(str(APP), default_timeout=300)
+        app = testing.AppTest.from_file(str(APP), default_timeout=HANG_S)
         for name, value in params.items():
             app.query_params[name] = str(value)
         app.run()

@@ -58,7 +58,7 @@ def test_critical_programs_get_the_realtime_class() -> None:
 
 @needs_ionice
 def test_a_running_process_is_marked_with_all_its_threads() -> None:
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "900"])
     try:
         done = rcp_run("--noncritical", "--pid", str(child.pid))
         seen = subprocess.run(

@@ -65,10 +65,10 @@ def test_a_cmdline_rule_finds_running_processes() -> None:
 
 
 def test_a_cmdline_rule_finds_processes_that_came_later() -> None:
-    rules = [{"role": "background", "rule": "cmdline:^sleep 61"}, {"rule": "comm:sleep"}]
-    assert cmdline_rule_pids(rules) == {"cmdline:^sleep 61": []}
-    with running("sleep", "61") as process:
-        assert cmdline_rule_pids(rules) == {"cmdline:^sleep 61": [process.pid]}
+    rules = [{"role": "background", "rule": "cmdline:^sleep 901"}, {"rule": "comm:sleep"}]
+    assert cmdline_rule_pids(rules) == {"cmdline:^sleep 901": []}
+    with running("sleep", "901") as process:
+        assert cmdline_rule_pids(rules) == {"cmdline:^sleep 901": [process.pid]}
 
 
 def test_a_cgroup_is_known_by_inode_and_depth(
@@ -117,7 +117,7 @@ def test_an_unknown_pid_is_refused() -> None:
 
 
 def test_descendants_that_run_already_belong_to_a_process() -> None:
-    with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE) as top:
+    with subprocess.Popen(["sh", "-c", "sleep 900 & echo $!; wait"], stdout=subprocess.PIPE) as top:
         assert top.stdout
         grandchild = int(top.stdout.readline())
         found = with_descendants([os.getpid()])

@@ -143,7 +143,10 @@ def test_a_study_that_another_program_writes_is_told_in_one_line(
     assert str(refused.value) == told
 
 
-def test_a_reader_waits_for_who_writes_but_a_moment(tmp_path: Path, toy_study: Path) -> None:
+def test_a_reader_waits_for_who_writes_but_a_moment(
+    tmp_path: Path, toy_study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_lock, "PATIENCE_S", HANG_S)
     path = tmp_path / "s.duckdb"
     path.write_bytes(toy_study.read_bytes())
     with other(path, "writes") as program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
@@ -62,6 +63,12 @@ def test_figures_have_few_digits_and_never_an_exponent() -> None:
     assert objective_text("throughput", 12_345) == "12340/s"
 
 
+@pytest.fixture
+def no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+
+
+@pytest.mark.usefixtures("no_time_passes")
 def test_without_a_terminal_each_trial_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(listing(), "background", watched=False) as progress:
         for row in ROWS:
@@ -79,6 +86,7 @@ def test_without_a_terminal_each_trial_is_a_line(capsys: pytest.CaptureFixture[s
     assert "(best so far: 1.9 GB/s; 0 s spent, 30 s left)" in lines[2]
 
 
+@pytest.mark.usefixtures("no_time_passes")
 def test_the_best_so_far_is_that_of_all_trials_of_the_study(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

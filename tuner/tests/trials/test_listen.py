@@ -35,7 +35,7 @@ def test_what_its_log_gains_in_the_window_is_measured(tmp_path: Path) -> None:
         began_s = time.monotonic()
         trial = attach(pid, 1.0, Source(str(path)), out=tmp_path)
         took_s = time.monotonic() - began_s
-    assert 5 < trial.latencies.n < 1000
+    assert 0 < trial.latencies.n <= path.read_text().count("3ms\n")
     assert set(trial.latencies.by_kind["request"].tolist()) == {3_000_000}
     assert 1.0 <= trial.duration_s < took_s
 
@@ -85,7 +85,7 @@ def test_a_process_that_ends_is_told(tmp_path: Path) -> None:
 def test_a_log_that_gains_nothing_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_text("1ms\n")
-    with running("sleep 30") as pid, pytest.raises(WorkloadError) as error:
+    with running("sleep 900") as pid, pytest.raises(WorkloadError) as error:
         attach(pid, 0.2, Source(str(path)), out=tmp_path)
     assert str(error.value) == (
         f"process {pid} added nothing to {path} in 0.2 s: check the path, or raise --window."
@@ -105,7 +105,7 @@ def test_a_log_that_is_no_log_is_told(tmp_path: Path) -> None:
 def test_without_a_recorder_nothing_can_be_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running("sleep 30") as pid:
+    with running("sleep 900") as pid:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(WorkloadError) as error:
             attach(pid, 0.2, Source(), out=tmp_path)
@@ -117,7 +117,7 @@ def test_who_is_who_is_told_to_the_recorder(tmp_path: Path) -> None:
     recorder.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/words\nexit 2\n')
     recorder.chmod(0o755)
     words = (str(recorder), "record", "--background", "comm:checkpointer")
-    with running("sleep 30") as pid, pytest.raises(WorkloadError):
+    with running("sleep 900") as pid, pytest.raises(WorkloadError):
         attach(pid, 0.2, Source(), out=tmp_path, recorder=words)
     assert (tmp_path / "words").read_text() == (
         f"record --background comm:checkpointer -p {pid} -d 0.2 -o {tmp_path}/attached.spool\n"

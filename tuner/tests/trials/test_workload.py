@@ -13,9 +13,15 @@ import pytest
 
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.fixtures.processes import HANG_S, comes_true
-from rcp.tuner.trials import supervisor
+from rcp.tuner.trials import supervised, supervisor
 from rcp.tuner.trials.source import Source, parse_source
 from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
+
+
+@pytest.fixture(autouse=True)
+def _supervisors_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up no supervisor whose machine stands still."""
+    monkeypatch.setattr(supervised, "_PATIENCE_S", HANG_S)
 
 
 def run(
@@ -167,8 +173,7 @@ DAEMON = "setsid sh -c 'trap \"\" TERM; echo $$ > $RCP_TUNE_OUT/pid; exec sleep 
 
 
 def wait_for(path: Path) -> int:
-    while not path.exists() or not path.read_text().strip():
-        time.sleep(0.01)
+    assert comes_true(lambda: path.exists() and path.read_text().strip() != "")
     return int(path.read_text())
 
 
