@@ -25,15 +25,15 @@ SHARING_RECORDER_LAB = {
 # Deadlines are of the wall clock, and that a host is busy is no fault of ours.
 # A gate's verdict is of the commit, not of the day: where skips are failures, so in CI, examples
 # are the same for the same test. Elsewhere they are new each time, and find what is left.
-IN_CI = bool(os.environ.get("RCP_REQUIRE"))
+REQUIRED = os.environ.get("RCP_REQUIRE") == "1"
 hypothesis.settings.register_profile(
     "rcp",
     deadline=None,
-    derandomize=IN_CI,
+    derandomize=REQUIRED,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("rcp")
-if IN_CI:
+if REQUIRED:
     # Examples also come from constants in whatever modules the tests before had imported.
     assert callable(providers._get_local_constants)
     providers._get_local_constants = lambda: providers._local_constants
@@ -138,7 +138,7 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     A skip is for a person at a machine which lacks something. A job that reports green must
     have run everything, so it sets RCP_REQUIRE=1.
     """
-    if os.environ.get("RCP_REQUIRE") != "1" or not report.skipped:
+    if not REQUIRED or not report.skipped:
         return
     if hasattr(report, "wasxfail"):
         return  # an expected failure ran; pytest only files it under "skipped"

@@ -34,7 +34,8 @@ finally:
 PARENT = """
 import subprocess, sys
 from rcp.analyzer.gate import child
-child.GRACE_S = 900  # a child that ends in order has the time for it, on a busy machine too
+from rcp.fixtures.processes import HANG_S
+child.GRACE_S = HANG_S  # a child that ends in order has the time for it, on a busy machine too
 words = [sys.executable, *sys.argv[1:]]
 child.run_child(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 """

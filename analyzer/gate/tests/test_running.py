@@ -66,7 +66,7 @@ def test_a_regression_is_confirmed_by_fresh_runs(command: str, gate: Gate, tmp_p
 
 
 def test_more_runs_are_made_up_to_the_most(command: str, gate: Gate, tmp_path: Path) -> None:
-    # So much noise that no fact of the machine, which may go with it by chance, leaves too little.
+    # The gate subtracts what goes with the machine's pace, by chance too: enough noise is left.
     a, b = command.format(1, "A") + " 1", command.format(1, "B") + " 1"
     words = ("run", "--a", a, "--b", b, "--runs", 3, "--max-runs", 7, "--format", "json")
     result = gate(*words, "--max-regression", "p99=1%")

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rcp.fixtures.processes import HANG_S
-from rcp.probes.agent import endpoint as endpoint_module
 from rcp.probes.agent.endpoint import Endpoint, EndpointError
 
 LOCAL = ("127.0.0.1", 0)
@@ -17,7 +16,7 @@ LOCAL = ("127.0.0.1", 0)
 @pytest.fixture(autouse=True)
 def _readers_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut off no reader whose machine is busy."""
-    monkeypatch.setattr(endpoint_module._Handler, "timeout", HANG_S)
+    monkeypatch.setattr("rcp.probes.agent.endpoint._Handler.timeout", HANG_S)
 
 
 def asked(port: int, path: str = "/metrics", accept: str = "") -> tuple[str, str]:

@@ -33,7 +33,7 @@ if [ "$SEED" = 4 ] && [ ! -e killed ]; then
     touch killed
     kill -9 "$(cut -d ' ' -f 4 "/proc/$PPID/stat")"
 fi
-# The first figure may end a hopeless trial, which this one must outlive.
+# Latencies come last: they may end a hopeless trial at once.
 echo "background=$((value + 1)) bytes/s"
 yes "$((value / 2 + 1))ms" | head -n 1000
 """

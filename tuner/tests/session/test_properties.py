@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.fixtures.fake_machine import FakeMachine, fake_machine
@@ -20,9 +20,7 @@ from rcp.tuner.search.space import Space
 from rcp.tuner.session.restore import recover
 from rcp.tuner.session.session import KnobSession
 
-_SLOW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+_SLOW = settings(max_examples=60, derandomize=True)
 
 
 @contextmanager

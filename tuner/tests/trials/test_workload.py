@@ -13,7 +13,7 @@ import pytest
 
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.fixtures.processes import HANG_S, comes_true
-from rcp.tuner.trials import supervised, supervisor
+from rcp.tuner.trials import supervisor
 from rcp.tuner.trials.source import Source, parse_source
 from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
 
@@ -21,7 +21,7 @@ from rcp.tuner.trials.workload import Abort, Run, WorkloadError, run_workload
 @pytest.fixture(autouse=True)
 def _supervisors_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give up no supervisor whose machine stands still."""
-    monkeypatch.setattr(supervised, "_PATIENCE_S", HANG_S)
+    monkeypatch.setattr("rcp.tuner.trials.supervised._PATIENCE_S", HANG_S)
 
 
 def run(

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.db.store import Store
@@ -178,7 +178,7 @@ def whatever(sleeps: list[tuple], ios: list[tuple], requests: list[tuple]) -> Sy
     return synth
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     st.lists(SLEEP, max_size=12),
     st.lists(IO, max_size=4),
