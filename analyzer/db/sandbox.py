@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from concurrent.futures import Future
-from threading import Thread
+from threading import Lock, Thread
 from typing import NamedTuple
 
 from rcp.analyzer.db.store import Result, Store, StoreError
@@ -13,6 +14,8 @@ from rcp.probes.contract.boundary import EXIT_INTERRUPTED
 
 _GRACE_S = 2.0
 """Time for a query to stop after an interrupt; nearly all need less than a tenth of it."""
+
+_INTERRUPT_EVERY_S = 0.05
 
 _MEMORY = "1GB"
 _SPILLED = "1GB"
@@ -41,17 +44,22 @@ class _Started:
     """
 
     def __init__(self, own: Store, sql: str, rows_max: int | None) -> None:
+        self._own = own
         self._answer: Future[Result] = Future()
-        self._thread = Thread(target=self._work, args=(own, sql, rows_max), daemon=True)
+        self._closing = Lock()  # DuckDB gives up Python's lock while it closes a connection
+        self._is_closed = False
+        self._thread = Thread(target=self._work, args=(sql, rows_max), daemon=True)
         self._thread.start()
 
-    def _work(self, own: Store, sql: str, rows_max: int | None) -> None:
+    def _work(self, sql: str, rows_max: int | None) -> None:
         try:
-            self._answer.set_result(own.ask(sql, rows_max))
+            self._answer.set_result(self._own.ask(sql, rows_max))
         except BaseException as error:
             self._answer.set_exception(error)
         finally:
-            own.close()
+            with self._closing:
+                self._is_closed = True
+                self._own.close()
 
     def result(self, seconds: float | None = None) -> Result:
         """Wait for the answer and for the end of the thread; raise what the query raised.
@@ -65,21 +73,27 @@ class _Started:
             if self._answer.done():
                 self._thread.join()
 
-    def ends_within(self, seconds: float) -> bool:
-        """Wait that long; tell whether the thread has ended."""
-        self._thread.join(seconds)
+    def stops_within(self, seconds: float) -> bool:
+        """Interrupt the query until its thread has ended, that long; tell whether it has.
+
+        Once is not enough: DuckDB forgets an interrupt that comes before it begins with the query.
+        """
+        until_s = time.monotonic() + seconds
+        while self._thread.is_alive() and time.monotonic() < until_s:
+            with self._closing:
+                if not self._is_closed:
+                    self._own.interrupt()
+            self._thread.join(_INTERRUPT_EVERY_S)
         return not self._thread.is_alive()
 
 
 def ask_until_interrupted(store: Store, sql: str) -> Result:
     """Run a user's query as ``Store.ask`` does; Ctrl-C stops it and raises KeyboardInterrupt."""
-    own = store.beside()
-    started = _Started(own, sql, None)
+    started = _Started(store.beside(), sql, None)
     try:
         return started.result()
     except KeyboardInterrupt:
-        own.interrupt()
-        if not started.ends_within(_GRACE_S):
+        if not started.stops_within(_GRACE_S):
             os._exit(EXIT_INTERRUPTED)  # closing the store would wait for that function
         raise
 
@@ -87,14 +101,12 @@ def ask_until_interrupted(store: Store, sql: str) -> Result:
 def ask_within(store: Store, sql: str, limits: Limits) -> Result:
     """Run a user's query as ``Store.ask`` does; raise StoreError when it takes too long."""
     _limit_memory(store)
-    own = store.beside()
-    started = _Started(own, sql, limits.rows)
-    try:
+    started = _Started(store.beside(), sql, limits.rows)
+    with contextlib.suppress(TimeoutError):
         return started.result(limits.seconds)
-    except TimeoutError:
-        own.interrupt()
-    with contextlib.suppress(StoreError, TimeoutError):
-        return started.result(_GRACE_S)
+    if started.stops_within(_GRACE_S):
+        with contextlib.suppress(StoreError):
+            return started.result()
     raise StoreError(
         f"the query was stopped after {limits.seconds:g} s: query fewer requests, or run it "
         "without a limit by `rcp-trace sql`."

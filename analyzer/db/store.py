@@ -252,6 +252,8 @@ class Store:
             self._connection.execute("SET lock_configuration = true")
         except duckdb.InvalidInputException:
             pass  # locked by an earlier question
+        except duckdb.InterruptException as error:
+            raise StoreError("the query was stopped before it began.") from error
         # In a read-only transaction because EXPLAIN ANALYZE runs what it explains. On a connection
         # of its own because not all rows of the result may be read.
         with self._connection.cursor() as cursor:

@@ -13,6 +13,7 @@ from rcp.analyzer.db.store import Result, Store, StoreError
 from rcp.fixtures.processes import HANG_S
 
 LIMITS = Limits(seconds=HANG_S, rows=3)
+FOR_DAYS = "SELECT count(*) FROM range(1000000000) a, range(1000) b"
 
 
 @pytest.fixture
@@ -54,13 +55,21 @@ def test_an_interrupt_may_come_after_the_end() -> None:
 def test_a_query_that_runs_for_ever_is_stopped(ask: Ask) -> None:
     began = time.monotonic()
     with pytest.raises(StoreError) as refused:
-        ask("SELECT count(*) FROM range(1000000000) a, range(1000) b", Limits(2, 10))
+        ask(FOR_DAYS, Limits(0.2, 10))
     assert str(refused.value) == (
-        "the query was stopped after 2 s: query fewer requests, or run it without a limit "
+        "the query was stopped after 0.2 s: query fewer requests, or run it without a limit "
         "by `rcp-trace sql`."
     )
-    assert time.monotonic() - began < 600  # the query alone takes days
+    assert time.monotonic() - began < 600
     assert ask("SELECT key FROM meta").rows == [("clock",)]
+
+
+def test_a_query_is_stopped_before_it_begins(ask: Ask) -> None:
+    before = threading.enumerate()
+    for _ in range(50):
+        with pytest.raises(StoreError, match="was stopped after 0 s"):
+            ask(FOR_DAYS, Limits(0, 10))
+        assert threading.enumerate() == before
 
 
 @pytest.mark.parametrize(
