@@ -156,9 +156,10 @@ test-lab: setup ## only the tests that boot the lab
 	@echo "==> the tests that boot the lab, usually 15-20 minutes"
 	@$(BIN)/python .ci/lab_tests.py $(IN_THE_LAB) $(PYTEST_ARGS) $(NONE_CHOSEN)
 
-test-shifts: setup ## the lab's tests under five interleavings: build/shifts.md
-	@echo "==> the tests that boot the lab, five times, usually 15-20 minutes each"
-	@$(BIN)/python .ci/shifts.py build/shifts.md $(IN_THE_LAB) $(PYTEST_ARGS)
+test-shifts: setup ## the lab's tests under five interleavings: docs/results/shifts.md
+	@echo "==> the tests that boot the lab, five times, usually 25 minutes each"
+	@$(SUITES) run test-shifts $(PARTIAL) -- $(BIN)/python .ci/shifts.py \
+		$(if $(PYTEST_ARGS),build,docs/results)/shifts.md $(IN_THE_LAB) $(PYTEST_ARGS)
 
 test-wheel: setup ## every command from a built wheel in an empty environment: some minutes
 	@echo "==> building the wheel, installing it, and typing every command, usually 5 minutes"

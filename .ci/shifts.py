@@ -88,6 +88,12 @@ def amiss(by_shift: Mapping[int, Outcomes]) -> list[str]:
     ]
 
 
+def verdict(by_shift: Mapping[int, Outcomes]) -> str:
+    """Return how many tests did not hold."""
+    named, tests = len(amiss(by_shift)), len(tests_of(by_shift))
+    return f"{named} of {tests} tests did not hold, or did not run, under every shift"
+
+
 def head_of(what: str, shifts: Sequence[int]) -> list[str]:
     """Return the first two lines of a table with a column for each shift."""
     columns = " | ".join(f"shift {n}" for n in shifts)
@@ -109,8 +115,7 @@ def page(at: str, by_shift: Mapping[int, Outcomes]) -> str:
     for test in named:
         cells = [by_shift[n].get(test, "not run") or "held" for n in shifts]
         lines.append(f"| `{test}` | {' | '.join(cells)} |")
-    verdict = f"{len(named)} of {len(tests)} tests did not hold, or did not run, under every shift."
-    return HEAD.format(commit=at) + "\n".join([*lines, "", verdict, ""])
+    return HEAD.format(commit=at) + "\n".join([*lines, "", verdict(by_shift) + ".", ""])
 
 
 def main(target: str, *options: str) -> int:
@@ -120,7 +125,7 @@ def main(target: str, *options: str) -> int:
     with_guest = f"{guest()} {at}"
     by_shift = {n: outcomes(play(n, with_guest, options)) for n in SHIFTS}
     Path(target).write_text(page(at, by_shift))
-    print(f"{target} written")
+    print(f"{target} written: {verdict(by_shift)}")
     return int(bool(amiss(by_shift)))
 
 
