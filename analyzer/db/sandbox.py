@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from concurrent.futures import Future
-from threading import Lock, Thread
+from threading import Thread
 from typing import NamedTuple
 
 from rcp.analyzer.db.store import Result, Store, StoreError
@@ -46,8 +46,6 @@ class _Started:
     def __init__(self, own: Store, sql: str, rows_max: int | None) -> None:
         self._own = own
         self._answer: Future[Result] = Future()
-        self._closing = Lock()  # DuckDB gives up Python's lock while it closes a connection
-        self._is_closed = False
         self._thread = Thread(target=self._work, args=(sql, rows_max), daemon=True)
         self._thread.start()
 
@@ -57,9 +55,7 @@ class _Started:
         except BaseException as error:
             self._answer.set_exception(error)
         finally:
-            with self._closing:
-                self._is_closed = True
-                self._own.close()
+            self._own.close()
 
     def result(self, seconds: float | None = None) -> Result:
         """Wait for the answer and for the end of the thread; raise what the query raised.
@@ -74,15 +70,13 @@ class _Started:
                 self._thread.join()
 
     def stops_within(self, seconds: float) -> bool:
-        """Interrupt the query until its thread has ended, that long; tell whether it has.
+        """Interrupt the query until its thread has ended, or that long; tell whether it has.
 
         Once is not enough: DuckDB forgets an interrupt that comes before it begins with the query.
         """
         until_s = time.monotonic() + seconds
         while self._thread.is_alive() and time.monotonic() < until_s:
-            with self._closing:
-                if not self._is_closed:
-                    self._own.interrupt()
+            self._own.interrupt()
             self._thread.join(_INTERRUPT_EVERY_S)
         return not self._thread.is_alive()
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import duckdb
@@ -73,6 +74,8 @@ class Store:
     ) -> None:
         """Wrap a connection; use ``create`` or ``open_store``. *remedy*: of a damaged file."""
         self._connection = self._asking = connection
+        # DuckDB gives up Python's lock while it closes what another thread may interrupt.
+        self._closing = Lock()
         self.name, self._remedy = name, remedy
 
     @classmethod
@@ -119,7 +122,8 @@ class Store:
     def close(self) -> None:
         """Write everything to disk and close; raises StoreError when the disk is full."""
         try:
-            self._connection.close()
+            with self._closing:
+                self._connection.close()
         except duckdb.Error as error:
             raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
 
@@ -253,18 +257,20 @@ class Store:
         except duckdb.InvalidInputException:
             pass  # locked by an earlier question
         except duckdb.InterruptException as error:
-            raise StoreError("the query was stopped before it began.") from error
+            raise StoreError("the query was stopped.") from error
         # In a read-only transaction because EXPLAIN ANALYZE runs what it explains. On a connection
         # of its own because not all rows of the result may be read.
-        with self._connection.cursor() as cursor:
-            self._asking = cursor
-            try:
-                cursor.execute("BEGIN TRANSACTION READ ONLY")
-                yield cursor
-            except (duckdb.IOException, duckdb.InternalException, duckdb.FatalException) as error:
-                raise _damaged(self.name, _one_line(error), self._remedy) from error
-            except duckdb.Error as error:
-                raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+        self._asking = cursor = self._connection.cursor()
+        try:
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            yield cursor
+        except (duckdb.IOException, duckdb.InternalException, duckdb.FatalException) as error:
+            raise _damaged(self.name, _one_line(error), self._remedy) from error
+        except duckdb.Error as error:
+            raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+        finally:
+            with self._closing:
+                cursor.close()
 
     def insert_packed(self, table: str, answers: Mapping[str, bytes], source: str) -> None:
         """Make a table of answers of ``ask_packed``; the column *source* has their names.
@@ -281,7 +287,8 @@ class Store:
 
     def interrupt(self) -> None:
         """Stop the query that another thread runs on this store; there it raises StoreError."""
-        with suppress(duckdb.ConnectionException):  # that thread has closed it: nothing runs
+        # That thread may have closed it: nothing runs.
+        with self._closing, suppress(duckdb.ConnectionException):
             self._asking.interrupt()
 
 

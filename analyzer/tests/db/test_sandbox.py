@@ -3,6 +3,8 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,25 @@ def test_an_interrupt_may_come_after_the_end() -> None:
         own = store.beside()
         own.close()
         own.interrupt()
+
+
+def test_an_interrupt_may_come_at_any_time() -> None:
+    with Store.create(None) as store:
+        for _ in range(100):
+            own, ended = store.beside(), threading.Event()
+
+            def interrupt_it(own: Store = own, ended: threading.Event = ended) -> None:
+                while not ended.is_set():
+                    own.interrupt()
+
+            with ThreadPoolExecutor(1) as pool:
+                interrupting = pool.submit(interrupt_it)
+                with suppress(StoreError):
+                    assert own.ask("SELECT 1").rows == [(1,)]
+                own.close()
+                ended.set()
+            interrupting.result()
+        assert store.query("SELECT 1") == [(1,)]
 
 
 def test_a_query_that_runs_for_ever_is_stopped(ask: Ask) -> None:
