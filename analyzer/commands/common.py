@@ -12,7 +12,7 @@ import click
 from rcp.analyzer.db.errors import damage_message
 from rcp.probes.contract.cli_error import OneLineError, OneLineGroup
 from rcp.probes.contract.options import PATH, format_option
-from rcp.probes.contract.printing.output import print_data, print_text
+from rcp.probes.contract.printing.output import print_data, print_note, print_text
 
 if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
@@ -42,12 +42,19 @@ formatted = format_option(
 
 
 @contextmanager
-def recording(path: Path, *, commented: bool = False) -> Iterator[Store]:
-    """Open any kind of recording read-only, *commented* as ``open_recording`` says."""
+def recording(path: Path, *, commented: bool = False, says_lacks: bool = True) -> Iterator[Store]:
+    """Open any kind of recording read-only, *commented* as ``open_recording`` says.
+
+    With *says_lacks*, stderr says what it lacks once the command has answered.
+    """
+    from rcp.analyzer.db.meta import facts
     from rcp.analyzer.loading.opening import open_recording
+    from rcp.analyzer.reports.doubts import lacks
 
     with open_recording(path, commented=commented) as store:
         yield store
+        if says_lacks and (lack := lacks(facts(store))):
+            print_note(f"rcp-trace: warning: {path}: {lack}")
 
 
 def show_as(kind: str, text: str) -> None:

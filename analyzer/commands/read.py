@@ -59,6 +59,8 @@ def recover(spool: Path, output: Path | None, force: bool) -> None:
             load_spool(unpack(spool, Path(folder)), target)
     else:
         load_spool(spool, target)
+    with recording(target):  # says what it lacks
+        pass
     print_note(f"{target} written; read it with `rcp-trace report {target}`.")
 
 
@@ -81,7 +83,7 @@ def report(file: Path, kind: str, wanted: Wanted) -> None:
     """
     from rcp.analyzer.reports import render
 
-    with recording(file) as store:
+    with recording(file, says_lacks=False) as store:
         show_as(kind, render.report_as(kind, _report(store, wanted), page()))
 
 

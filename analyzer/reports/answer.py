@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     """Share of the held-up requests' time that inversions took, 0 to 1."""
     sentence: str
     incomplete: str = ""
-    """What the recording no longer has, as a sentence that comes first; "" if it is whole."""
+    """What the recording lacks, as a sentence that comes first; "" if it lacks little."""
 
 
 class _RequestCounts(NamedTuple):

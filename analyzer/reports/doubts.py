@@ -16,6 +16,9 @@ HIGH, MEDIUM = 0.8, 0.5
 
 _SURE = 0.995  # rounds to 1.00
 
+_LOST_MUCH = 0.01
+"""Share of lost events from which that comes before any answer."""
+
 
 def confidence_word(confidence: float) -> str:
     """Return ``high``, ``medium`` or ``low``."""
@@ -52,6 +55,18 @@ def incomplete(meta: Mapping[str, Any]) -> str:
     if "end" in meta and meta["end"] is None and not any("end.json" in text for text in clauses):
         clauses.append("the recorder was killed")
     return f"Incomplete recording: {'; '.join(clauses)}." if clauses else ""
+
+
+def lacks(meta: Mapping[str, Any]) -> str:
+    """Return a sentence about what a recording lacks, which comes before any answer from it.
+
+    That is what it no longer has, or else what the recorder lost, if it is much.
+    """
+    lost = 1 - float(meta.get("recorded_share", 1.0))
+    gone = incomplete(meta)
+    if gone or lost < _LOST_MUCH:
+        return gone
+    return f"Incomplete recording: the recorder lost {percent(lost)} of the sleeps and ios."
 
 
 def missing_share(meta: Mapping[str, Any]) -> float:

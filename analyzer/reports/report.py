@@ -9,7 +9,7 @@ from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.answer import Answer, answer
-from rcp.analyzer.reports.doubts import incomplete, notes, why_lowered
+from rcp.analyzer.reports.doubts import lacks, notes, why_lowered
 from rcp.analyzer.reports.inheritance import EndedOrMissed, Inherited, ended_and_missed, inheritance
 from rcp.analyzer.reports.policies import Policy, policies
 from rcp.analyzer.reports.story import StoryLine, request_story
@@ -237,7 +237,7 @@ def report(store: Store, part: Part | None = None) -> Report:
     found = patterns(store)
     worst = _worst(store)
     return Report(
-        answer=answer(store)._replace(incomplete=incomplete(meta)),
+        answer=answer(store)._replace(incomplete=lacks(meta)),
         header=head,
         latencies=latencies(store),
         waits=waits(store),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports import report
-from rcp.analyzer.reports.doubts import incomplete, notes
+from rcp.analyzer.reports.doubts import lacks, notes
 from rcp.ui.queries import query
 
 
@@ -35,7 +35,7 @@ class Health(NamedTuple):
     """Whether it was made in the lab's virtual time, which counts the guest's instructions."""
     lost: list[Lost]
     incomplete: str
-    """What it no longer has, as a sentence; "" if it is whole."""
+    """What it lacks, as a sentence; "" if that is little."""
     notes: list[str]
     """Further reasons why it is incomplete."""
     has_foreground: bool
@@ -51,7 +51,7 @@ def health(store: Store) -> Health:
         header=header,
         is_virtual=bool(meta.get("clock", {}).get("virtual")),
         lost=store.rows(Lost, query("health/lost")),
-        incomplete=incomplete(meta),
+        incomplete=lacks(meta),
         notes=notes(meta, header.n_unfinished),
         has_foreground=bool(store.query("SELECT 1 FROM task WHERE role = 'foreground' LIMIT 1")),
         candidates=store.rows(Candidate, query("health/candidates")),

@@ -60,5 +60,8 @@ def save(
     target, removed = save_runs(runs, output, label, keep)
     pruned = f", {plural(len(removed), 'older save')} removed" if removed else ""
     print_text(f"{target} written: {plural(len(runs), 'run')}{pruned}.")
+    for saved in runs:
+        if saved.incomplete:
+            print_note(f"rcp-trace: warning: {saved.name}: {saved.incomplete}")
     for lack in shortages(runs):
         print_note(f"rcp-trace: warning: {lack}.")

@@ -26,9 +26,10 @@ def run(*arguments: object) -> Result:
 
 def test_report_text(recording: Path) -> None:
     lines = run("report", recording).stdout.splitlines()
-    assert " ".join(lines[:2]).strip() == (
-        "Background work delayed 1 of 2 foreground fsync requests, for 65 % of its time. Main "
-        "culprit: checkpointer (io_dependency, through jbd2)."
+    assert " ".join(lines[:3]).strip() == (
+        "Incomplete recording: the recorder lost 50.0 % of the sleeps and ios. Background work "
+        "delayed 1 of 2 foreground fsync requests, for 65 % of its time. Main culprit: "
+        "checkpointer (io_dependency, through jbd2)."
     )
     for line in (
         "host      synth, kernel 6.12.0, hardware clock",
@@ -207,7 +208,11 @@ def test_recover_refuses_to_replace_unless_forced(
     )
     result = run("recover", spool, "--force")
     assert result.exit_code == 0
-    assert result.stderr == (f"{recording} written; read it with `rcp-trace report {recording}`.\n")
+    lost = "Incomplete recording: the recorder lost 50.0 % of the sleeps and ios."
+    assert result.stderr.splitlines() == [
+        f"rcp-trace: warning: {recording}: {lost}",
+        f"{recording} written; read it with `rcp-trace report {recording}`.",
+    ]
     assert spool.is_dir()
 
 

@@ -110,6 +110,33 @@ def test_a_cut_file_is_said_first_and_fails_the_gate(
     assert gate(spool, "--max-loss", 1_000_000).exit_code == 0
 
 
+ANSWERS = {
+    "path": ("path", "{}", "1"),
+    "path as JSON": ("path", "{}", "1", "--format", "json"),
+    "sql": ("sql", "{}", "SELECT count(*) FROM request"),
+    "diff": ("diff", "{whole}", "{}"),
+    "whatif": ("whatif", "{}", "--without", "checkpointer"),
+    "export": ("export", "{}", "-o", "{target}.pftrace", "--perfetto"),
+    "summary": ("summary", "{}", "-o", "{target}.parquet", "--day", "2026-01-31"),
+    "recover": ("recover", "{}", "-o", "{target}.duckdb"),
+    "gate save": ("gate", "save", "{}", "-o", "{target}"),
+}
+
+
+@pytest.mark.parametrize("command", ANSWERS.values(), ids=ANSWERS)
+def test_every_answer_from_a_cut_recording_says_so(
+    spool: Path, whole: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    cut(spool, SLEEP, 0.9)
+    names = {"whole": whole, "target": tmp_path / "target"}
+    result = run(*(word.format(spool, **names) for word in command))
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stderr.split())
+    assert f" warning: {tmp_path / 'target.duckdb' if command[0] == 'recover' else spool}: " in said
+    assert said.count("Incomplete recording: ") == 1
+    assert "Incomplete" not in result.stdout
+
+
 def test_missing_sleeps_lower_the_confidence(spool: Path) -> None:
     cut(spool, SLEEP, 0.5)
     (pattern,) = report_of(spool)["patterns"]
