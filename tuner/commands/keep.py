@@ -15,7 +15,7 @@ from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.session.apply_settings import check_settings
 from rcp.tuner.session.kept import present_disk
-from rcp.tuner.session.persist import FORMATS, persist_file
+from rcp.tuner.session.persist import FORMATS, check_carries, persist_file
 
 
 @click.command(short_help="Write files that keep settings over a reboot.")
@@ -70,8 +70,9 @@ def keep(
     for note in notes:
         print_note(f"rcp-tune: {note}")
     check_settings(found, values, yes)
-    text = FORMATS[kind](persist_file(found, values, f"rcp-tune keep {wanted.name}"))
-    _write(text, output, force)
+    file = persist_file(found, values, f"rcp-tune keep {wanted.name}")
+    check_carries(file, kind)
+    _write(FORMATS[kind](file), output, force)
 
 
 def _write(text: str, output: Path | None, force: bool) -> None:

@@ -253,6 +253,25 @@ def undo(file: PersistFile) -> str:
     return "#!/bin/sh\n" + _head(file, lines, {}) + "\n" + body
 
 
+_WRITES_OF_FORMAT: Mapping[str, Callable[[PersistFile], Iterator[tuple[str, Write]]]] = {
+    "sysctl": PersistFile.sysctls,
+    "udev": PersistFile.attributes,
+    "systemd": PersistFile.others,
+}
+
+
+def check_carries(file: PersistFile, kind: str) -> None:
+    """Raise KnobError if a file of a format would set nothing: systemd refuses such a unit."""
+    carrying = [name for name, part in _WRITES_OF_FORMAT.items() if any(part(file))]
+    if kind in carrying or (kind not in _WRITES_OF_FORMAT and carrying):
+        return
+    if carrying:
+        use = " and ".join(f"--format {name}" for name in carrying)
+        raise KnobError(f"--format {kind} carries none of these settings: use {use}.")
+    name, instead = next(iter(file.not_persisted.items()), ("", "there are no settings."))
+    raise KnobError(f"no file carries these settings: {name}{': ' if name else ''}{instead}")
+
+
 FORMATS: Mapping[str, Callable[[PersistFile], str]] = {
     "sysctl": sysctl,
     "udev": udev,

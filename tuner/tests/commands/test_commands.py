@@ -171,6 +171,35 @@ def test_settings_that_the_machine_does_not_take_are_told(
     assert result.stderr.startswith("rcp-tune: error: rcp.profile: no such knob here: there are ")
 
 
+@pytest.mark.parametrize(
+    ("settings", "kind", "told"),
+    [
+        ({"vm.dirty_bytes": 33554432}, "systemd", "use --format sysctl."),
+        ({"disk.scheduler": "mq-deadline"}, "sysctl", "use --format udev."),
+        (
+            {"vm.dirty_bytes": 33554432, "disk.scheduler": "mq-deadline"},
+            "systemd",
+            "use --format sysctl and --format udev.",
+        ),
+    ],
+)
+def test_no_file_is_written_that_sets_nothing(
+    machine: FakeMachine, tmp_path: Path, settings: dict[str, object], kind: str, told: str
+) -> None:
+    path, output = tmp_path / "best.json", tmp_path / "kept"
+    path.write_text(json.dumps({"disk": "sda", "settings": settings}))
+    words = ["keep", str(path), "--format", kind, "-o", str(output)]
+    result = CliRunner().invoke(main, words, obj=machine)
+    assert result.exit_code == 2
+    said = f"rcp-tune: error: --format {kind} carries none of these settings: {told}\n"
+    assert result.stderr == said
+    assert not output.exists()
+    for better in told.removeprefix("use --format ").rstrip(".").split(" and --format "):
+        words[3] = better
+        assert CliRunner().invoke(main, [*words, "-f"], obj=machine).exit_code == 0
+        assert str(next(iter(settings.values()))) in output.read_text() or len(settings) > 1
+
+
 @pytest.mark.parametrize("command", [restore, keep])
 def test_help_has_examples(command: object) -> None:
     result = CliRunner().invoke(command, ["--help"])  # type: ignore[arg-type]

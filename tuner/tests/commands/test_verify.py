@@ -56,6 +56,8 @@ def keep_all(machine: FakeMachine, folder: Path, values: Settings) -> None:
     source = settings_file(folder, values)
     for kind, place in KINDS.items():
         result = invoke(machine, "keep", source, "--format", kind)
+        if "carries none of these settings" in result.stderr:
+            continue
         assert result.exit_code == 0, result.stderr
         machine.path(place).parent.mkdir(parents=True, exist_ok=True)
         machine.path(place).write_text(result.stdout)
@@ -90,9 +92,7 @@ def test_what_is_installed_is_compared_without_an_argument(
     with held(machine, tmp_path, SETTINGS):
         result = invoke(machine, "verify")
         assert (result.exit_code, result.stderr) == (0, "")
-        assert result.stdout == (
-            "6 of 6 knobs of 60-rcp-tune.conf and 60-rcp-tune.rules and rcp-tune.service as kept\n"
-        )
+        assert result.stdout == ("6 of 6 knobs of 60-rcp-tune.conf and 60-rcp-tune.rules as kept\n")
         machine.store("/proc/sys/vm/dirty_bytes", "8388608")
         result = invoke(machine, "verify", "--format", "json")
         assert result.exit_code == 1
