@@ -104,12 +104,25 @@ def leave(status: int) -> NoReturn:
     sys.exit(status)
 
 
+def _hold_streams() -> None:
+    """Put /dev/null in the place of closed standard streams, which the next file would get.
+
+    What is printed would go into that file.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(descriptor, descriptor == number)
+            setattr(sys, name, os.fdopen(descriptor, mode))
+
+
 def run(program: str, where: str) -> NoReturn:
     """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
 
     130 after Ctrl-C, without a word; EXIT_FAULT after an exception that no one foresaw,
     with its traceback.
     """
+    _hold_streams()
     heeded = end_on_ctrl_c()
     interrupts = _Interrupts()
     try:
