@@ -18,7 +18,7 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
-from rcp.analyzer.blame.cpu_waits import CpuWaits
+from rcp.analyzer.blame.cpu.waits import CpuWaits
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, MODEL_CONFIDENCE
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns

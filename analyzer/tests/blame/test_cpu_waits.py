@@ -81,6 +81,60 @@ def test_the_foregrounds_own_turns_are_none(inversions: Rows, how: str) -> None:
     assert inversions(contended(1000, 20, how, other="fg2")) == []
 
 
+MESSAGES = (["unix_stream_read_generic"], ["pipe_read"], ["ep_poll"])
+
+
+def asked(other: str, stack: list[str], server: int = 10, speaker: int = 20) -> Synth:
+    """Another one takes the CPU a thousand times; it, or who is named, once woke the server."""
+    synth = contended(1000, 20, "preempted", other=other)
+    if server != 10:
+        synth.task("fg-other", server)
+    if speaker != 20:
+        synth.task("client-thread", speaker, pid=20)
+    synth.sleep(server, BEGIN - 90 * US, BEGIN - 80 * US, waker=speaker, stack=stack)
+    return synth
+
+
+@pytest.mark.parametrize("stack", MESSAGES, ids=lambda stack: stack[0])
+@pytest.mark.parametrize("speaker", [20, 21])
+def test_the_cpu_time_of_the_servers_own_client_is_none(
+    inversions: Rows, stack: list[str], speaker: int
+) -> None:
+    assert inversions(asked("client", stack, speaker=speaker)) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "stack", "server"),
+    [
+        ("bg-client", ["ep_poll"], 10),  # a rule says whose work it does
+        ("client", ["ep_poll"], 11),  # the client of another server
+        ("client", ["flock_lock_inode_wait"], 10),  # no message
+        ("client", ["folio_wait_bit_common"], 10),
+    ],
+)
+def test_the_cpu_time_of_others_is_one(
+    inversions: Rows, other: str, stack: list[str], server: int
+) -> None:
+    found = inversions(asked(other, stack, server))
+    assert [row[:3] for row in found] == [("cpu", other, 1000 * 20 * US)]
+
+
+def test_a_client_is_one_for_a_helper_only_where_it_asked_nobody(inversions: Rows) -> None:
+    """The request's own thread waits for a helper, which its client keeps from the CPU."""
+    for asks in (True, False):
+        synth = Synth(ROLES)
+        fg, helper, client = synth.task("fg", 10), synth.task("fg-helper", 11), synth.task("c", 20)
+        synth.request(fg, BEGIN, BEGIN + ROUND)
+        if asks:
+            synth.sleep(fg, BEGIN - 90 * US, BEGIN - 80 * US, waker=client, stack=["ep_poll"])
+        synth.first_seen(client, BEGIN - ROUND)
+        synth.sleep(fg, BEGIN + 10 * US, BEGIN + 190 * US, waker=helper, stack=["pipe_read"])
+        synth.preempt(helper, BEGIN + 50 * US, BEGIN + 150 * US, ran=client)
+        synth.sleep(client, BEGIN + 150 * US, BEGIN + ROUND, interrupt=True)
+        expected = [] if asks else [("cpu", "c", 100 * US)]
+        assert [row[:3] for row in inversions(synth)] == expected
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(1, 40),

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
-from rcp.analyzer.blame.on_cpu import SuspectsCpuTime, suspects_cpu_time
+from rcp.analyzer.blame.cpu.on_cpu import SuspectsCpuTime, suspects_cpu_time
+from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.suspects import Owners, Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.segments import Segments
@@ -53,7 +54,9 @@ class CpuWaits:
         at = self._enough(np.arange(len(self.chosen)), self.segments.dur[self.chosen])
         at = at[self.segments.dur[self.chosen[at]] >= SWITCH_NS]
         ran = self._ran(at)
-        some = np.flatnonzero(self.suspects.is_suspect(ran.utid, self.party[at]) & (ran.dur > 0))
+        is_suspect = self.suspects.is_suspect(ran.utid, self.party[at])
+        is_suspect &= ~self._serves(at, ran.utid)
+        some = np.flatnonzero(is_suspect & (ran.dur > 0))
         at, dur = at[some], ran.dur[some]
         counts = dur >= CPU_MIN_NS
         short = np.flatnonzero(~counts)
@@ -64,6 +67,14 @@ class CpuWaits:
         return self.chosen[at[hit]], SuspectsCpuTime(
             ran.dur[found], ran.utid[found], ran.is_guess[found]
         )
+
+    def _serves(self, at: Positions, ran: Index) -> npt.NDArray[np.bool_]:
+        """Return which tasks have no role, and talk with the request's thread or the waiter's."""
+        segments, of, talks = self.segments, self.chosen[at], Talks.of(self.trace)
+        asker = self.trace.requests.utid[segments.request[of]]
+        serves = talks.among(asker, ran) | talks.among(segments.utid[of], ran)
+        found: npt.NDArray[np.bool_] = serves & self.suspects.unknown[ran]
+        return found
 
     def _enough(self, at: Positions, dur: Times) -> Positions:
         """Return those of the waits ``at`` whose requests have enough of them."""

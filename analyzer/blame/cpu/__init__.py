@@ -1,0 +1,1 @@
+"""Waits for a CPU: who ran meanwhile, and whose work that was."""
