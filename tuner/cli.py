@@ -36,6 +36,7 @@ class _Group(TuneGroup, DefaultGroup):
     """The group ``rcp-tune``, with ``run`` as default: ``rcp-tune --slo … -- WORKLOAD``."""
 
     default = "run"
+    default_takes_words = False  # its workload comes after --
 
 
 @click.group(

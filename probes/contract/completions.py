@@ -6,7 +6,7 @@ A callback runs at each TAB, so it reads little and imports nothing slow.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -43,10 +43,27 @@ def _profiles() -> Iterable[str]:
         yield entry.name.removesuffix(".toml")
 
 
-def _scenarios() -> Iterable[str]:
-    for entry in (files("rcp.fixtures") / "scenarios").iterdir():
+_RUNS_TRIALS = "tunable.sh"  # fixtures/scenarios/tuning
+
+
+def scenarios(checkout: Path | None = None) -> Iterator[tuple[str, bool]]:
+    """Yield the lab's scenarios, and whether rcp-tune can make trials of each.
+
+    They are those of *checkout*, by default the installed ones.
+    """
+    root = checkout / "fixtures" if checkout else files("rcp.fixtures")
+    for entry in (root / "scenarios").iterdir():
         if entry.is_dir() and (entry / "scenario.toml").is_file():
-            yield entry.name
+            script = entry / "run.sh"
+            yield entry.name, script.is_file() and _RUNS_TRIALS in script.read_text("utf-8")
+
+
+def _scenarios() -> Iterable[str]:
+    return (name for name, _ in scenarios())
+
+
+def _tunable() -> Iterable[str]:
+    return (name for name, is_tunable in scenarios() if is_tunable)
 
 
 def _disks() -> Iterable[str]:
@@ -74,6 +91,7 @@ def parameters(
 
 PROFILES = words_from(_profiles)
 SCENARIOS = words_from(_scenarios)
+TUNABLE_SCENARIOS = words_from(_tunable)
 DISKS = words_from(_disks)
 RULES = words("comm:", "pid:", "cgroup:", "cmdline:")
 KNOB_SETS = words("auto", "rcp", "stock")

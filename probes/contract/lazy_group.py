@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -90,13 +91,22 @@ class DefaultGroup(LazyGroup):
     """A group where one command needs no name: ``rcp-tune --slo …`` is ``rcp-tune run --slo …``."""
 
     default: str
+    default_takes_words = True
+    """Whether the default command's first argument can be a word; else that names a command."""
     own_options: tuple[str, ...] = ("-h", "--help", "--version")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the default command if the first word is neither a command nor our option."""
         if args and args[0] not in self.commands and args[0] not in self.own_options:
-            args = [self.default, *args]
+            if self.default_takes_words or args[0].startswith("-"):
+                args = [self.default, *args]
+            else:
+                self._fail_for(ctx, args[0])
         return super().parse_args(ctx, args)
+
+    def _fail_for(self, ctx: click.Context, name: str) -> None:
+        close = get_close_matches(name, [known for known, _ in self._listed(ctx)], n=1)
+        ctx.fail(f"No such command {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete what the group has, and what its default command takes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rcp.analyzer.text import plural
 from rcp.tuner.knobs.knob import Knob
 from rcp.tuner.profiles.profile import fitted, notes
 from rcp.tuner.search.profile_starts import profile_starts
@@ -34,7 +35,7 @@ def dry_run(machine: Machine, *, advised: bool = True, profile: str = "") -> Ite
     *advised*: whether advised settings are tried first; *profile*: candidates that come before.
     """
     found = machine.describe()
-    yield f"{len(found.knobs)} knobs:"
+    yield f"{plural(len(found.knobs), 'knob')}:"
     for knob in found.knobs:
         now = found.values.get(knob.name, "not present")
         yield f"  {knob.name} = {now}; tried: {_range(knob)}; {knob.what}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcp.probes.contract.completions import DISKS
-from rcp.probes.contract.options import PATH, format_option
+from rcp.probes.contract.options import PATH
 from rcp.probes.contract.printing.output import print_data, print_note
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
@@ -15,17 +15,19 @@ from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.session.apply_settings import check_settings
 from rcp.tuner.session.kept import present_disk
-from rcp.tuner.session.persist import FORMATS, check_carries, persist_file
+from rcp.tuner.session.persist import FORMATS, best_format, check_carries, persist_file
 
 
 @click.command(short_help="Write files that keep settings over a reboot.")
 @click.argument("settings", type=PATH)
 @click.option("--disk", shell_complete=DISKS, help="The disk; default: the one in SETTINGS.")
 @needs_options
-@format_option(
-    *FORMATS,
-    default="systemd",
-    help="File to write; undo: a script that restores every knob.",
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(list(FORMATS)),
+    help="File to write; undo: a script that restores every knob.  [default: the one of sysctl, "
+    "udev and systemd that carries most of the settings]",
 )
 @click.option(
     "-o",
@@ -41,7 +43,7 @@ def keep(
     knobs: str | None,
     foreground: tuple[str, ...],
     background: tuple[str, ...],
-    kind: str,
+    kind: str | None,
     output: Path | None,
     force: bool,
     yes: bool,
@@ -57,7 +59,7 @@ def keep(
 
     \b
     Examples:
-      rcp-tune keep rcp-tune.duckdb --format udev
+      rcp-tune keep rcp-tune.duckdb
       rcp-tune keep best.toml --format sysctl
       rcp-tune keep best.toml --disk sda --format udev -o 60-rcp-tune.rules
       rcp-tune keep best.toml --format undo -o undo.sh
@@ -71,6 +73,11 @@ def keep(
         print_note(f"rcp-tune: {note}")
     check_settings(found, values, yes)
     file = persist_file(found, values, f"rcp-tune keep {wanted.name}")
+    if kind is None:
+        kind, others = best_format(file)
+        if others:
+            more = " and ".join(f"--format {name}" for name in others)
+            print_note(f"rcp-tune: --format {kind} carries only a part: write {more} too.")
     check_carries(file, kind)
     _write(FORMATS[kind](file), output, force)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rcp.probes.contract.completions import scenarios
+from rcp.probes.contract.printing.output import print_note
 from rcp.tuner.commands.choices import disk_of, group_of, parsed_rule, which_knobs
 from rcp.tuner.commands.run_options import LabOptions, LocalOptions
+from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.group_cell import Groups
 from rcp.tuner.knobs.tree import Tree
 from rcp.tuner.trials.lab import LabMachine
@@ -21,7 +24,8 @@ def _target(text: str) -> list[str]:
 
 
 def lab_machine(options: LabOptions, folder: Path) -> LabMachine:
-    """Return guests that run a scenario; artefacts go to *folder*."""
+    """Return guests that run a scenario; artefacts go to *folder*. Raises TuneError."""
+    _check_tunable(options)
     return LabMachine(
         scenario=options.scenario,
         kernel=options.kernel,
@@ -30,6 +34,19 @@ def lab_machine(options: LabOptions, folder: Path) -> LabMachine:
         timeout_s=options.timeout_s,
         knobs=options.knobs,
         checkout=options.checkout,
+        say=lambda text: print_note(f"rcp-tune: {text}"),
+    )
+
+
+def _check_tunable(options: LabOptions) -> None:
+    """Raise TuneError for a scenario that runs no trials, before a guest is booted for it."""
+    known = dict(scenarios(options.checkout))
+    if known.get(options.scenario, True):
+        return  # a tunable one, or one that only the lab knows
+    able = [name for name, is_tunable in sorted(known.items()) if is_tunable]
+    raise TuneError(
+        f"--lab {options.scenario}: this scenario has no trials: choose {', '.join(able[:-1])} or "
+        f"{able[-1]}"
     )
 
 

@@ -16,6 +16,8 @@ from rcp.tuner.session.journal import DEFAULT_FOLDER, path_in, read, set_aside
 from rcp.tuner.session.machine_lock import MachineLock
 from rcp.tuner.session.restore import NotRestoredError, Restoration, planned, recover
 
+EXIT_LOST = 1
+
 
 def _print(done: Restoration | None, kind: str, nothing: str) -> None:
     if kind == "json":
@@ -41,11 +43,13 @@ def _print(done: Restoration | None, kind: str, nothing: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Print the writes without making them.")
 @click.option("--forget", is_flag=True, help="Restore nothing; rename the journal.")
 @format_option("text", "json")
-def restore(folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
+@click.pass_context
+def restore(ctx: click.Context, /, folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
     """Restore every knob that a killed tuner left changed.
 
     The next `rcp-tune` does the same at its start. Knobs that somebody else set since are left
     alone. After a reboot nothing is written: the kernel has dropped the tuner's values.
+    Exit status: 0, 1 if the journal is too damaged to name a knob, 2 for errors.
 
     \b
     Examples:
@@ -73,6 +77,8 @@ def restore(folder: Path, dry_run: bool, forget: bool, kind: str) -> None:
     _print(done, kind, nothing)
     if done is not None and done.failed:
         raise NotRestoredError(done)
+    if done is not None and done.is_lost:
+        ctx.exit(EXIT_LOST)
 
 
 def _forget(folder: Path, nothing: str) -> None:

@@ -19,7 +19,7 @@ from rcp.tuner.commands.common import machine as machine_files
 from rcp.tuner.commands.durations import DURATION
 from rcp.tuner.commands.interrupted import resume_hint
 from rcp.tuner.commands.profiles import PROFILE_NAMES
-from rcp.tuner.commands.run_options import LabOptions, RunOptions
+from rcp.tuner.commands.run_options import LabOptions, RunOptions, check_options
 from rcp.tuner.errors import TuneError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _NO_SLO = (
     "background work, such as --slo p999=50ms@fsync"
 )
 EXIT_UNMET = 1
+_COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 
 @click.command(short_help="Search for settings that meet the SLOs.")
@@ -74,7 +75,7 @@ EXIT_UNMET = 1
 @click.option(
     "--lab",
     metavar="SCENARIO",
-    shell_complete=completions.SCENARIOS,
+    shell_complete=completions.TUNABLE_SCENARIOS,
     help="Tune a scenario in the lab, in virtual time.",
 )
 @click.option(
@@ -217,6 +218,7 @@ def run(ctx: click.Context, /, **params: Any) -> None:
     """
     if not params["slo"]:
         raise CliError(_NO_SLO)
+    check_options(params, lambda name: ctx.get_parameter_source(name) is _COMMANDLINE)
     options = RunOptions.from_click(params)
     with resume_hint(options.study.path):
         status = _run(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,36 @@ class RunOptions:
     def lab_kernel(self) -> str:
         """The kernel of the lab; empty on this machine."""
         return self.machine.kernel if isinstance(self.machine, LabOptions) else ""
+
+
+_OF_THE_LAB = {"kernel": "--kernel", "parameters": "--env", "checkout": "--checkout"}
+_OF_THIS_MACHINE = {
+    "attach": "--attach",
+    "window_s": "--window",
+    "disk": "--disk",
+    "foreground": "--foreground",
+    "background": "--background",
+    "target": "--target",
+    "counted": "--count",
+    "source": "--source",
+    "journal": "--journal",
+}
+
+
+def check_options(params: Mapping[str, Any], given: Callable[[str], bool]) -> None:
+    """Raise TuneError for an option that would be ignored; *given*: whether the user set one."""
+    other = _OF_THIS_MACHINE if params["lab"] else _OF_THE_LAB
+    for name, option in other.items():
+        if given(name):
+            use = "leave out one of the two" if params["lab"] else "add --lab SCENARIO"
+            with_lab = "does not go with --lab" if params["lab"] else "is an option of the lab"
+            raise TuneError(f"{option} {with_lab}: {use}")
+    if given("window_s") and not params["attach"]:
+        raise TuneError("--window is the length of a trial with --attach: add it, or leave it out")
+    if params["attach"] and params["workload"]:
+        raise TuneError("--attach measures a process that runs: leave out what is after --")
+    if params["lab"] and params["knobs"] not in ("auto", "rcp", "stock"):
+        raise TuneError(f"--knobs {params['knobs']}: the lab takes auto, rcp or stock")
 
 
 def _profile(text: str | None) -> str:

@@ -74,6 +74,9 @@ def verify(
             _verify_kept(tree, found, disk, result)
         else:
             _verify_wanted(tree, read_wanted(path, **needs), disk, result)
+    if not result.knobs:
+        of = " and ".join(map(str, paths))
+        raise SettingsError(f"{of}: there are no settings to compare with this machine.")
     bad = (DIFFERENT,) if ignore_missing else (DIFFERENT, MISSING)
     n_bad = sum(one.state in bad for one in result.knobs)
     _print(result, n_bad, paths, kind)

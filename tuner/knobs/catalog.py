@@ -97,7 +97,7 @@ def _checked_disk(tree: Tree, disk: str) -> None:
     if tree.exists(f"/sys/class/block/{disk}/partition"):
         raise KnobError(f"{disk}: it is a partition: name its disk.")
     known = ", ".join(tree.names("/sys/block")) or "none"
-    raise KnobError(f"{disk}: no such disk: there are {known}.")
+    raise KnobError(f"{disk}: no such disk: there are {known}: use --disk.")
 
 
 def _knobs(tree: Tree, disk: str, which: Which, groups: Groups) -> Iterator[KnobHandle]:

@@ -153,7 +153,7 @@ def _fitted(candidate: ProfileCandidate, knobs: Mapping[str, Knob]) -> Fitted:
     for one in candidate.setting:
         knob, value = knobs.get(one.knob), one.value
         if knob is None:
-            found.left_out[one.knob] = "this machine does not have it"
+            found.left_out[one.knob] = _absent(one.knob)
         elif not knob.allows(value):
             known = ", ".join(map(str, knob.choices)) or f"{knob.low} to {knob.high}"
             found.left_out[one.knob] = f"it does not take {value} here: {known}"
@@ -162,6 +162,14 @@ def _fitted(candidate: ProfileCandidate, knobs: Mapping[str, Knob]) -> Fitted:
             continue
         is_usable = is_usable and not one.needed
     return Fitted(candidate, found.settings, found.left_out, is_usable)
+
+
+def _absent(knob: str) -> str:
+    """Return why a machine's catalog has no such knob, with the remedy if there is one."""
+    group, _, rest = knob.partition(".")
+    if rest and group in ("foreground", "background"):
+        return f"it needs --{group} cgroup:PATH, and the io controller in that group"
+    return "this machine does not have it"
 
 
 def usable(text: str, found: Sequence[Fitted]) -> list[Fitted]:

@@ -77,6 +77,8 @@ def kept(path: Path, text: str) -> Kept | None:
         head, *knobs = (json.loads(line) for line in lines)
         if head["rcp-tune"] != VERSION:
             raise KeptError(f"{path}: another release of rcp-tune wrote it: verify with that one")
+        if not knobs:
+            raise KeptError(f"{path}: it names no knob: write it again, by `rcp-tune keep`")
         found = tuple((one["knob"], one["value"], one["cell"]) for one in knobs)
         body = text.partition("\n\n")[2]
         edited = zlib.crc32(body.encode()) != head["crc"]

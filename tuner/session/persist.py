@@ -260,6 +260,13 @@ _WRITES_OF_FORMAT: Mapping[str, Callable[[PersistFile], Iterator[tuple[str, Writ
 }
 
 
+def best_format(file: PersistFile) -> tuple[str, tuple[str, ...]]:
+    """Return the format that carries most of the settings, and the others that carry the rest."""
+    carried = {kind: {name for name, _ in part(file)} for kind, part in _WRITES_OF_FORMAT.items()}
+    best = max(carried, key=lambda kind: len(carried[kind]))
+    return best, tuple(kind for kind in carried if carried[kind] and kind != best)
+
+
 def check_carries(file: PersistFile, kind: str) -> None:
     """Raise KnobError if a file of a format would set nothing: systemd refuses such a unit."""
     carrying = [name for name, part in _WRITES_OF_FORMAT.items() if any(part(file))]

@@ -37,6 +37,10 @@ class Restoration:
     rebooted: bool = False
     damaged: tuple[int, ...] = ()
     """Lines of the journal that cannot be read."""
+    is_lost: bool = False
+    """Whether a damaged journal names no knob at all."""
+    set_aside: Path | None = None
+    """The new path of a damaged journal."""
     planned: list[str] = field(default_factory=list)
     """With dry_run: the writes, as shell commands."""
 
@@ -47,6 +51,10 @@ class Restoration:
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
             yield f"the journal is damaged at line {numbers}: the other lines were used."
+        if self.is_lost:
+            yield "no line names a knob: compare the knobs with your own notes."
+        if self.set_aside is not None:
+            yield f"the damaged journal is now {self.set_aside}."
         yield from (f"{name}: restored to {value}." for name, value in self.restored.items())
         yield from (f"{name}: left alone: {why}" for name, why in self.left.items())
         yield from (f"{name}: NOT restored: {why}" for name, why in self.failed.items())
@@ -209,13 +217,13 @@ def recover(tree: Tree, folder: Path, step: Step = no_step) -> Restoration | Non
     try:
         writer = KnobWriter(tree, journal, ledger)
         done = _after_reboot(tree, ledger) if rebooted else restore_all(writer, damaged)
-        done.damaged = damaged
+        done.damaged, done.is_lost = damaged, bool(reading.damaged) and not ledger.original
         if not done.failed and not damaged:
             finish(writer, done)
     finally:
         journal.close()
     if damaged and not done.failed:
-        set_aside(reading, "damaged")
+        done.set_aside = set_aside(reading, "damaged")
     return done
 
 

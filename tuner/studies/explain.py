@@ -76,7 +76,11 @@ class _Explanation:
         if outcome == "met":
             yield f"met, and confirmed by {plural(len(runs), 'fresh run')}"
         elif outcome == "met already":
-            yield "met already on the machine as it is: nothing to tune"
+            yield (
+                "met now without any knob, not at the start: the machine has changed"
+                if not chosen.get("since_the_start", True)
+                else "met already on the machine as it is: nothing to tune"
+            )
         elif outcome == NOT_JUDGED:
             yield "not judged: its trials have too few requests: tune again, with more in each"
         elif outcome == "not confirmed":
@@ -141,7 +145,7 @@ class _Explanation:
             yield f"contribution of each knob ({base} without that knob, one trial each):"
         for part in found:
             yield f"  without {part['knob']} = {part['won']}: {self._without(part)}"
-        if text := self.verdict.get("together"):
+        if (text := self.verdict.get("together")) and outcome_of(self.study) == "met":
             yield f"  {text}"
 
     def _without(self, part: Mapping[str, Any]) -> str:

@@ -22,6 +22,8 @@ def merge(target: Path, paths: Sequence[Path]) -> Study:
     """
     if len(paths) < 2:
         raise TuneError("name at least two studies to merge")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise TuneError("a study is named twice: merge different ones")
     if target.exists():
         raise TuneError(f"{target} already exists: name another file with -o")
     with Study.open(paths[0], read_only=True) as first:

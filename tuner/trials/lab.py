@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,10 @@ from rcp.tuner.trials.workload import Abort
 
 PREPARED = "prepared.tar"
 """A file that ``describe`` may leave; it is then an input of the scenario's trials."""
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class LabMachine:
     knobs: str = "auto"
     checkout: Path | None = None
     """The source tree for the lab, by default that of the working folder."""
+    say: Callable[[str], None] = _silent
+    """Tells the user what takes long."""
 
     def _run(self, what: str, request: dict[str, object], out: Path) -> float:
         started = time.monotonic()
@@ -68,6 +74,7 @@ class LabMachine:
     def describe(self) -> Description:
         """Boot once and read the guest's knobs."""
         out = self.folder / "describe"
+        self.say(f"booting a guest with the {self.kernel} kernel, to read its knobs")
         self._run("describe", {}, out)
         found = describe_file(out)
         facts = {**found.facts, "machine": f"lab: {self.scenario}", "clock": "virtual"}

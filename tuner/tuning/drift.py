@@ -11,9 +11,19 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rcp.tuner.knobs.knob import Settings
+from rcp.tuner.search.pareto import worst
+from rcp.tuner.studies.comparable import baselines, comparable
+from rcp.tuner.studies.records import TrialRow
+from rcp.tuner.studies.wording import changed
+
 # Runs of the same settings differ by about a tenth in a tail (docs/results/searches.md). A third is
 # three times that, and small beside the effects of knobs.
 _MIN_CHANGE = math.log(1.33)
+_ONE_BASELINE = (
+    "the baseline was measured once, before all other trials: if the machine has become faster or "
+    "slower since, that counts as the knobs' work; more than 8 trials measure it again"
+)
 # Threshold in standard deviations of the earlier baselines.
 _CHANGE_DEVIATIONS = 3.0
 
@@ -51,3 +61,18 @@ def drift(figures: Sequence[float]) -> Drift | None:
     return Drift(
         logs[-1] - statistics.median(before), max(_MIN_CHANGE, _CHANGE_DEVIATIONS * spread)
     )
+
+
+def text_of(trials: Sequence[TrialRow], initial: Settings, *, drifts: bool) -> str:
+    """Return what a study's trials say about drift in one line; "" if it cannot be.
+
+    *initial* are the machine's own values; *drifts* is False where each trial has a new machine.
+    """
+    rows = [row for row in baselines(trials) if not row.failed]
+    # A winner without its last knob is the machine as it is, measured late.
+    same = (row for row in comparable(trials) if not changed(row.proposed, initial))
+    late = [row for row in same if rows and row.trial_id > rows[-1].trial_id and not row.failed]
+    found = drift([worst(row.observation) for row in (*rows, *late[-1:])])
+    if found is not None:
+        return str(found)
+    return _ONE_BASELINE if rows and drifts else ""

@@ -20,6 +20,7 @@ from rcp.tuner.studies.comparable import baselines, comparable
 from rcp.tuner.studies.predictions import gains_of, predictions_of
 from rcp.tuner.studies.records import Cause, TrialRow
 from rcp.tuner.studies.study import Study
+from rcp.tuner.studies.wording import changed
 from rcp.tuner.trials.measurement import to_set
 from rcp.tuner.tuning import ablation, confirm, drift, lean
 from rcp.tuner.tuning.first_trial import refusal
@@ -204,7 +205,13 @@ class Tuning:
             if tried:
                 closest = min(tried, key=lambda row: worst(row.observation))
                 found |= {**_summary([closest]), "why": closest.why}
-        self._study.decide("verdict", found)
+        self._study.decide("verdict", self._unless_as_it_is(found))
+
+    def _unless_as_it_is(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return a verdict that calls no winner what sets nothing: then the machine has changed."""
+        if found["outcome"] != "met" or changed(found["asked"], self._study.initial()):
+            return found
+        return {"outcome": "met already", "trial_id": found["runs"][-1], "since_the_start": False}
 
     def _record_what_remains(self) -> None:
         proposed = self._study.verdict()["verdict"].get("asked")
@@ -240,7 +247,7 @@ class Tuning:
         self, winner: list[TrialRow], parts: Sequence[ablation.Contribution]
     ) -> list[TrialRow]:
         """Remove knobs that contribute nothing from the winner, if fresh runs confirm the rest."""
-        idle, tried = lean.idle(parts), {0: winner}
+        idle, tried, initial = lean.idle(parts), {0: winner}, self._study.initial()
 
         def holds(count: int) -> bool:
             out = idle[:count]
@@ -250,19 +257,26 @@ class Tuning:
             tried[count] = runs = self._fresh_runs(settings)
             if len(runs) < self._limits.confirm_runs:
                 return False
-            verdict = confirm.verdict([row.observation for row in runs], self._between_runs())
+            between_runs = self._between_runs(of_default=bool(changed(settings, initial)))
+            verdict = confirm.verdict([row.observation for row in runs], between_runs)
             as_good = lean.costs_nothing(_mean_objective(winner), _mean_objective(runs))
             return verdict.confirmed and as_good
 
         if count := lean.most(len(idle), holds):
             found = self._study.verdict()["verdict"]
             found |= {**_summary(tried[count]), "left_out": idle[:count]}
-            self._study.decide("verdict", found)
+            self._study.decide("verdict", self._unless_as_it_is(found))
         return tried[count]
 
-    def _between_runs(self) -> float:
-        """Return how much runs of the same settings differ; see confirm.spread()."""
-        return confirm.spread([(row.proposed, row.observation) for row in comparable(self._rows)])
+    def _between_runs(self, *, of_default: bool = True) -> float:
+        """Return how much runs of the same settings differ; see confirm.spread().
+
+        Not *of_default*: without those of the machine as it is, which show how it has changed
+        since the first baseline. That is no reason to doubt what it does now.
+        """
+        initial, rows = self._study.initial(), comparable(self._rows)
+        chosen = [row for row in rows if of_default or changed(row.proposed, initial)]
+        return confirm.spread([(row.proposed, row.observation) for row in chosen])
 
     def _run_again(self, settings: Settings) -> None:
         """Run the winner more times, and count the runs that meet the SLOs."""
@@ -278,9 +292,9 @@ class Tuning:
         return [row for row in self._phase(AGAIN) if row.proposed == settings]
 
     def _drift_text(self) -> str:
-        figures = [worst(row.observation) for row in baselines(self._rows) if not row.failed]
-        found = drift.drift(figures)
-        return str(found) if found is not None else ""
+        # In the lab each trial boots its own guest, and nothing drifts.
+        drifts = self._study.facts().get("clock") != "virtual"
+        return drift.text_of(self._rows, self._study.initial(), drifts=drifts)
 
 
 def _mean_objective(runs: Sequence[TrialRow]) -> float:

@@ -57,6 +57,35 @@ def test_without_an_slo_it_says_how_to_choose_one() -> None:
             "a scenario of the lab has its own workload: leave out what is after --.",
         ),
         (
+            ["--slo", "p99=5ms", "--lab", "sqlite", "--dry-run"],
+            "--lab sqlite: this scenario has no trials: choose pgbench-vs-checkpoint, "
+            "reads-vs-compaction, reads-vs-writers or wal-vs-checkpoint.",
+        ),
+        (
+            ["--slo", "p99=5ms", "--kernel", "rcp", "--dry-run", "--", "true"],
+            "--kernel is an option of the lab: add --lab SCENARIO.",
+        ),
+        (
+            ["--slo", "p99=5ms", "-e", "REQUESTS=9", "--dry-run", "--", "true"],
+            "--env is an option of the lab: add --lab SCENARIO.",
+        ),
+        (
+            ["--slo", "p99=5ms", "--lab", "x", "--source", "lines"],
+            "--source does not go with --lab: leave out one of the two.",
+        ),
+        (
+            ["--slo", "p99=5ms", "--lab", "x", "--knobs", "my.toml"],
+            "--knobs my.toml: the lab takes auto, rcp or stock.",
+        ),
+        (
+            ["--slo", "p99=5ms", "--window", "5s", "--", "true"],
+            "--window is the length of a trial with --attach: add it, or leave it out.",
+        ),
+        (
+            ["--slo", "p99=5ms", "--attach", "1", "--", "true"],
+            "--attach measures a process that runs: leave out what is after --.",
+        ),
+        (
             ["--slo", "p99=5ms", "--dry-run"],
             "no workload: put its command after --, or use --lab SCENARIO.",
         ),
@@ -161,3 +190,11 @@ def test_studies_of_unlike_machines_are_not_compared(tmp_path: Path, toy_study: 
         f"rcp-tune: error: {other} is of another workload (another toy, here toy): compare "
         "studies of one machine and workload.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("expalin", " Did you mean 'explain'?"), ("zzz", ""), ("sdow", " Did you mean 'show'?")],
+)
+def test_a_mistyped_command_is_no_workload(word: str, hint: str) -> None:
+    assert _error(word, "rcp-tune.duckdb").endswith(f"Error: No such command {word!r}.{hint}\n")

@@ -104,6 +104,19 @@ def test_what_cannot_be_put_back_is_an_error(machine: FakeMachine, folder: Path)
     assert restored(machine, folder).output == f"{folder}/journal: nothing to restore.\n"
 
 
+def test_a_journal_that_names_no_knob_is_no_success(machine: FakeMachine, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "journal").write_text("garbage\n")
+    result = restored(machine, folder)
+    assert result.exit_code == 1
+    assert result.output == (
+        "the journal is damaged at line 1: the other lines were used.\n"
+        "no line names a knob: compare the knobs with your own notes.\n"
+        f"the damaged journal is now {folder}/journal.damaged-1.\n"
+    )
+    assert restored(machine, folder).output == f"{folder}/journal: nothing to restore.\n"
+
+
 def test_beside_a_tuner_at_work_it_is_refused(machine: FakeMachine, folder: Path) -> None:
     with KnobSession(catalog(machine, "sda"), folder):
         result = restored(machine, folder)
@@ -194,10 +207,39 @@ def test_no_file_is_written_that_sets_nothing(
     said = f"rcp-tune: error: --format {kind} carries none of these settings: {told}\n"
     assert result.stderr == said
     assert not output.exists()
+    written = ""
     for better in told.removeprefix("use --format ").rstrip(".").split(" and --format "):
         words[3] = better
         assert CliRunner().invoke(main, [*words, "-f"], obj=machine).exit_code == 0
-        assert str(next(iter(settings.values()))) in output.read_text() or len(settings) > 1
+        written += output.read_text().partition("\n\n")[2]  # without its head
+    assert all(str(value) in written for value in settings.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "told"),
+    [
+        ({"vm.dirty_bytes": 33554432}, "sysctl", ""),
+        ({"disk.scheduler": "mq-deadline", "iosched.read_expire": 50}, "udev", ""),
+        (
+            {
+                "disk.scheduler": "mq-deadline",
+                "iosched.read_expire": 50,
+                "vm.dirty_bytes": 33554432,
+            },
+            "udev",
+            "rcp-tune: --format udev carries only a part: write --format sysctl too.\n",
+        ),
+    ],
+)
+def test_without_a_format_the_file_that_carries_most_is_written(
+    machine: FakeMachine, tmp_path: Path, settings: dict[str, object], kind: str, told: str
+) -> None:
+    path = tmp_path / "best.json"
+    path.write_text(json.dumps({"disk": "sda", "settings": settings}))
+    found = CliRunner().invoke(main, ["keep", str(path)], obj=machine)
+    assert (found.exit_code, found.stderr) == (0, told)
+    asked = CliRunner().invoke(main, ["keep", str(path), "--format", kind], obj=machine)
+    assert found.stdout == asked.stdout
 
 
 @pytest.mark.parametrize("command", [restore, keep])

@@ -139,7 +139,11 @@ def test_a_file_that_is_no_study_stays(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
-def test_the_recorded_command_is_the_users(machine: FakeMachine) -> None:
+def test_the_recorded_command_is_the_users(
+    machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As whoever runs the tests by a program that lies beside no rcp-trace.
+    monkeypatch.setattr("sys.argv", [str(Path("elsewhere/rcp-tune").absolute())])
     options = ["--slo", "p99=1s", "--journal", "journal"]
     result = CliRunner().invoke(main, [*options, "--", "true"], obj=machine)
     assert result.exit_code == 2

@@ -76,6 +76,18 @@ def found(result: Result) -> dict[str, str]:
     return {one["knob"]: one["state"] for one in json.loads(result.stdout)["knobs"]}
 
 
+def test_nothing_to_compare_is_an_error(machine: FakeMachine, tmp_path: Path) -> None:
+    empty, file = tmp_path / "empty.toml", tmp_path / "60-rcp-tune.conf"
+    empty.write_text('disk = "sda"\n[settings]\n')
+    keep_all(machine, tmp_path, SETTINGS)
+    text = machine.path("/etc/sysctl.d/60-rcp-tune.conf").read_text()
+    file.write_text("".join(x for x in text.splitlines(True) if not x.startswith('#: {"knob"')))
+    for source, told in ((empty, "there are no settings to compare"), (file, "it names no knob")):
+        result = invoke(machine, "verify", str(source))
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"rcp-tune: error: {source}: {told}")
+
+
 def test_what_is_installed_is_compared_without_an_argument(
     machine: FakeMachine, tmp_path: Path
 ) -> None:

@@ -162,7 +162,7 @@ def test_what_is_no_toml_is_told(machine: FakeMachine, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("disk", "which", "message"),
     [
-        ("sdz", "auto", "sdz: no such disk: there are sda, sdb."),
+        ("sdz", "auto", "sdz: no such disk: there are sda, sdb: use --disk."),
         (
             "sda",
             "rcp",

@@ -16,7 +16,9 @@ def test_the_lab_is_of_the_checkout_that_is_named(tmp_path: Path) -> None:
     words = ["--slo", "p99=1ms", "--lab", "nosuch", "--study", str(tmp_path / "s.duckdb")]
     result = CliRunner().invoke(main, [*words, "--checkout", str(tmp_path / "rcp")])
     assert result.exit_code == 2
-    assert result.stderr.startswith(
+    note, error, *_ = result.stderr.splitlines()
+    assert note == "rcp-tune: booting a guest with the stock kernel, to read its knobs"
+    assert error.startswith(
         "rcp-tune: error: nosuch in the lab: no scenario 'nosuch' in "
         f"{tmp_path}/rcp/fixtures/scenarios"
     )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rcp.tuner.knobs.knob import Value
+from rcp.tuner.knobs.knob import Settings, Value
 from rcp.tuner.studies.explain import explanation, outcome_of
 from rcp.tuner.studies.study import Study
 from rcp.tuner.tests.knob_rows import number
 from rcp.tuner.tests.toy import KNOBS, ToyMachine, tune
 from rcp.tuner.trials.measurement import Description
+from rcp.tuner.trials.raw import RawTrial
+from rcp.tuner.trials.workload import Abort
 from rcp.tuner.tuning.ablation import Contribution, without
 from rcp.tuner.tuning.lean import costs_nothing, idle, most
 
@@ -122,6 +125,27 @@ def test_knobs_that_are_needed_together_stay(tmp_path: Path) -> None:
         assert outcome_of(study) == "met"
         assert "left_out" not in study.verdict()["verdict"]
         assert "these settings without that knob" in explanation(study)["text"]
+
+
+class Faster(Idle):
+    """A machine that becomes faster, whatever is set: 60 ms at first, then 5 ms."""
+
+    def trial(
+        self, settings: Settings, seed: int, *, record: bool, abort: Abort | None = None
+    ) -> RawTrial:
+        """The same for all settings."""
+        same: Settings = {"disk.scheduler": "rcp", "iosched.tokens": 60 if seed < 2 else 5}
+        found = super().trial(same, seed, record=record, abort=abort)
+        return replace(found, proposed=settings, settings=settings)
+
+
+def test_a_machine_that_has_become_faster_is_no_work_of_the_knobs(tmp_path: Path) -> None:
+    with tuned(tmp_path / "s.duckdb", Faster()) as study:
+        text, verdict = explanation(study)["text"].splitlines(), study.verdict()
+        assert outcome_of(study) == "met already"
+    assert text[1] == "met now without any knob, not at the start: the machine has changed"
+    assert text[-1].startswith("the baseline is 0.08 times what it was: the machine has changed")
+    assert "settings" not in verdict["verdict"]
 
 
 @pytest.mark.parametrize("back", [1, 2, 3, 4, 6])
