@@ -1,13 +1,11 @@
 """The program ``rcp-trace``, also as ``python -m rcp.analyzer``."""
 
-from typing import NoReturn
-
-from rcp.probes.contract.boundary import run
+from rcp.probes.contract.start import start  # and no more: Ctrl-C is not ours before it has run
 
 
-def main() -> NoReturn:
-    """Run rcp-trace."""
-    run("rcp-trace", "rcp.analyzer.cli:main")
+def main() -> None:
+    """Run rcp-trace; exit with its status."""
+    start("rcp-trace", "rcp.analyzer.cli:main")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """The program ``rcp-tune``, also as ``python -m rcp.tuner``."""
 
-from typing import NoReturn
-
-from rcp.probes.contract.boundary import run
+from rcp.probes.contract.start import start  # and no more: Ctrl-C is not ours before it has run
 
 
-def main() -> NoReturn:
-    """Run rcp-tune."""
-    run("rcp-tune", "rcp.tuner.cli:main")
+def main() -> None:
+    """Run rcp-tune; exit with its status."""
+    start("rcp-tune", "rcp.tuner.cli:main")
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ ALLOWED = {
     "rcp.analyzer": ["rcp.probes.contract"],
     "rcp.tuner": ["rcp.analyzer", "rcp.probes.contract"],
     "rcp.ui": ["rcp.analyzer", "rcp.probes.contract", "rcp.tuner"],
-    "rcp.lab": ["rcp.probes.contract.boundary", "rcp.probes.contract.completions"],
-    "rcp.mark": ["rcp.probes.contract.boundary"],
+    "rcp.lab": ["rcp.probes.contract.start", "rcp.probes.contract.completions"],
+    "rcp.mark": ["rcp.probes.contract.start", "rcp.probes.contract.printing.spelled"],
     "rcp.fixtures": ["rcp.mark", "rcp.probes.contract"],
 }
 

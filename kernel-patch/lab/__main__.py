@@ -1,13 +1,11 @@
 """The program ``rcp-lab``, also as ``python -m rcp.lab``."""
 
-from typing import NoReturn
-
-from rcp.probes.contract.boundary import run
+from rcp.probes.contract.start import start  # and no more: Ctrl-C is not ours before it has run
 
 
-def main() -> NoReturn:
-    """Run rcp-lab."""
-    run("rcp-lab", "rcp.lab.cli:main")
+def main() -> None:
+    """Run rcp-lab; exit with its status."""
+    start("rcp-lab", "rcp.lab.cli:main")
 
 
 if __name__ == "__main__":

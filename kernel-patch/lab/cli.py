@@ -1,37 +1,28 @@
-"""The command line of the lab: rcp-lab."""
+"""The command line of the lab: rcp-lab.
 
-import json
-import shlex
-import shutil
+What builds and boots is imported inside functions: help and completion need none of it.
+"""
+
 import sys
-import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rcp.lab import (
-    cache,
-    kernel,
-    module,
-    payload,
-    request,
-    rootfs,
-    run,
-    scenario,
-    sources,
-    vm,
-    wheel,
-)
 from rcp.lab.command import AFTER, Command, catch_signals
 from rcp.lab.progress import Progress
 from rcp.probes.contract import completions
 
+KERNELS = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "plain")
+"""Those of ``kernel.NAMES``."""
+DEBUG_KINDS = ("lockdep", "kcsan")
+"""Those of ``kernel.DEBUG_FLAVOURS``."""
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 @click.group(context_settings=_CONTEXT, short_help="Run commands on a real kernel in virtual time.")
-@click.version_option(package_name=sources.DISTRIBUTION, prog_name="rcp-lab")
+@click.version_option(package_name="rcp-trace", prog_name="rcp-lab")
 def main() -> None:
     """Run commands and scenarios on a real Linux kernel in an emulated machine.
 
@@ -95,6 +86,8 @@ def setup(ctx: click.Context, newest: bool, checkout: Path | None, quiet: bool) 
       RCP_CACHE=/var/cache/rcp rcp-lab setup
       rcp-lab setup --newest && RCP_LAB_NEWEST=1 make test-lab
     """
+    from rcp.lab import rootfs, sources, vm, wheel
+
     progress = Progress(quiet=quiet)
     vm.require()
     source = sources.find_checkout(checkout)
@@ -121,7 +114,7 @@ def setup(ctx: click.Context, newest: bool, checkout: Path | None, quiet: bool) 
     "--debug",
     is_flag=False,
     flag_value="lockdep",
-    type=click.Choice(list(kernel.DEBUG_FLAVOURS)),
+    type=click.Choice(DEBUG_KINDS),
     help="lockdep (also --debug alone): lockdep, KASAN, DEBUG_ATOMIC_SLEEP; kcsan: KCSAN.",
 )
 @_checkout_option
@@ -139,12 +132,20 @@ def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> N
       rcp-lab build --kernel rcp --debug
       rcp-lab build --kernel rcp --debug=kcsan
     """
+    from rcp.lab import kernel, sources
+
     progress = Progress(quiet=quiet)
     if debug and name != "rcp":
         raise click.UsageError("--debug goes with --kernel rcp: leave one of them out")
     flavour = kernel.DEBUG_FLAVOURS[debug] if debug else name
     built = kernel.ensure(sources.find_checkout(checkout), flavour, progress)
     click.echo(f"kernel {built.release}\nvmlinuz {built.vmlinuz}")
+
+
+def _modules() -> Iterable[str]:
+    from rcp.lab import module
+
+    return module.FOLDERS
 
 
 @main.command("run", cls=Command, short_help="Run a scenario or a command.")
@@ -158,7 +159,7 @@ def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> N
 @click.option("--functional", "mode", flag_value="functional", help="Two CPUs in host time.")
 @click.option(
     "--kernel",
-    type=click.Choice(kernel.NAMES),
+    type=click.Choice(KERNELS),
     default="stock",
     show_default=True,
     help="stock: Debian's kernel; others are built by rcp-lab build.",
@@ -183,7 +184,7 @@ def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> N
     "--module",
     "modules",
     multiple=True,
-    shell_complete=completions.words(*module.FOLDERS),
+    shell_complete=completions.words_from(_modules),
     help="Kernel module to load first.",
 )
 @click.option(
@@ -246,6 +247,10 @@ def run_command(ctx: click.Context, /, **options: Any) -> None:
       rcp-lab run --functional -- 'dmesg > $RCP_LAB_OUT/dmesg.txt'
       rcp-lab run --kernel rcp --module rcpdisk -- 'ls /sys/kernel/config/rcpdisk'
     """
+    import shlex
+
+    from rcp.lab import request, run, vm
+
     progress = Progress(quiet=options["quiet"])
     wanted = request.from_options(options, ctx.meta.get(AFTER), progress)
     if options["dry_run"]:
@@ -282,6 +287,11 @@ def shell(newest: bool, checkout: Path | None, memory_mb: int | None, timeout_s:
     """
     if not sys.stdin.isatty():
         raise click.UsageError("rcp-lab shell needs a terminal: use rcp-lab run -- CMD instead")
+    import shutil
+    import tempfile
+
+    from rcp.lab import payload, rootfs, run, sources, vm, wheel
+
     progress = Progress()
     vm.require()
     source = sources.find_checkout(checkout)
@@ -316,8 +326,12 @@ def scenarios(form: str, checkout: Path | None, scenarios_dir: Path | None) -> N
       rcp-lab scenarios
       rcp-lab scenarios --format json
     """
+    from rcp.lab import request, scenario
+
     found = scenario.load_all(request.scenarios_root(checkout, scenarios_dir))
     if form == "json":
+        import json
+
         rows = [{**vars(item), "path": str(item.path)} for item in found]
         click.echo(json.dumps(rows, indent=2))
         return
@@ -338,6 +352,8 @@ def clean(everything: bool, checkout: Path | None) -> None:
       rcp-lab clean
       rcp-lab clean --all
     """
+    from rcp.lab import cache, kernel, module, rootfs, sources, wheel
+
     keep: frozenset[str] = frozenset()
     if not everything:
         source = sources.find_checkout(checkout)

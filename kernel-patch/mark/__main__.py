@@ -1,13 +1,11 @@
 """The program ``rcp-run``, also as ``python -m rcp.mark``."""
 
-from typing import NoReturn
-
-from rcp.probes.contract.boundary import run
+from rcp.probes.contract.start import start  # and no more: Ctrl-C is not ours before it has run
 
 
-def main() -> NoReturn:
-    """Run rcp-run."""
-    run("rcp-run", "rcp.mark.cli:main")
+def main() -> None:
+    """Run rcp-run; exit with its status."""
+    start("rcp-run", "rcp.mark.cli:main")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,10 @@ def _level(flags: Mapping[str, bool]) -> Level:
 
 
 def _fail(message: str, status: int) -> NoReturn:
-    click.echo(f"rcp-run: error: {message}", err=True)
+    # Only here, because a program that is started does not need it.
+    from rcp.probes.contract.printing.spelled import spelled_text
+
+    click.echo(f"rcp-run: error: {spelled_text(message)}", err=True)
     sys.exit(status)
 
 

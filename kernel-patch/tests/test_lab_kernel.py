@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.lab import debian, kernel, module, rootfs
-from rcp.lab.cli import main
+from rcp.lab.cli import DEBUG_KINDS, KERNELS, main
 from rcp.lab.progress import Progress
 
 HASH = "a" * 64
@@ -223,3 +223,8 @@ def test_result_names_the_kernel_that_was_booted():
     facts = run._facts(run.Request("x", job, machine, Path("out"), 1, 1))
     assert facts["kernel_build"] == "kernel-rcp-1234"
     json.dumps(facts)
+
+
+def test_help_offers_the_kernels_that_can_be_built():
+    assert kernel.NAMES == KERNELS
+    assert tuple(kernel.DEBUG_FLAVOURS) == DEBUG_KINDS

@@ -19,6 +19,8 @@ from rcp.probes.contract.printing.output import print_progress
 from rcp.probes.contract.spool import SpoolError
 from rcp.probes.record import Ended, Plan, record
 
+_NOT_FOUND = 127
+
 Loader = Callable[[Path, Path], None]
 """Loads a spool folder into a new store file."""
 
@@ -49,6 +51,7 @@ def make_recording(
     """
     plan = _plan(targets, flight, Limits(**limits), output, command, cmdline)
     _check_room(output, plan, force)
+    _check_command(plan.command)
     require_machine(plan.features)
     _make_room(output, plan)
     _finish(record(plan, say), output, plan, load)
@@ -98,6 +101,16 @@ def _check_room(output: Path, plan: Plan, force: bool) -> None:
                 "load it with `rcp-trace recover`" if path == plan.spool else "name another file"
             )
             raise SpoolError(f"{path} already exists: {remedy}, or use --force to replace it.")
+
+
+def _check_command(command: Sequence[str]) -> None:
+    """End with the status of a shell where there is no such command, before probes are attached."""
+    if command and shutil.which(command[0]) is None:
+        fail(
+            f"{command[0]}: no such command: give the path of an executable file, or the name of "
+            "one in $PATH.",
+            code=_NOT_FOUND,
+        )
 
 
 def _make_room(output: Path, plan: Plan) -> None:

@@ -1,6 +1,7 @@
 """What every program of rcp runs in: Ctrl-C ends it quietly, a fault of rcp has its own status.
 
 Imports nothing slow: until a program's modules are imported, Ctrl-C is this module's alone.
+Before that it is that of ``start.py``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
+    import click
+
 EXIT_INTERRUPTED = 128 + signal.SIGINT
+_EXIT_ERROR = 2
 EXIT_FAULT = 70
 """EX_SOFTWARE of sysexits.h: never 1, which means a regression, a missed SLO or no recording."""
 
@@ -119,8 +123,8 @@ def _hold_streams() -> None:
 def run(program: str, where: str) -> NoReturn:
     """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
 
-    130 after Ctrl-C, without a word; EXIT_FAULT after an exception that no one foresaw,
-    with its traceback.
+    130 after Ctrl-C, without a word; 0 where nobody reads stdout any more (``| head``); EXIT_FAULT
+    after an exception that no one foresaw, with its traceback.
     """
     _hold_streams()
     heeded = end_on_ctrl_c()
@@ -130,6 +134,7 @@ def run(program: str, where: str) -> NoReturn:
     finally:
         if heeded:
             signal.signal(signal.SIGINT, _end_at_once)  # what is left is Python's own shutdown
+    _drop_unwritable()
     leave(status)
 
 
@@ -141,34 +146,81 @@ def _status(program: str, where: str, interrupts: _Interrupts, heeded: bool) -> 
         command: click.Command = getattr(import_module(module), name)
         if heeded:
             interrupts.install()
-        status = command.main(prog_name=program, standalone_mode=False)
+        status = _answer(command, program)
+        sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
     except Exception as error:
         if interrupts.received:  # DuckDB, for one, makes a RuntimeError of it
             return EXIT_INTERRUPTED
-        if isinstance(error, click.ClickException):
-            error.show()
-            return error.exit_code
-        if isinstance(error, ModuleNotFoundError) and not f"{error.name}.".startswith("rcp."):
-            return _missing(program, error.name)
-        return _fault(program)
+        return _failed(program, error)
     return status if isinstance(status, int) else 0
 
 
-def _missing(program: str, package: str | None) -> int:
-    """Say which package an incomplete installation lacks, such as one made without dependencies."""
-    print(
-        f"{program}: error: the Python package {package} is not installed: install rcp with pip, "
-        "which brings it.",
-        file=sys.stderr,
-    )
-    return 2
+def _answer(command: click.Command, program: str) -> Any:
+    """Parse the words of the command line and run *command*, as its own ``main`` does.
+
+    That one ends a program whose reader is gone with 1, which here means a regression.
+    """
+    from click.exceptions import Exit
+
+    if os.environ.get(f"_{program}_COMPLETE".replace("-", "_").upper()):
+        command.main(prog_name=program)  # a shell asks for words; exits
+    try:
+        with command.make_context(program, sys.argv[1:]) as context:
+            return command.invoke(context)
+    except Exit as ended:
+        return ended.exit_code
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            print(file=sys.stderr)  # a terminal has shown ^C on this line
+        raise
 
 
-def _fault(program: str) -> int:
+def _failed(program: str, error: Exception) -> int:
+    """Say what went wrong, if there is anything to say; return the exit status."""
+    import click
+
+    from rcp.probes.contract.atomic import UNWRITABLE
+
+    if isinstance(error, click.ClickException):
+        with suppress(OSError):  # here and below: where stderr is full, the status tells
+            error.show()
+        return error.exit_code
+    if isinstance(error, BrokenPipeError) and _is_unread():
+        return 0
+    if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
+        return _say(program, f"output: {error.strerror}.", _EXIT_ERROR)
+    # An incomplete installation lacks it, such as one made without dependencies.
+    if isinstance(error, ModuleNotFoundError) and not f"{error.name}.".startswith("rcp."):
+        lacks = f"the Python package {error.name} is not installed"
+        return _say(program, f"{lacks}: install rcp with pip, which brings it.", _EXIT_ERROR)
     import traceback
 
-    traceback.print_exc()
-    print(f"{program}: error: a fault of rcp: please report the lines above.", file=sys.stderr)
-    return EXIT_FAULT
+    with suppress(OSError):
+        traceback.print_exc()
+    return _say(program, "a fault of rcp: please report the lines above.", EXIT_FAULT)
+
+
+def _say(program: str, message: str, status: int) -> int:
+    with suppress(OSError):
+        print(f"{program}: error: {message}", file=sys.stderr)
+    return status
+
+
+def _is_unread() -> bool:
+    """Whether nobody reads stdout any more; a program may have other pipes that break."""
+    import select
+
+    stdout = select.poll()
+    stdout.register(1, 0)  # errors are always told
+    return bool(stdout.poll(0))
+
+
+def _drop_unwritable() -> None:
+    """Let go what cannot be printed: Python would try again at its end, and exit with 120."""
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except (OSError, ValueError):
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))

@@ -1,6 +1,9 @@
 """``rcp-trace export``: what users type, and exactly what they read when it goes wrong."""
 
 import json
+import re
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet
@@ -111,6 +114,37 @@ def test_parquet_has_rules_of_its_own(recording: Path, tmp_path: Path) -> None:
         "--parquet writes every table whole: leave out -o, --request, --task, --slowest, "
         "--from, --to."
     )
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file may grow over 50 bytes, as on a disk that is full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_is_told_with_the_file_and_leaves_no_folder(
+    recording: Path, tmp_path: Path, small_files: None
+) -> None:
+    folder = tmp_path / "out" / "it's tables"
+    told = error_of(recording, "--parquet", folder)
+    assert re.fullmatch(re.escape(f"{folder}/") + r"\w+\.parquet: File too large\.", told), told
+    assert not folder.parent.exists()
+    trace = tmp_path / "x.pftrace"
+    assert error_of(recording, "--perfetto", "-o", trace) == f"{trace}: File too large."
+    assert not trace.exists()
+
+
+def test_parquet_that_fails_leaves_what_was_there(
+    recording: Path, tmp_path: Path, small_files: None
+) -> None:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "mine").write_text("")
+    assert "File too large" in error_of(recording, "--parquet", folder, "--force")
+    assert [path.name for path in folder.iterdir()] == ["mine"]
 
 
 def test_flame_graphs_stand_beside_the_recording(recording: Path) -> None:

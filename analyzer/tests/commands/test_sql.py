@@ -46,7 +46,7 @@ def test_an_empty_stdin_is_no_statement(recording: Path) -> None:
         ("tsv", "n\tname\tx\n1\ta|b\t\n20\ttab\\there\t0.5\n"),
         (
             "ndjson",
-            '{"n": 1, "name": "a|b", "x": null}\n{"n": 20, "name": "tab\\there", "x": "0.5"}\n',
+            '{"n": 1, "name": "a|b", "x": null}\n{"n": 20, "name": "tab\\there", "x": 0.5}\n',
         ),
         (
             "markdown",

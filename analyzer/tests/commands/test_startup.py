@@ -92,6 +92,12 @@ def test_help_imports_nothing_heavy(program: str, words: list[str]) -> None:
     light(modules)
 
 
+def test_help_of_the_lab_imports_nothing_that_builds_or_boots() -> None:
+    _, modules = imported("rcp.lab", ["--help"])
+    own = {name.removeprefix("rcp.lab.") for name in modules if name.startswith("rcp.lab.")}
+    assert own == {"__main__", "cli", "command", "errors", "progress"}
+
+
 @pytest.mark.parametrize(
     ("program", "words"), COMMAND_LINES, ids=[" ".join([p, *w]) for p, w in COMMAND_LINES]
 )

@@ -5,6 +5,7 @@ What it does on a patched kernel is tested in the lab.
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -108,6 +109,7 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], last_line: str) -> 
     [
         ("no-such-program", 127, "no-such-program: command not found."),
         ("/no/such/program", 127, "/no/such/program: command not found."),
+        ("re\x1b[31m", 127, "re\\u001b[31m: command not found."),
         ("/etc/passwd", 126, "/etc/passwd: Permission denied."),
         ("/", 126, "/: Permission denied."),
     ],
@@ -117,7 +119,7 @@ def test_a_command_that_cannot_run_has_the_status_of_a_shell(
 ) -> None:
     done = rcp_run("--noncritical", "--", command)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (status, f"rcp-run: error: {fault}")
-    shell = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+    shell = subprocess.run(["sh", "-c", shlex.quote(command)], capture_output=True, check=False)
     assert shell.returncode == status
 
 

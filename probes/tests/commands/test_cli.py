@@ -128,6 +128,19 @@ def test_an_unknown_syscall_lists_the_known(recorder: SimpleNamespace, tmp_path:
     )
 
 
+@pytest.mark.parametrize("command", ["/no/such/command", "no-such-command", "/etc/passwd"])
+def test_a_command_that_cannot_run_is_told_before_the_machine_is_asked(
+    recorder: SimpleNamespace, tmp_path: Path, command: str
+) -> None:
+    recorder.features = replace(recorder.features, may_load_bpf=False)
+    result = run(recorder, "-o", str(tmp_path / "a.duckdb"), "--", command, "-x")
+    assert (result.exit_code, recorder.plan) == (127, None)
+    assert result.stderr == (
+        f"rcp-trace: error: {command}: no such command: give the path of an executable file, or "
+        "the name of one in $PATH.\n"
+    )
+
+
 def test_without_root_nothing_is_started(recorder: SimpleNamespace, tmp_path: Path) -> None:
     recorder.features = replace(recorder.features, may_load_bpf=False)
     result = run(recorder, "-o", str(tmp_path / "a.duckdb"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,43 @@ def test_a_missing_folder_is_an_error_and_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), atomic_replace(target) as temporary:
         temporary.write_text("new")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_the_folder_does_not_let_it_the_users_file_is_named(tmp_path: Path) -> None:
+    """A file in place of the folder: neither the temporary nor its removal can work."""
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "target"
+    with pytest.raises(NotADirectoryError) as error, atomic_replace(target) as temporary:
+        temporary.write_text("new")
+    assert error.value.filename == str(target)
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file may grow over 1000 bytes, as on a disk that is almost full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_write_that_fails_names_the_users_file(tmp_path: Path, small_files: None) -> None:
+    target = tmp_path / "target"
+    with pytest.raises(OSError) as error, atomic_replace(target) as temporary:
+        temporary.write_bytes(bytes(2000))
+    assert (error.value.filename, error.value.strerror) == (str(target), "File too large")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_librarys_words_for_a_full_disk_are_the_systems(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    with pytest.raises(OSError) as error, atomic_replace(target):
+        raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space…")
+    told = error.value
+    assert (told.filename, told.strerror) == (str(target), "No space left on device")
+
+
+def test_another_error_without_a_file_is_left_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as error, atomic_replace(tmp_path / "target"):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    assert error.value.filename is None

@@ -86,7 +86,7 @@ def test_a_failing_commands_status_is_passed_on_and_its_trace_kept(seen: dict[st
 def test_a_command_that_is_not_found_says_so(seen: dict[str, Any]) -> None:
     check = seen["command_not_found"]
     assert check["status"] == 127
-    assert "rcp-trace: cannot run /no/such/command: No such file or directory\n" in check["stderr"]
+    assert "rcp-trace: error: /no/such/command: no such command: " in check["stderr"]
 
 
 @pytest.mark.parametrize("name", ["sigint", "sigterm"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pytest
@@ -52,3 +53,19 @@ def test_without_indentation_it_is_one_line() -> None:
 
 def test_keys_that_json_does_not_have_become_text() -> None:
     assert as_json({(1, 2): 3}, indent=None) == '{"(1, 2)": 3}\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (b"A\xff", '"41ff"'),
+        (bytearray(b"\x00"), '"00"'),
+        (Decimal("1.50"), "1.5"),
+        (Decimal("3.00"), "3"),
+        (Decimal("12345678901234567890"), "12345678901234567890"),
+        (Decimal("NaN"), "null"),
+        ({"a": [(b"\x01",)]}, '{"a": [["01"]]}'),
+    ],
+)
+def test_bytes_are_hex_digits_and_decimals_numbers(value: Any, text: str) -> None:
+    assert as_json(value, indent=None) == text + "\n"
