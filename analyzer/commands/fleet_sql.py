@@ -67,6 +67,8 @@ def sql(
         parts = ask_by_processes(paths, query, jobs)
     found = together(parts, merge)
     show_as(kind, rows_as(kind, found.result.columns, found.result.rows, page()))
+    for name, lack in found.lacks.items():
+        print_note(f"rcp-trace: warning: {name}: {lack}")
     for failure in found.failed:
         print_note(f"rcp-trace: warning: {failure.place} failed: {failure.why}.")
     if found.failed:

@@ -112,7 +112,7 @@ def roles(
         raise CliError(f"{output} already exists: use --force to replace it, or another -o.")
     if change:
         _change(file, change, output or file)
-    with recording(output or file, says_lacks=False) as store:
+    with recording(output or file) as store:
         tasks = task_roles(store)
         if kind == "text":
             print_text(roles_text(tasks, page()))

@@ -19,6 +19,7 @@ from rcp.analyzer.fleet.header import (
     from_json,
 )
 from rcp.analyzer.fleet.listing import Entry, Failure, Listing
+from rcp.analyzer.fleet.losses import recorded_share
 
 CLOCK_AHEAD_NS = 5 * 60 * 10**9
 """A recording cannot end after its summary arrived; clocks that are disciplined differ by less."""
@@ -64,6 +65,8 @@ class LossyHost(NamedTuple):
     host: str
     n_lost: int
     n_written: int
+    lost_share: float
+    """Of its sleeps and ios, on which verdicts rest, 0 to 1; the counts are of all events."""
     why: str
     """What a recording no longer has; "" if only the recorder lost events."""
 
@@ -161,17 +164,18 @@ def _ahead(summaries: Iterable[Summary]) -> list[ClockAhead]:
 
 
 def _lossy(summaries: Iterable[Summary]) -> list[LossyHost]:
-    found: dict[str, LossyHost] = {}
+    by_host: dict[str, list[SummaryHeader]] = {}
     for _, header in summaries:
-        if header.is_lossy:
-            before = found.get(header.host, LossyHost(header.host, 0, 0, ""))
-            found[header.host] = LossyHost(
-                header.host,
-                before.n_lost + header.n_lost + header.n_missing,
-                before.n_written + header.n_written,
-                before.why or header.incomplete,
-            )
-    return [found[host] for host in sorted(found)]
+        by_host.setdefault(header.host, []).append(header)
+    found = []
+    for host, headers in sorted(by_host.items()):
+        lossy = [one for one in headers if one.is_lossy]
+        if lossy:
+            n_lost = sum(one.n_lost + one.n_missing for one in lossy)
+            n_written = sum(one.n_written for one in lossy)
+            why = next((one.incomplete for one in lossy if one.incomplete), "")
+            found.append(LossyHost(host, n_lost, n_written, 1 - recorded_share(headers), why))
+    return found
 
 
 def coverage(catalog: Catalog, expected: Sequence[str] | None) -> Coverage:

@@ -15,6 +15,7 @@ from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.fleet.catalog import Catalog, Coverage, Summary, check_any, coverage
 from rcp.analyzer.fleet.histogram import quantile_ns
+from rcp.analyzer.fleet.losses import recorded_share
 from rcp.analyzer.fleet.merge import (
     Merged,
     merged,
@@ -113,8 +114,6 @@ def _recording(
 ) -> Recording:
     headers = [one.header for one in catalog.summaries]
     dur_ns = sum(header.dur_ns for header in headers)
-    lost = sum(header.n_lost + header.n_missing for header in headers)
-    written = sum(header.n_written for header in headers)
     by_part: dict[str, dict[Key, dict[str, Tally]]] = {"wait": {}, "culprit": {}, "pattern": {}}
     behind: dict[Key, dict[str, int]] = {}
     for of_part, kind, role, what, n, blocked_ns in tallies:
@@ -126,7 +125,7 @@ def _recording(
     keyed = {(kind, role): one for (_, kind, role), one in found.by_key.items()}
     seconds = max(dur_ns, 1) / 1e9
     return Recording(
-        side=Side(catalog.name, dur_ns, 1 - lost / max(lost + written, 1)),
+        side=Side(catalog.name, dur_ns, recorded_share(headers)),
         loads={
             key: Load(one.total.n, one.total.n / seconds, one.total.dur_ns, one.buckets.max_ns)
             for key, one in keyed.items()

@@ -110,7 +110,11 @@ def from_json(text: str | None) -> SummaryHeader:
         if version != VERSION:
             raise OtherVersionError(f"it has schema version {version}, this rcp reads {VERSION}")
         exemplars = [Exemplar(**one) for one in values.pop("exemplars")]
-        header = SummaryHeader(exemplars=exemplars, **values)
+        losses = {
+            probe: [int(written), int(lost), int(missing)]
+            for probe, (written, lost, missing) in values.pop("losses", {}).items()
+        }
+        header = SummaryHeader(exemplars=exemplars, losses=losses, **values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise HeaderError("its header is damaged") from error
     if not (_SHA256.fullmatch(header.recording) and is_day(header.day)):

@@ -18,6 +18,7 @@ from rcp.analyzer.fleet.report import (
     WorstRow,
 )
 from rcp.analyzer.reports.answer import delayed_share
+from rcp.analyzer.reports.doubts import LOST_MUCH
 from rcp.analyzer.rows import as_csv
 from rcp.analyzer.tables import columns, fitted
 from rcp.analyzer.text import duration, plural, wrapped
@@ -74,6 +75,28 @@ def coverage_lines(found: Coverage) -> Iterator[str]:
         )
     if len(found.clocks) > _NAMES_MAX:
         yield f"clocks of {len(found.clocks) - _NAMES_MAX} more hosts are ahead"
+
+
+def _lacking(found: Coverage, of: str) -> Iterator[str]:
+    hosts = f"of {plural(found.n_hosts, 'host')}{of}"
+    much = [one.lost_share for one in found.lossy if one.lost_share >= LOST_MUCH]
+    if much:
+        up_to, whose = ("", "its") if len(much) == 1 else ("up to ", "their")
+        share = f"{up_to}{percent(max(much))}"
+        yield f"{len(much)} {hosts} lost {share} of {whose} sleeps and ios"
+    n = sum(bool(one.why) and one.lost_share < LOST_MUCH for one in found.lossy)
+    if n:
+        what = "has a recording that is" if n == 1 else "have recordings that are"
+        yield f"{n} {hosts} {what} cut short or damaged"
+
+
+def lacks(*parts: tuple[Coverage, str]) -> str:
+    """Return a sentence about what parts lack, which comes before any answer; "" if it is little.
+
+    The rule is that of one recording's report. Each part comes with the words that name it.
+    """
+    clauses = [clause for found, of in parts for clause in _lacking(found, of)]
+    return f"Incomplete: {'; '.join(clauses)}." if clauses else ""
 
 
 def brief_hours(ns: int) -> str:
@@ -183,7 +206,8 @@ def report_text(report: FleetReport, page: Page = PIPED) -> str:
     report = spelled(report)
     inner = page.narrower(2)
     when = report.days[0] if len(report.days) == 1 else f"{report.days[0]} to {report.days[-1]}"
-    lines = page.marked(wrapped(f"{when}: {answer_text(report)}", page.prose), "answer")
+    answer = f"{lacks((report.coverage, ''))} {answer_text(report)}".lstrip()
+    lines = page.marked(wrapped(f"{when}: {answer}", page.prose), "answer")
     lines += coverage_section(report.coverage, page)
     lines += _section("Requests", _requests(report.requests, inner), page)
     lines += _section("Where foreground requests waited", _waits(report.waits, inner), page)
@@ -203,11 +227,13 @@ def report_text(report: FleetReport, page: Page = PIPED) -> str:
 def report_json(report: FleetReport) -> str:
     """Return a report as JSON: NamedTuples are objects."""
     coverage = {**report.coverage._asdict(), "is_complete": report.coverage.is_complete}
-    return as_json({"answer": answer_text(report), **report._asdict(), "coverage": coverage})
+    first = {"answer": answer_text(report), "incomplete": lacks((report.coverage, ""))}
+    return as_json({**first, **report._asdict(), "coverage": coverage})
 
 
 def report_csv(report: FleetReport) -> str:
     """Return a report's tables as CSV blocks, each below a line ``# name``."""
+    covered = (lacks((report.coverage, "")), *coverage_lines(report.coverage))
     blocks: dict[str, tuple[Sequence[str], Sequence[Sequence[object]]]] = {
         "requests": (
             ("kind", "role", "n", *QUANTILE_SHARES),
@@ -218,7 +244,7 @@ def report_csv(report: FleetReport) -> str:
         "hosts": (HostRow._fields, report.hosts),
         report.by: (Group._fields[:-1], [group[:-1] for group in report.groups]),
         "worst": (WorstRow._fields, report.worst),
-        "coverage": (("coverage",), [(line,) for line in coverage_lines(report.coverage)]),
+        "coverage": (("coverage",), [(line,) for line in covered if line]),
     }
     return "\n".join(f"# {name}\n{as_csv(*block)}" for name, block in blocks.items())
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rcp.analyzer.compare.render import diff_csv, diff_text, verdict
 from rcp.analyzer.fleet.differ import FleetDiff, WorseHost
-from rcp.analyzer.fleet.render import coverage_lines
+from rcp.analyzer.fleet.render import coverage_lines, lacks
 from rcp.analyzer.fleet.report import BEYOND_MIN, TIMES_MIN
 from rcp.analyzer.rows import as_csv
 from rcp.analyzer.tables import columns, fitted
@@ -30,10 +30,15 @@ def _hosts(rows: Sequence[WorseHost], page: Page) -> list[str]:
     return [*fitted(heads, cells, page), *more] if cells else ["none"]
 
 
+def _lacks(found: FleetDiff) -> str:
+    return lacks((found.a_coverage, " of A"), (found.b_coverage, " of B"))
+
+
 def fleet_diff_text(found: FleetDiff, page: Page = PIPED) -> str:
     """Return a comparison as text that fits a page; its first line is the answer."""
     hosts, inner = spelled(found.hosts), page.narrower(2)
-    lines = [diff_text(found.diff, page)]
+    lines = page.marked(wrapped(_lacks(found), page.prose), "answer")
+    lines.append(diff_text(found.diff, page))
     for letter, coverage in (("A", found.a_coverage), ("B", found.b_coverage)):
         lines += page.marked([f"Coverage of {letter}"], "title")
         for line in coverage_lines(spelled(coverage)):
@@ -53,6 +58,7 @@ def fleet_diff_json(found: FleetDiff) -> str:
     return as_json(
         {
             "verdict": verdict(found.diff),
+            "incomplete": _lacks(found),
             **found.diff._asdict(),
             "a_coverage": found.a_coverage,
             "b_coverage": found.b_coverage,
@@ -63,7 +69,13 @@ def fleet_diff_json(found: FleetDiff) -> str:
 
 def fleet_diff_csv(found: FleetDiff) -> str:
     """Return a comparison's tables as CSV blocks, each below a line ``# name``."""
-    return f"{diff_csv(found.diff)}\n# hosts\n{as_csv(WorseHost._fields, found.hosts)}"
+    rows = [("", lack)] if (lack := _lacks(found)) else []
+    rows += [("A", line) for line in coverage_lines(found.a_coverage)]
+    rows += [("B", line) for line in coverage_lines(found.b_coverage)]
+    return (
+        f"{diff_csv(found.diff)}\n# hosts\n{as_csv(WorseHost._fields, found.hosts)}\n"
+        f"# coverage\n{as_csv(('part', 'coverage'), rows)}"
+    )
 
 
 def fleet_diff_as(kind: str, found: FleetDiff, page: Page = PIPED) -> str:

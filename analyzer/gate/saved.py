@@ -43,6 +43,8 @@ class SavedRun:
     host: Facts
     lost_ppm: float
     windows: Mapping[tuple[str, float], causes.Window] = field(default_factory=dict)
+    incomplete: str = ""
+    """What the recording no longer has, as a sentence; "" if it is whole."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ def _run(folder: Path, entry: Mapping[str, Any]) -> SavedRun:
         warnings=tuple(entry["warnings"]),
         outermost=None if whole is None else whole.each(),
     )
-    return SavedRun(latencies, entry["host"], entry["lost_ppm"], windows)
+    incomplete = str(entry.get("incomplete", ""))  # earlier versions did not save it
+    return SavedRun(latencies, entry["host"], entry["lost_ppm"], windows, incomplete)
 
 
 def _read(path: Path) -> dict[str, Histogram]:
@@ -270,6 +273,7 @@ def _entry(run: SavedRun, file: str) -> dict[str, Any]:
         "name": run.latencies.source,
         "host": dict(run.host),
         "lost_ppm": run.lost_ppm,
+        "incomplete": run.incomplete,
         "open_loop": run.latencies.open_loop,
         "warnings": list(run.latencies.warnings),
         "causes": [

@@ -64,7 +64,10 @@ def save_runs(
     runs: Sequence[Run], folder: Path, label: str = "", keep: int | None = None
 ) -> tuple[Path, list[Path]]:
     """Add a save to a baseline; return its folder and the removed ones. Raises LatencyError."""
-    saved_runs = [SavedRun(run.latencies, run.host, run.lost_ppm, _windows(run)) for run in runs]
+    saved_runs = [
+        SavedRun(run.latencies, run.host, run.lost_ppm, _windows(run), run.incomplete)
+        for run in runs
+    ]
     when = datetime.now(UTC).isoformat(timespec="seconds")
     target = save(folder, saved_runs, saved=when, label=label or _commit())
     return target, prune(folder, keep) if keep else []

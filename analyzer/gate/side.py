@@ -99,7 +99,14 @@ def _of_saved(run: SavedRun, warning: str) -> Run:
     latencies = run.latencies
     if warning:
         latencies = replace(latencies, warnings=(*latencies.warnings, warning))
-    return Run(latencies.source, latencies, run.host, run.lost_ppm, window)
+    return Run(
+        latencies.source,
+        latencies,
+        run.host,
+        run.lost_ppm,
+        window,
+        incomplete=run.incomplete,
+    )
 
 
 def read_run(path: str, how: Reading) -> Run:

@@ -16,7 +16,7 @@ HIGH, MEDIUM = 0.8, 0.5
 
 _SURE = 0.995  # rounds to 1.00
 
-_LOST_MUCH = 0.01
+LOST_MUCH = 0.01
 """Share of lost events from which that comes before any answer."""
 
 
@@ -64,7 +64,7 @@ def lacks(meta: Mapping[str, Any]) -> str:
     """
     lost = 1 - float(meta.get("recorded_share", 1.0))
     gone = incomplete(meta)
-    if gone or lost < _LOST_MUCH:
+    if gone or lost < LOST_MUCH:
         return gone
     return f"Incomplete recording: the recorder lost {percent(lost)} of the sleeps and ios."
 

@@ -29,6 +29,8 @@ class Together(NamedTuple):
     result: Result
     n_answered: int
     failed: list[Failure]
+    lacks: dict[str, str]
+    """By recording that answered: what it lacks, as a sentence."""
 
 
 def together(parts: Mapping[str, Partial], merge: str | None) -> Together:
@@ -44,4 +46,5 @@ def together(parts: Mapping[str, Partial], merge: str | None) -> Together:
             result = store.ask(merge or CONCATENATE)
         except StoreError as error:
             raise FleetError(f"--merge: {error}") from error
-    return Together(result, len(answers), failed)
+    lacks = {name: one.lack for name, one in sorted(parts.items()) if one.lack}
+    return Together(result, len(answers), failed, lacks)

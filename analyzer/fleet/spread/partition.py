@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.store import StoreError
 from rcp.analyzer.fleet.errors import FleetError
 from rcp.analyzer.loading.opening import open_recording
+from rcp.analyzer.reports.doubts import lacks
 from rcp.probes.contract.spool import PACKED_SUFFIX, is_spool
 
 STORE_SUFFIX = ".duckdb"
@@ -20,6 +22,8 @@ class Partial(NamedTuple):
     answer: bytes
     """Arrow table of the rows; empty if there is none."""
     why_not: str = ""
+    lack: str = ""
+    """What the recording lacks, as a sentence; "" if that is little."""
 
 
 def ask_partition(path: str, sql: str) -> Partial:
@@ -30,7 +34,8 @@ def ask_partition(path: str, sql: str) -> Partial:
     try:
         with open_recording(Path(path)) as store:
             store.write("SET threads = 1")
-            return Partial(store.ask_packed(sql))
+            lack = lacks(facts(store))
+            return Partial(store.ask_packed(sql), lack=lack)
     except (StoreError, OSError) as error:
         return Partial(b"", str(error).rstrip("."))
 

@@ -10,6 +10,7 @@ import pytest
 
 from rcp.analyzer.gate.history import Point, drifts
 from rcp.analyzer.gate.saved import SavedRun, load, prune, save, saves
+from rcp.analyzer.gate.side import Reading, read_side
 from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
 from rcp.analyzer.latencies.latency import Latencies
 from rcp.analyzer.latencies.slo import measure, parse
@@ -31,6 +32,19 @@ def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
     for text in ("p50=1ms@read", "max=1ms@read", "max=1ms@write", "p50=1ms"):
         (slo,) = parse(text)
         assert measure(slo, run.latencies) == measure(slo, told)
+
+
+def test_what_a_recording_no_longer_has_is_saved(tmp_path: Path) -> None:
+    whole = Latencies("x", {"read": np.array([1])})
+    cut = "Incomplete recording: 1 of 2 sleep records are missing or damaged."
+    save(tmp_path, [SavedRun(whole, {}, 5e5, incomplete=cut)], saved="2026-01-01", label="")
+    (run,) = read_side([str(tmp_path)], Reading())
+    assert run.incomplete == cut
+    table = tmp_path / "000001/save.json"
+    told = json.loads(table.read_text())
+    del told["runs"][0]["incomplete"]  # as an earlier rcp wrote it
+    table.write_text(json.dumps(told))
+    assert [run.incomplete for run in load(tmp_path).runs] == [""]
 
 
 def test_saves_are_added_and_old_ones_forgotten(tmp_path: Path) -> None:

@@ -67,6 +67,20 @@ def test_a_recording_that_fails_is_named(recordings: Path, run: Run) -> None:
     )
 
 
+def test_what_a_recording_lacks_is_told_once(recordings: Path, run: Run) -> None:
+    recorded(lost=20).write(recordings / "deeper/d.spool")  # 20 of 1 + 2 * 3 + 20 sleeps
+    done = run(
+        "fleet", "sql", recordings, "SELECT count(*) AS n FROM sleep", "--merge", "FROM part"
+    )
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "rcp-trace: warning: deeper/d.spool: Incomplete recording: the recorder lost 74.1 % of "
+        "the sleeps and ios.\n"
+    )
+    whole = run("fleet", "sql", recordings, "SELECT nothing FROM sleep")
+    assert "Incomplete" not in whole.stderr
+
+
 def test_errors_are_one_line(recordings: Path, tmp_path: Path, run: Run) -> None:
     def error(*words: object) -> str:
         done = run("fleet", "sql", *words)

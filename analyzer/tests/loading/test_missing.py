@@ -113,6 +113,7 @@ def test_a_cut_file_is_said_first_and_fails_the_gate(
 ANSWERS = {
     "path": ("path", "{}", "1"),
     "path as JSON": ("path", "{}", "1", "--format", "json"),
+    "roles": ("roles", "{}"),
     "sql": ("sql", "{}", "SELECT count(*) FROM request"),
     "diff": ("diff", "{whole}", "{}"),
     "whatif": ("whatif", "{}", "--without", "checkpointer"),
@@ -135,6 +136,28 @@ def test_every_answer_from_a_cut_recording_says_so(
     assert f" warning: {tmp_path / 'target.duckdb' if command[0] == 'recover' else spool}: " in said
     assert said.count("Incomplete recording: ") == 1
     assert "Incomplete" not in result.stdout
+
+
+def test_a_save_of_a_cut_recording_is_refused_as_the_recording_is(
+    spool: Path, whole: Path, tmp_path: Path
+) -> None:
+    cut(spool, SLEEP, 0.9)
+    assert run("gate", "save", spool, "-o", tmp_path / "base").exit_code == 0
+    of_save, of_spool = (
+        run("gate", whole, "--baseline", side) for side in (tmp_path / "base", spool)
+    )
+    assert of_save.exit_code == of_spool.exit_code == 3
+    assert "is incomplete: " in " ".join(of_spool.stdout.split())
+    assert of_save.stdout.partition("\n\n")[0] == of_spool.stdout.partition("\n\n")[0]
+
+
+def test_a_change_of_roles_says_it_once(spool: Path, tmp_path: Path) -> None:
+    cut(spool, SLEEP, 0.9)
+    target = tmp_path / "x.duckdb"
+    run("recover", spool, "-o", target)
+    result = run("roles", target, "--set", "foreground=comm:writer")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("Incomplete recording: ") == 1
 
 
 def test_missing_sleeps_lower_the_confidence(spool: Path) -> None:
