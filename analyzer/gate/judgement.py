@@ -127,6 +127,14 @@ class Judgement:
         return min((one.verdict for one in self.answers), key=WORST_FIRST.index)
 
     @property
+    def is_decided(self) -> bool:
+        """Whether the runs decided: a regression, or an answer on every quantile and SLO."""
+        if self.verdict == Verdict.REGRESSION:
+            return True
+        unclear = any(one.verdict == Verdict.INCONCLUSIVE for one in self.answers)
+        return not self.refused and not unclear
+
+    @property
     def setup_is_short(self) -> bool:
         """Whether the verdict is inconclusive because of the setup, not of noise.
 

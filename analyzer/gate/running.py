@@ -6,6 +6,7 @@ Runs happen on this machine, or in a lab guest each, in virtual time, where one 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ OUT = "RCP_GATE_OUT"
 
 _STDOUT = "stdout.txt"
 _LAB_FAULT = "rcp-lab: error: "
+_BLANK_BYTES = 4096
 
 Say = Callable[[str], None]
 
@@ -76,8 +78,45 @@ def _run(plan: Plan, side: str, number: int) -> Run:
     watching = nullcontext({}) if plan.in_lab else machine.watched()
     with watching as facts:
         _call(words, named, folder, environment, plan.timeout_s)
-    found = read_run(str(results / (plan.latencies or _STDOUT)), plan.reading)
+    found = _found(plan, results, named)
     return replace(found, name=named, host=found.host or host.here(), machine=facts)
+
+
+def _found(plan: Plan, results: Path, named: str) -> Run:
+    """Read what a run wrote. All that is told of it names the run: its folder is temporary."""
+    path = results / (plan.latencies or _STDOUT)
+    if not plan.latencies and _is_blank(path):
+        raise LatencyError(
+            f"{named} printed nothing: print a latency a line, or name the program's file by "
+            "--latencies."
+        )
+    try:
+        found = read_run(str(path), plan.reading)
+    except LatencyError as error:
+        raise LatencyError(_without_folder(str(error), results, named)) from error
+    latencies = replace(
+        found.latencies,
+        source=_without_folder(found.latencies.source, results, named),
+        warnings=tuple(
+            _without_folder(warning, results, named) for warning in found.latencies.warnings
+        ),
+    )
+    return replace(found, latencies=latencies)
+
+
+def _is_blank(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return not file.read(_BLANK_BYTES).strip()
+
+
+def _without_folder(text: str, results: Path, named: str) -> str:
+    """Return a message with the run in place of its folder, and the option in place of a path."""
+    to_write = re.escape(f"{results}/") + r"(\S+?)(?=:[A-Z]{4,}\b)"  # such as PATH:COLUMN
+    text = re.sub(to_write, r"--latencies \1", text)
+    text = text.replace(f"{results}/{_STDOUT}", f"{named}: stdout")
+    return text.replace(f"{results}/", f"{named}: ")
 
 
 def _call(

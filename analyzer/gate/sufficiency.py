@@ -25,6 +25,11 @@ RUNS_MIN = 5
 RUNS_ADVISED = 8
 """With 8 runs a side and 5 % between runs, a change of 10 % is found nine times in ten."""
 
+NATIVE_MIN = 2**2**-8 - 1
+"""Width of the narrowest buckets that native histograms can have: 0.27 %."""
+
+_SETTING = "client_golang: NativeHistogramBucketFactor"
+
 _SIDE_NAMES = ("baseline", "candidate")
 
 
@@ -67,7 +72,9 @@ def shortage(
     for name, runs in sides:
         coarse = too_coarse(limit.name, name, runs, limit.growth)
         if coarse:
-            return Shortage(coarse)
+            # A save does not know that its buckets are native ones; its candidate does.
+            is_native = any(one.is_native for one in (*base, *candidate))
+            return Shortage(f"{coarse}; {_narrower(runs, limit.growth, is_native)}")
     for name, runs in sides:
         lack = too_few(limit, name, runs, need.exact)
         if lack:
@@ -95,7 +102,18 @@ def too_coarse(quantile: str, side: str, runs: Sequence[Measured], growth: float
         bucket = f"between {duration(widest.low_ns)} and {duration(widest.value_ns)}"
     return (
         f"the {quantile} of the {side} is somewhere {bucket}: that is coarser than the limit of "
-        f"{percent(growth, None)}; measure single latencies, or count in narrower buckets"
+        f"{percent(growth, None)}"
+    )
+
+
+def _narrower(runs: Sequence[Measured], growth: float, is_native: bool) -> str:
+    """Say how a quantile would be known as exactly as a limit needs."""
+    widest = max(one.width for one in runs)
+    if not is_native or math.isinf(widest) or growth < NATIVE_MIN:
+        return "measure single latencies, or count in narrower buckets"
+    return (
+        f"give the native histogram a bucket factor of at most {1 + growth:g} ({_SETTING}), or "
+        f"allow {percent(math.ceil(widest * 1000) / 1000)} or more"
     )
 
 
@@ -107,9 +125,10 @@ def within_bucket(found: Sequence[Measured], bound_ns: int) -> str:
         if one.is_open and one.low_ns < bound_ns:
             return f"somewhere above {duration(one.low_ns)}, in a bucket without an upper bound"
         if one.low_ns < bound_ns < one.value_ns:
-            return (
-                f"somewhere between {duration(one.low_ns)} and {duration(one.value_ns)}: "
-                "count in narrower buckets around the bound"
+            return f"somewhere between {duration(one.low_ns)} and {duration(one.value_ns)}: " + (
+                f"give the native histogram a smaller bucket factor ({_SETTING})"
+                if one.is_native
+                else "count in narrower buckets around the bound"
             )
     return ""
 

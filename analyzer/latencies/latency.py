@@ -57,6 +57,8 @@ class Histogram:
     cumulative: Times
     lower_ns: Times | None = None
     """What each of these requests took at least; None: exactly ``values_ns``."""
+    is_native: bool = False
+    """Whether one setting of Prometheus' client, the bucket factor, makes all buckets narrower."""
 
     @property
     def n(self) -> int:
@@ -218,7 +220,8 @@ def pooled(tables: Iterable[Histogram]) -> Histogram:
     if any(table.lower_ns is not None for table in tables):
         floors = [t.values_ns if t.lower_ns is None else t.lower_ns for t in tables]
         lower = np.concatenate(floors)[order]
-    return Histogram(values[order], np.cumsum(counts[order]), lower)
+    is_native = all(table.is_native for table in tables)
+    return Histogram(values[order], np.cumsum(counts[order]), lower, is_native)
 
 
 def histogram_of(latencies: Times) -> Histogram:

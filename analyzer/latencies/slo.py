@@ -68,6 +68,8 @@ class Measured:
     """What the quantile is at least, in a source that counts by bucket; None: ``value_ns``."""
     is_open: bool = False
     """Whether the quantile is in a bucket without an upper bound: it is ``value_ns`` or more."""
+    is_native: bool = False
+    """Whether the bucket is of a native histogram of Prometheus."""
 
     @property
     def width(self) -> float:
@@ -152,6 +154,7 @@ def measure(slo: Slo, latencies: Latencies) -> Measured:
         measured(slo, low_ns + 1 if is_open else high_ns, n, n - position),
         low_ns=low_ns if low_ns < high_ns else None,
         is_open=is_open,
+        is_native=found.is_native,
     )
 
 

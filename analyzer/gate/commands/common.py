@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rcp.analyzer.commands.common import CliError
 from rcp.analyzer.gate import host, limits
+from rcp.analyzer.gate.fleet_runs import is_fleet
 from rcp.analyzer.gate.judge import Rules, judge
-from rcp.analyzer.gate.judgement import Judgement
+from rcp.analyzer.gate.judgement import Judgement, Verdict
 from rcp.analyzer.gate.output import ccdf, github, render
 from rcp.analyzer.gate.output.junit import junit
 from rcp.analyzer.gate.policy import NoisePolicy, Outcome
+from rcp.analyzer.gate.saved import is_saved
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.latencies import slo
 from rcp.probes.contract.durations import DurationError, parse_duration_ns
@@ -110,7 +113,22 @@ def check(candidate: Sequence[str], baseline: Sequence[str], options: Mapping[st
             f"{len(sides[-1][1])}: give both runs of each turn, or leave it out."
         )
     judgement = judge(base, sides[-1][1], rules, in_turn=options["in_turn"])
-    report(judgement, sides, options)
+    report(_with_drift(judgement, baseline), sides, options)
+
+
+def _with_drift(judgement: Judgement, baseline: Sequence[str]) -> Judgement:
+    """Add a note to a regression that may be the machine's, as no test can tell the two apart."""
+    drifts = judgement.verdict == Verdict.REGRESSION and not (judgement.exact or judgement.in_turn)
+    if not drifts or any(map(is_fleet, baseline)):  # `gate run` cannot measure a fleet
+        return judgement
+    before = "if the baseline was measured before the candidate,"
+    if any(is_saved(Path(path)) for path in baseline):
+        before = "the baseline was measured before the candidate, so"
+    note = (
+        f"{before} a drift of the machine between the two counts as a change: `rcp-trace gate run` "
+        "measures both in turn"
+    )
+    return replace(judgement, warnings=[*judgement.warnings, note])
 
 
 _FORMATS: Mapping[str, Callable[[Judgement, Outcome], str]] = {

@@ -68,9 +68,17 @@ def basis(judgement: Judgement) -> str:
             tests += f"; {one.name} adjusted for {one.adjusted_for}"
     if judgement.confirmed is None:
         return f"{tests}; not confirmed"
-    if judgement.confirmed:
-        return f"{tests} and looks; confirmed by fresh runs, judged together with the first"
-    return f"{tests}; no confirmation needed"
+    return tests + _confirmation(judgement.confirmed, judgement.is_decided)
+
+
+def _confirmation(has_fresh_runs: bool, is_decided: bool) -> str:
+    if has_fresh_runs and is_decided:
+        return " and looks; confirmed by fresh runs, judged together with the first"
+    if has_fresh_runs:
+        return " and looks; fresh runs, judged together with the first, did not decide"
+    if is_decided:
+        return "; no confirmation needed"
+    return "; no fresh runs made, as they would not decide"
 
 
 def _interval(one: Tested) -> str:
@@ -199,7 +207,7 @@ def as_object(judgement: Judgement) -> dict[str, Any]:
         "verdict": str(judgement.verdict),
         "headline": headline(judgement),
         "exact": judgement.exact,
-        "confirmed": judgement.confirmed,
+        "confirmed": judgement.confirmed and judgement.is_decided,
         "alpha": None if judgement.exact else judgement.alpha,
         "in_turn": judgement.in_turn,
         "refused": judgement.refused or None,

@@ -36,7 +36,42 @@ def test_a_bucket_wider_than_the_limit_is_not_judged(tmp_path: Path, gate: Gate)
     assert gate(*words[:-2], "--max-regression", "p90=5%").exit_code == 3  # more runs tell no more
     assert one["why"].startswith("the p90 of the baseline is somewhere between 1")
     assert one["why"].endswith(
-        "coarser than the limit of 5 %; measure single latencies, or count in narrower buckets"
+        "coarser than the limit of 5 %; give the native histogram a bucket factor of at most 1.05 "
+        "(client_golang: NativeHistogramBucketFactor), or allow 9.1 % or more"
+    )
+
+
+def test_a_saved_baseline_of_native_histograms_has_the_remedy_too(
+    tmp_path: Path, gate: Gate
+) -> None:
+    assert gate("save", *histograms(tmp_path, "old"), "-o", tmp_path / "b").exit_code == 0
+    words = [*histograms(tmp_path, "new"), "-b", tmp_path / "b", "--format", "json"]
+    (one,) = json.loads(gate(*words, "--max-regression", "p90=5%").stdout)["quantiles"]
+    assert one["why"].startswith("the p90 of the baseline is somewhere between 1")
+    assert "a bucket factor of at most 1.05 " in one["why"]
+
+
+def test_other_buckets_have_no_bucket_factor(tmp_path: Path, gate: Gate) -> None:
+    paths = []
+    for number in range(RUNS):
+        paths.append(tmp_path / f"{number}.txt")
+        paths[-1].write_text(prometheus_text([5_000_000] * 9 + [20_000_000] * 3000))
+    words = (*paths, "-b", *paths, "--format", "json")
+    (one,) = json.loads(gate(*words).stdout)["quantiles"]
+    assert one["why"] == (
+        "the p99 of the baseline is somewhere between 10.0 ms and 100.0 ms: that is coarser than "
+        "the limit of 5 %; measure single latencies, or count in narrower buckets"
+    )
+
+
+def test_a_bound_inside_a_native_bucket_tells_the_bucket_factor(tmp_path: Path, gate: Gate) -> None:
+    # log2(0.01 s) * 8 is -53.2: the bucket is from 2 ** (-54 / 8) s to 2 ** (-53 / 8) s.
+    path = histograms(tmp_path, "new")[0]
+    path.write_text(prometheus_query([10_000_000] * 3000))
+    told = json.loads(gate(path, "--slo", "p99=10ms", "--format", "json").stdout)
+    assert told["slos"][0]["why"] == (
+        "somewhere between 9.29 ms and 10.1 ms: give the native histogram a smaller bucket factor "
+        "(client_golang: NativeHistogramBucketFactor)"
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from rcp.analyzer.gate.running import turns
 from rcp.analyzer.gate.tests.conftest import Gate, GateError
+from rcp.analyzer.latencies.tests.written import FILES
 from rcp.fixtures.processes import HANG_S, comes_true
 
 PROGRAM = """
@@ -145,6 +146,48 @@ def test_options_of_the_lab_are_for_the_lab(gate_error: GateError) -> None:
     )
 
 
-def test_a_run_without_latencies_is_told(gate: Gate, tmp_path: Path) -> None:
-    told = error_of(gate, "true", "--keep", tmp_path)
-    assert told == f"{tmp_path}/A1/stdout.txt is empty: the program wrote no latencies."
+def test_a_run_that_prints_nothing_is_told_what_to_print(gate: Gate, tmp_path: Path) -> None:
+    for words in ((), ("--keep", tmp_path), ("--input-format", "lines")):
+        assert error_of(gate, "echo", *words) == (
+            "A, run 1 printed nothing: print a latency a line, or name the program's file by "
+            "--latencies."
+        )
+
+
+def test_errors_name_the_run_and_not_its_temporary_folder(gate: Gate) -> None:
+    assert error_of(gate, "echo 5") == (
+        "A, run 1: stdout line 1 has no unit, '5': print one (5ms), or give --unit ms (or ns, us, "
+        "s)."
+    )
+    assert error_of(gate, "echo 5 latencies").startswith(
+        "A, run 1: stdout is in an unknown format: known are recording, "
+    )
+    table = "printf 'n,took\\n1,2\\n' > $RCP_GATE_OUT/out.csv"
+    assert error_of(gate, table, "--latencies", "out.csv") == (
+        "A, run 1: out.csv has no column that is clearly the latency: write --latencies "
+        "out.csv:COLUMN with one of n, took."
+    )
+    assert error_of(gate, table, "--latencies", "out.csv:took").startswith(
+        "A, run 1: out.csv does not say the unit of 'took': "
+    )
+    assert error_of(gate, "true", "--latencies", "out.txt") == (
+        "A, run 1: out.txt does not exist: check what the program writes, and where."
+    )
+    assert error_of(gate, "echo > $RCP_GATE_OUT/out.txt", "--latencies", "out.txt") == (
+        "A, run 1: out.txt is empty: the program wrote no latencies."
+    )
+
+
+def test_what_is_told_of_a_run_later_names_it_too(gate: Gate) -> None:
+    words = ("run", "--a", "echo 5ms", "--b", "echo 6ms", "--runs", 1)
+    result = gate(*words, "--max-regression", "p99=5%@fsync")
+    assert result.stderr.splitlines()[-1] == (
+        "rcp-trace: error: A, run 1: stdout has no 'fsync' requests for p99@fsync: it has request."
+    )
+    report = (FILES / "generators/vegeta-text.txt").read_text()
+    words = ("run", "--a", f"cat <<'E'\n{report}E", "--b", "echo 6ms", "--runs", 1)
+    told = json.loads(gate(*words, "--format", "json").stdout)
+    assert (
+        "A, run 1: stdout: quantiles only; `vegeta encode` writes every latency"
+        in (told["warnings"])
+    )

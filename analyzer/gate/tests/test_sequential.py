@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from rcp.analyzer.gate import limits
 from rcp.analyzer.gate.judge import Rules
 from rcp.analyzer.gate.judgement import Verdict
+from rcp.analyzer.gate.output.junit import junit
+from rcp.analyzer.gate.output.render import as_object, basis, markdown, text
+from rcp.analyzer.gate.policy import Outcome
 from rcp.analyzer.gate.sequential import judged, levels, looks
 from rcp.analyzer.gate.side import Run
+from rcp.analyzer.latencies import slo
 from rcp.analyzer.latencies.latency import Latencies, Points
 
 P99 = Rules(limits.parse("p99=5%"))
@@ -82,6 +86,34 @@ def test_noise_takes_runs_until_the_most() -> None:
     assert (verdict, runs) == (Verdict.INCONCLUSIVE, 24)
 
 
+@pytest.mark.parametrize(
+    ("made", "first", "verdict", "confirmed", "told"),
+    [
+        ((2, 1.5, 0.02), 8, "regression", True, "confirmed by fresh runs"),
+        ((5, 1.0, 0.01), 3, "pass", True, "confirmed by fresh runs"),
+        ((4, 1.2, 0.5), 8, "inconclusive", False, "did not decide"),
+        ((1, 1.0, 0.02), 8, "pass", False, "no confirmation needed"),
+    ],
+)
+def test_only_what_fresh_runs_decided_is_called_confirmed(
+    made: tuple[int, float, float], first: int, verdict: str, confirmed: bool, told: str
+) -> None:
+    found, _, _ = judged(Service(*made).make, first, 16, P99, lambda _: None)
+    shown = as_object(found)
+    assert (shown["verdict"], shown["confirmed"]) == (verdict, confirmed)
+    for output in (basis(found), text(found), markdown(found), junit(found, Outcome())):
+        words = " ".join(output.split())
+        assert told in words
+        assert ("confirmed by" in words) == confirmed
+
+
+def test_a_missed_slo_does_not_call_an_undecided_quantile_confirmed() -> None:
+    rules = replace(P99, slos=slo.parse("p99=1us"))
+    found, _, _ = judged(Service(4, 1.2, 0.5).make, 8, 16, rules, lambda _: None)
+    assert found.verdict == Verdict.MISSED
+    assert basis(found).endswith("fresh runs, judged together with the first, did not decide")
+
+
 def test_many_runs_tell_what_few_cannot() -> None:
     few, many = (
         [verdict_of(Service(seed, 1.2, 0.25), most)[0] for seed in range(20)] for most in (8, 96)
@@ -109,6 +141,7 @@ def test_more_runs_are_of_no_use_if_each_has_too_few_requests() -> None:
     found, a, _ = judged(make, 8, 64, P99, lambda _: None)
     assert (found.verdict, len(a)) == (Verdict.INCONCLUSIVE, 8)
     assert found.setup_is_short
+    assert basis(found).endswith("no fresh runs made, as they would not decide")
 
 
 @pytest.mark.parametrize(("most", "spread"), [(16, 0.05), (16, 0.2), (48, 0.1)])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rcp.analyzer.latencies.first_object import first_object
+from rcp.analyzer.latencies.generators.k6_summary import is_k6_summary, refused
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError, unit_ns
 from rcp.analyzer.latencies.sheet import (
     check_whole,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
 
 _MS_NS = 1_000_000
+_K6_HEAD_BYTES = 4096
 _CSV_START = b"metric_name,timestamp,metric_value,"
 _LINE = re.compile(rb'^\{[^\n]*"type":"(?:Metric|Point)"[^\n]*"(?:metric|data)":', re.MULTILINE)
 
@@ -46,7 +48,11 @@ _TAGS = ("name", "method", "expected_response")
 
 
 def is_k6(head: bytes) -> bool:
-    """Whether a file with this head is k6's JSON or CSV."""
+    """Whether a file with this head is from k6: its JSON or CSV, or its summary."""
+    return _is_samples(head) or is_k6_summary(head)
+
+
+def _is_samples(head: bytes) -> bool:
     first = first_object(head)
     return (
         head.startswith(_CSV_START)
@@ -58,7 +64,10 @@ def is_k6(head: bytes) -> bool:
 def read(path: Path, metric: str, unit: str | None) -> Latencies:
     """Return the samples of a metric as latencies; raise LatencyError."""
     with path.open("rb") as file:
-        is_csv = file.read(len(_CSV_START)) == _CSV_START
+        head = file.read(_K6_HEAD_BYTES)
+    if not _is_samples(head) and is_k6_summary(head):
+        raise refused(path)
+    is_csv = head.startswith(_CSV_START)
     if is_csv:
         check_whole(path)
     with sheet(path) as store:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,10 @@ from rcp.analyzer.latencies.latency import (
     unit_ns,
 )
 from rcp.analyzer.latencies.lines import NO_KIND
-from rcp.analyzer.latencies.telemetry.exponential import exponential_buckets
+from rcp.analyzer.latencies.telemetry.exponential import (
+    exponential_buckets,
+    is_exponential,
+)
 from rcp.analyzer.latencies.telemetry.proto_text import Message, messages_of
 from rcp.probes.contract.durations import UNITS_NS
 
@@ -46,6 +49,7 @@ class _Family:
     """The series of a metric, each as its buckets."""
 
     series: list[list[Bucket]] = field(default_factory=list)
+    is_native: bool = False
 
 
 def is_prometheus(head: bytes) -> bool:
@@ -81,7 +85,11 @@ def _latencies(path: Path, families: dict[str, _Family], name: str, unit: str | 
         )
     chosen = name or times[0]
     scale = _scale_ns(path, chosen, unit)
-    tables = [histogram_of_buckets(one, scale, path) for one in families[chosen].series]
+    is_native = families[chosen].is_native
+    tables = [
+        replace(histogram_of_buckets(one, scale, path), is_native=is_native)
+        for one in families[chosen].series
+    ]
     full = [table for table in tables if table.n]
     warnings = [f"{path}: all requests since the service started count, not only those of a run"]
     if any(bucket.n % 1 for one in families[chosen].series for bucket in one):
@@ -154,7 +162,10 @@ def _of_query(path: Path, data: dict[str, Any]) -> dict[str, _Family]:
         name = str(labels.pop("__name__", "")).removesuffix("_bucket")
         if "histogram" in one:
             buckets = [_of_bounds(*map(float, row[1:])) for row in one["histogram"][1]["buckets"]]
-            native.setdefault(name, _Family()).series.append(buckets)
+            family = native.setdefault(name, _Family())
+            family.series.append(buckets)
+            # Classic buckets that Prometheus stores as native ones are as the service set them.
+            family.is_native |= is_exponential(buckets)
         elif "le" in labels:
             high = float(labels.pop("le"))
             key = (name, json.dumps(labels, sort_keys=True))
@@ -172,7 +183,9 @@ def _of_proto(messages: list[Message]) -> dict[str, _Family]:
         for metric in message.messages.get("metric", []):
             for table in metric.messages.get("histogram", []):
                 family = families.setdefault(message.texts["name"][0], _Family())
-                family.series.append(list(_native(table)) or _proto_classic(table))
+                buckets = list(_native(table))
+                family.series.append(buckets or _proto_classic(table))
+                family.is_native |= bool(buckets)
     return families
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.latencies.files import open_latencies
+from rcp.analyzer.latencies.formats import HEAD_BYTES
 from rcp.analyzer.latencies.latency import UnitMissingError
 from rcp.analyzer.latencies.tests.layouts import k6_csv
 from rcp.analyzer.latencies.tests.written import FILES, refusal, rewritten, value_ns
@@ -69,3 +70,46 @@ def test_failed_requests_and_dropped_iterations_are_told(tmp_path: Path) -> None
         f"{path}: 1 of 2 requests failed: their latencies count as well",
         f"{path}: 7 iterations were dropped because all users waited: the true tail is longer",
     )
+
+
+GROUP = '"root_group": {"name": "", "path": "", "id": "d41d8cd98f00", "groups": {}, "checks": {}}'
+TREND = '{"avg": 4.2, "min": 1.1, "med": 3.6, "max": 19.9, "p(90)": 8.1, "p(95)": 9.9}'
+BANNER = """
+         /\\      Grafana   /‾‾/
+    /\\  /  \\     |\\  __   /  /
+   /  \\/    \\    | |/ /  /   ‾‾\\
+  /          \\   |   (  |  (‾)  |
+ / __________ \\  |_|\\_\\  \\_____/
+
+     execution: local
+        script: load.js
+        output: -
+"""
+SUMMARIES = {
+    "--summary-export": f'{{\n    "metrics": {{\n "http_req_duration": {TREND}}},\n {GROUP}\n}}',
+    "of an older k6": f'{{\n    {GROUP},\n    "metrics": {{}}\n}}',
+    "longer than a head": f'{{"metrics": {{"data_sent": {{"count": 5,{" " * HEAD_BYTES}}}}}}}',
+    "handleSummary": '{"options": {}, "state": {"isStdOutTTY": false, "testRunDurationMs": 23.4}}',
+    "of k6 2": '{"version": "1.0.0", "metadata": {"k6_version": "2.2.0"}, "results": {}}',
+    "printed": f"{BANNER}\nrunning (1.0s), 10/10 VUs, 7 complete and 0 interrupted iterations\n",
+    "printed by --quiet": "\n\n  █ TOTAL RESULTS \n\n    HTTP\n    http_req_duration.........: "
+    "avg=4.26ms min=517.5µs med=3.03ms max=24.9ms\n",
+    "printed by an older k6": "\n     ✓ status is 200\n\n     data_received.........: 12 kB\n",
+}
+
+
+@pytest.mark.parametrize("text", SUMMARIES.values(), ids=list(SUMMARIES))
+def test_a_summary_of_k6_is_refused_with_what_to_run(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "k6sum.json"
+    path.write_text(text)
+    for shown in (path, f"{path}:http_req_duration"):
+        assert refusal(shown) == (
+            f"{path} is k6's summary, which has no latencies of requests: run k6 with --out "
+            "json=FILE or --out csv=FILE."
+        )
+
+
+def test_lines_of_json_with_words_of_k6_are_not_its_summary(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"metrics": {"iterations": 3}, "k6_version": "1", "took_ms": 5}\n')
+    assert open_latencies(path).by_kind["request"].tolist() == [5_000_000]

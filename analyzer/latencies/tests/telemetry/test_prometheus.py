@@ -38,6 +38,24 @@ def test_a_native_histogram_is_known_to_its_schema(slo: str) -> None:
     assert 0.08 < one.width < 0.1  # schema 3: buckets grow by 2 ** (1 / 8)
 
 
+def test_buckets_that_a_bucket_factor_makes_narrower_are_known(tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    answer = json.loads(prometheus_query([0, 5_000_000, 9_000_000, 30_000_000]))
+    path.write_text(json.dumps(answer))
+    buckets = answer["data"]["result"][0]["histogram"][1]["buckets"]
+    assert measured("p50=1s", open_latencies(path)).is_native
+    assert measured("p50=1s", open_latencies(f"{PROTO}:native_seconds")).is_native
+    # Classic buckets of 1, 2.5, 5 and 10 ms, which Prometheus stores as native ones.
+    ends = ["0.001", "0.0025", "0.005", "0.01"]
+    buckets[:] = [[0, low, high, "5"] for low, high in zip(["0", *ends], ends, strict=False)]
+    for kept in (buckets[:], buckets[2:3]):  # 2.5 to 5 ms doubles, but not from a power of 2
+        answer["data"]["result"][0]["histogram"][1]["buckets"] = kept
+        path.write_text(json.dumps(answer))
+        assert not measured("p50=1s", open_latencies(path)).is_native
+    for file in (TEXT, PROTO):
+        assert not measured("p50=1s", open_latencies(f"{file}:classic_seconds")).is_native
+
+
 def test_several_histograms_need_a_name() -> None:
     assert refusal(TEXT) == (
         f"{TEXT} has no histogram that is clearly of latencies: write {TEXT}:NAME with one of "
