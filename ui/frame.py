@@ -84,6 +84,11 @@ def _known() -> dict[str, Path]:
     }
 
 
+def _studies() -> list[str]:
+    """Return the paths of the studies that can be chosen."""
+    return studies.offered(studies.given(), [*(path.parent for path in given()), Path.cwd()])
+
+
 def _id_of(path: Path) -> str:
     return open_cached(path).id
 
@@ -97,7 +102,12 @@ def _resolve(name: str, id_name: str, usual: str, known: dict[str, Path]) -> Non
     wanted = linked.Wanted(here.get(name, ""), here.get(id_name, ""))
     if wanted.file != NO_OTHER:
         first = [usual, *map(str, given())]
-        found = linked.find(wanted, known, first, _id_of)
+        try:
+            found = linked.find(wanted, known, first, _id_of)
+        except linked.NotHereError as error:
+            if wanted.file in _studies():
+                raise linked.IsStudyError(wanted.file) from error
+            raise
         web.set_param(name, "" if found == usual else found)
 
 
@@ -195,14 +205,34 @@ def _follow_widgets() -> None:
         web.set_param("other_id", "")
 
 
-def _offer(message: str, known: dict[str, Path]) -> None:
+def _offer(why: linked.NotHereError, known: dict[str, Path]) -> None:
     """Say that the recording an address names is not here, and offer those that are."""
     web.page_title("Not this recording")
     web.title("Not this recording")
-    web.fail(message)
+    web.fail(str(why))
+    if isinstance(why, linked.IsStudyError):
+        web.link("tuning", f"Open the study {why.name}", file=None, id=None, study=why.path)
     short = _short(known)
     for name in list(known)[:_OFFERED_MAX]:
         web.link("overview", f"Open {short(name)}", file=name, id=None)
+
+
+def names_of(view: View) -> tuple[str, str]:
+    """Return the names of the two recordings compared, with their folders where they are alike."""
+    assert view.other is not None
+    first, second = view.recording.path, view.other.path
+    if first.name != second.name:
+        return first.name, second.name
+    return f"{first.parent.name}/{first.name}", f"{second.parent.name}/{second.name}"
+
+
+def _title(name: str, view: View) -> tuple[str, str]:
+    """Return what a screen shows, for its title: windows of one screen must be told apart."""
+    if name == "compare" and view.other is not None:
+        return " and ".join(names_of(view)), places.SCREENS[name]
+    number = places.number(web.params(), "request") if name == "request" else None
+    of = "" if number is None else f" {number}"
+    return view.recording.name, places.SCREENS[name] + of
 
 
 def show(name: str, screen: Screen) -> None:
@@ -217,7 +247,7 @@ def show(name: str, screen: Screen) -> None:
         recording.later([])  # this page comes before what may be asked next
         view = View(recording, *_other(known), *_population(recording))
     except linked.NotHereError as error:
-        _offer(str(error), known)
+        _offer(error, known)
         return
     except StoreError as error:
         web.page_title(places.SCREENS[name])
@@ -227,7 +257,7 @@ def show(name: str, screen: Screen) -> None:
     finally:
         with navigation:  # last, because links carry on the recording's id
             _links(name)
-    web.page_title(recording.name, places.SCREENS[name])
+    web.page_title(*_title(name, view))
     with web.sidebar():
         web.caption(_CHARTS)
         if recording.is_running and web.button("Reload", key="again"):
@@ -241,10 +271,9 @@ def show(name: str, screen: Screen) -> None:
 def show_study(screen: Callable[[Path], None]) -> None:
     """Show the page of studies, which needs no recording."""
     web.follow_widgets()
-    folders = [*(path.parent for path in given()), Path.cwd()]
     with web.sidebar():
         _links("tuning")
-        known = studies.offered(studies.given(), folders)
+        known = _studies()
         short = _short({name: Path(name) for name in known})
         chosen = web.choose("Study", known, "study", words=short) if known else ""
     if chosen:

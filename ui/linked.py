@@ -19,6 +19,14 @@ class NotHereError(UserError):
     """The recording that an address names is not among those that can be opened."""
 
 
+class IsStudyError(NotHereError):
+    """The address names a study of rcp-tune, which can be opened, as a recording."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.name = path, PurePath(path).name
+        super().__init__(f"{self.name} is a study of rcp-tune, not a recording: see Tuning.")
+
+
 class Wanted(NamedTuple):
     """What an address says of a recording; "" where it says nothing."""
 

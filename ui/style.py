@@ -5,6 +5,7 @@ from __future__ import annotations
 from rcp.ui.palette import GRID, LINK, NOTE
 
 _STYLE = """
+:root { --rcp-theme: THEME; }
 [data-testid="stMainBlockContainer"] { padding: 3.25rem 2rem 3rem; }
 [data-testid="stSidebar"] { min-width: 15rem; max-width: 15rem; }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] { background: none; padding: 0; }
@@ -22,6 +23,8 @@ _STYLE = """
 .st-key-place-whatif { min-height: 4.2rem; }
 .st-key-place-graph { overflow-x: auto; }
 .st-key-place-graph [data-testid="stVegaLiteChart"] { min-width: 60rem; }
+.st-key-place-lanes { overflow-x: auto; }
+.st-key-place-lanes [data-testid="stVegaLiteChart"] { min-width: 45rem; }
 .rcp-drag { position: fixed; z-index: 9; pointer-events: none; background: LINK; opacity: 0.25; }
 svg.marks:focus-visible { outline: 2px solid LINK; outline-offset: 2px; }
 svg.marks [role="graphics-symbol"]:focus { outline: 3px solid LINK; outline-offset: 1px; }
@@ -39,7 +42,7 @@ svg.marks [role="graphics-symbol"]:focus { outline: 3px solid LINK; outline-offs
 def style(is_dark: bool) -> str:
     """Return the CSS for a theme."""
     colours = {"LINK": LINK, "GRID": GRID, "NOTE": NOTE}
-    found = _STYLE
+    found = _STYLE.replace("THEME", "dark" if is_dark else "light")  # ui/zoom.js reads it
     for name, by_theme in colours.items():
         found = found.replace(name, by_theme[is_dark])
     return found

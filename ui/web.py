@@ -35,7 +35,7 @@ class Column(NamedTuple):
     title: str
     help: str = ""
     format: str = ""
-    """A printf format for numbers, ``percent``, or "" as it is."""
+    """A printf format for numbers, or "" as it is."""
     width: int | None = None
     """In pixels; None fits the column to its texts."""
 

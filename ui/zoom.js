@@ -4,6 +4,7 @@
 // resets it on a double click. A drag from a to b of a plot from 0 to w is such a zoom about the
 // point a / (1 - f) by the factor f = (b - a) / w, so this file makes wheel events out of drags and
 // keys, and knows nothing of scales. It is loaded once; pages come and go below it.
+// At its end is what follows the browser's theme.
 (() => {
   if (window.rcpZoom) return;
   window.rcpZoom = true;
@@ -227,4 +228,47 @@
     });
   }).observe(document.body, { childList: true, subtree: true });
   adopt();
+})();
+
+// Loads the page anew when the browser's theme changes: the explorer learns the theme once per run,
+// and a change of theme starts no run. The address holds everything that was chosen.
+(() => {
+  if (window.rcpTheme) return;
+  window.rcpTheme = true;
+
+  const KEY = 'rcp-loaded-for'; // the theme for which the page was loaded anew
+  const SETTLED_MS = 300; // streamlit changes its elements one after the other
+
+  // The theme that the last run was told, see ui/style.py.
+  const told = () =>
+    getComputedStyle(document.documentElement).getPropertyValue('--rcp-theme').trim();
+
+  const shown = () => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const [red, green, blue] = (app && getComputedStyle(app).backgroundColor.match(/\d+/g)) || [];
+    if (blue === undefined) return '';
+    return Number(red) + Number(green) + Number(blue) < 3 * 128 ? 'dark' : 'light';
+  };
+
+  const isWriting = () => ['INPUT', 'TEXTAREA'].includes(document.activeElement?.tagName);
+
+  const check = () => {
+    const [run, now] = [told(), shown()];
+    if (!run || !now) return;
+    if (run === now) return sessionStorage.removeItem(KEY);
+    // What is being written is not in the address yet: focusout comes here again.
+    if (isWriting() || sessionStorage.getItem(KEY) === now) return;
+    sessionStorage.setItem(KEY, now); // once per change, or pages would be loaded for ever
+    location.reload();
+  };
+
+  let timer = 0;
+  const later = () => {
+    clearTimeout(timer);
+    timer = setTimeout(check, SETTLED_MS);
+  };
+  const watched = { attributes: true, attributeFilter: ['class'], subtree: true };
+  new MutationObserver(later).observe(document.body, watched);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', later);
+  document.addEventListener('focusout', later);
 })();

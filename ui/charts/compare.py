@@ -39,6 +39,11 @@ def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool)
         for row in tails.rows(curve)
     ]
     known = [point.dur_ns for curve in points for point in curve]
+    slowest = tails.slowest(
+        {name.partition(":")[0]: curve for name, curve in zip(names, points, strict=True)}
+    )
+    at = {"x": tails.latency(known), "y": tails.longer(points)}
+    ink = INK[is_dark]
 
     def by_recording(values: Sequence[Any]) -> Spec:
         legend = {"title": None, "orient": "bottom", "labelLimit": 400, "columns": 1}
@@ -49,16 +54,25 @@ def ccdf(points: Sequence[Sequence[Point]], names: Sequence[str], is_dark: bool)
         is_dark,
         tails.HEIGHT,
         "xy",
-        datasets={"points": rows},
-        data={"name": "points"},
-        mark=tails.STEPS,
-        encoding={
-            "x": tails.latency(known),
-            "y": tails.longer(points),
-            "color": by_recording(SERIES),
-            "strokeDash": by_recording([[1, 0], [6, 3]]),
-            "tooltip": [nominal("recording"), *tails.TIP],
-        },
+        datasets={"points": rows, **slowest},
+        layer=[
+            layer(
+                "points",
+                tails.STEPS,
+                **at,
+                color=by_recording(SERIES),
+                strokeDash=by_recording([[1, 0], [6, 3]]),
+                tooltip=[nominal("recording"), *tails.TIP],
+            ),
+            *(
+                drawn
+                for place in slowest
+                for drawn in (
+                    layer(place, mark("point", size=45, fill=ink, stroke=ink, opacity=1), **at),
+                    layer(place, tails.label_mark(place, ink), **at, text=nominal("text")),
+                )
+            ),
+        ],
     )
 
 

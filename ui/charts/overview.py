@@ -10,6 +10,7 @@ from rcp.ui.charts import forecast, tails
 from rcp.ui.charts.theme import base
 from rcp.ui.charts.vega import (
     DASHED,
+    PERCENT_LABEL,
     Spec,
     in_order,
     layer,
@@ -24,11 +25,7 @@ from rcp.ui.info.population import BAND_NAMES
 from rcp.ui.info.whatif import Forecast
 from rcp.ui.palette import ACCENT, INK, SLO_COLOUR, scale
 
-_PLACES = {
-    tails.ABOVE: {"align": "left", "dx": 7, "dy": -7, "fontSize": 11},
-    tails.BELOW: {"align": "right", "dx": -7, "dy": 10, "fontSize": 11},
-}
-"""A curve that falls leaves room at the upper right of a point and at its lower left."""
+_PLACES = (tails.ABOVE, tails.BELOW)
 
 _AT_BOUND = {"align": "left", "dx": 5, "dy": 4, "baseline": "top", "fontWeight": "bold"}
 _BOUND_LINE = 15
@@ -59,7 +56,7 @@ def ccdf(
 ) -> Spec:
     """Draw the CCDF of latency with quantiles, SLOs and a predicted one; both axes logarithmic."""
     marked = tails.labels(points, marks)
-    dots = [{"dur": one.dur_ns, "share": one.share, "text": one.text} for one in marked]
+    dots = [tails.label_row(one) for one in marked]
     slos = [
         {
             "dur": bound.bound_ns,
@@ -101,7 +98,7 @@ def ccdf(
             *forecast.layers(predicted, at),
             layer("marks", dot, **at, tooltip=nominal("text")),
             *(
-                layer(place, mark("text", color=ink, **_PLACES[place]), **at, text=nominal("text"))
+                layer(place, tails.label_mark(place, ink), **at, text=nominal("text"))
                 for place in _PLACES
             ),
             # A layer without rows has no name for who cannot see it.
@@ -124,7 +121,7 @@ def band_waits(waits: Sequence[BandWait], is_dark: bool) -> Spec:
         }
         for wait in waits
     ]
-    part = {"title": "share of the band's time", "format": "%", "tickCount": 5}
+    part = {"title": "share of the band's time", "labelExpr": PERCENT_LABEL, "tickCount": 5}
     legend = wrapped_legend()
     return base(
         is_dark,

@@ -31,6 +31,9 @@ _LABELS = 34
 """Pixels for the labels below the last row."""
 
 
+_SHADES = 120
+"""Width of the legend of colours in pixels."""
+
 _SINCE = quantity("from", title="start s", format=".3f")
 
 
@@ -49,6 +52,21 @@ def _y(**parts: Any) -> Spec:
 
 def _at(axis: Axis, step: int) -> dict[str, float]:
     return {"from": step * axis.step_ns / 1e9, "to": (step + 1) * axis.step_ns / 1e9}
+
+
+def _shades_legend(cells: Sequence[Cell]) -> Spec | None:
+    """Return the legend of the cells' colours: the fewest requests and the most."""
+    counts = sorted({cell.n for cell in cells})
+    if len(counts) < 2:
+        return None  # one colour, of which the tooltip has the number
+    return {
+        "title": "requests in a cell",
+        "titleFontWeight": "normal",
+        "orient": "top",
+        "direction": "horizontal",
+        "gradientLength": _SHADES,
+        "values": [counts[0], counts[-1]],
+    }
 
 
 def heat(
@@ -74,7 +92,7 @@ def heat(
     low = min((cell.latency_step for cell in cells), default=0) / per
     high = max((cell.latency_step + 1 for cell in cells), default=1) / per
     axis_y = _y(labelExpr=DURATION_LABEL, values=log_axis("y", log_values(2**low, 2**high)))
-    shades = {"type": "log", "range": HEAT[is_dark]}
+    shades = {"type": "log", "range": HEAT[is_dark], "nice": False}
     return base(
         is_dark,
         200,
@@ -88,7 +106,7 @@ def heat(
             "x2": {"field": "to"},
             "y": quantity("low", scale=LOG, axis=axis_y),
             "y2": {"field": "high"},
-            "color": quantity("n", scale=shades, legend=None),
+            "color": quantity("n", scale=shades, legend=_shades_legend(cells)),
             "stroke": {"condition": {"param": "pick", "value": INK[is_dark], "empty": False}},
             "tooltip": [
                 quantity("n", title="requests"),
@@ -144,7 +162,7 @@ def _levels(found: Activity, step_s: float) -> dict[str, _Level]:
             [(level.step, level.value) for level in found.background],
         ),
         "commits": _Level(
-            "journal commits: share of the time one was in progress",
+            "share of time in a journal commit",
             colour("journal_commit"),
             [(level.step, level.value) for level in found.commits],
         ),

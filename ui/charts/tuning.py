@@ -112,6 +112,15 @@ def _bound_line(y: Spec, is_dark: bool) -> Spec:
     return layer("bound", mark("rule", color=INK[is_dark], **DASHED), y=y)
 
 
+def _up_to(last: int) -> Spec:
+    """Return an axis's labels and ticks up to the last trial: the room beyond it holds none."""
+    test = f"datum.value <= {last}"
+    return {
+        "labelExpr": f"{test} ? datum.label : ''",
+        "tickOpacity": {"condition": {"test": test, "value": 1}, "value": 0},
+    }
+
+
 def trials(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     """Draw each trial's measured value of an SLO's quantile, in trial order."""
     rows = [_row(trial, study, bound.text) for trial in study.trials]
@@ -119,7 +128,7 @@ def trials(study: StudyView, bound: StudySlo, is_dark: bool) -> Spec:
     x = quantity(
         "trial",
         scale={"domain": [0, last * _TRIAL_ROOM + 1], "nice": False},
-        axis={"title": "trial", "tickMinStep": 1, "grid": False},
+        axis={"title": "trial", "tickMinStep": 1, "grid": False, **_up_to(last)},
     )
     y = _latency(bound, rows)
     # The two charts are side by side: one has the legend of shapes, the other that of colours.

@@ -17,6 +17,9 @@ DURATION_LABEL = (
 )
 """A Vega expression that writes the ns of an axis label with a unit people read."""
 
+PERCENT_LABEL = "format(datum.value * 100, '~g') + ' %'"
+"""A Vega expression that writes the share of an axis label in per cent, as texts have it."""
+
 LOG = {"type": "log", "nice": False}
 DASHED = {"strokeDash": [5, 3]}
 """What bounds are drawn with."""

@@ -22,6 +22,7 @@ from rcp.analyzer.compare.render import verdict
 from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
 from rcp.ui.info import overview
+from rcp.ui.info.inversions import pattern_key
 from rcp.ui.queries import query
 
 N_STRETCHES = 20
@@ -60,6 +61,8 @@ class Side(NamedTuple):
     known: dict[str, PatternKey]
     confidence: dict[str, float]
     """Confidence of each pattern, 0 to 1."""
+    keys: dict[str, str]
+    """Id of each pattern in URLs. With several role rules, that of the longest inversion."""
 
 
 class Shift(NamedTuple):
@@ -71,6 +74,8 @@ class Shift(NamedTuple):
     confidence: float | None
     """Of patterns: their confidence, weighted by time."""
     pattern: PatternKey | None = None
+    keys: tuple[str, str] = ("", "")
+    """Of patterns: their ids in URLs, in A and in B; "" where there are none."""
 
     @property
     def is_significant(self) -> bool:
@@ -118,10 +123,12 @@ def side(store: Store, role: str, kind: str) -> Side | None:
     )
     sure: dict[str, float] = {}
     behind: dict[str, int] = {}
-    for *who, culprit_role, _, _, dur, weighted in rows:
+    longest: dict[str, tuple[int, str]] = {}
+    for *who, culprit_role, _, _, dur, weighted, longest_ns, rule in rows:
         text = PatternKey(*who).text
         sure[text] = sure.get(text, 0.0) + weighted
         behind[culprit_role] = behind.get(culprit_role, 0) + dur
+        longest[text] = max(longest.get(text, (0, "")), (longest_ns, rule))
     begin, end = extent(store)
     culprits = {
         who: Tally(times, dur)
@@ -139,6 +146,10 @@ def side(store: Store, role: str, kind: str) -> Side | None:
         patterns=pattern_parts,
         known=known,
         confidence={what: sure[what] / max(patterns[what].dur_ns, 1) for what in sure},
+        keys={
+            what: pattern_key(of.kind, of.culprit, longest[what][1], of.pattern)
+            for what, of in known.items()
+        },
     )
 
 
@@ -170,7 +181,8 @@ def _shifts(
         half = half_interval(of_a, of_b, a.stretches, b.stretches)
         sure = [side.confidence[change.what] for side in (a, b) if change.what in side.confidence]
         pattern = a.known.get(change.what) or b.known.get(change.what)
-        found.append(Shift(change, half, min(sure, default=None), pattern))
+        keys = (a.keys.get(change.what, ""), b.keys.get(change.what, ""))
+        found.append(Shift(change, half, min(sure, default=None), pattern, keys))
     return sorted(found, key=lambda shift: not shift.is_significant)
 
 

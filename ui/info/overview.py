@@ -15,6 +15,9 @@ from rcp.ui.queries import query
 STEPS_PER_DOUBLING = 24
 """Points of a CCDF per factor of two: 3 % apart, less than a pixel on a wide screen."""
 
+ALONE = 10
+"""The slowest requests, each of which is a point of a CCDF: a step of one of them can be seen."""
+
 
 class Point(NamedTuple):
     """A point of the CCDF."""
@@ -83,7 +86,7 @@ def ccdf(store: Store, role: str, kind: str, exact_ns: tuple[int, ...] = ()) -> 
 
     The slowest request is the last point. So are points those of *exact_ns* that occurred.
     """
-    rows = store.query(query("overview/ccdf"), [role, kind, STEPS_PER_DOUBLING, exact_ns])
+    rows = store.query(query("overview/ccdf"), [role, kind, STEPS_PER_DOUBLING, exact_ns, ALONE])
     # The rows do not have the total: the first point's requests are those slower than it and those
     # of its own step.
     ((n,),) = store.query("SELECT count(*) FROM digest.chosen($1, $2)", [role, kind])

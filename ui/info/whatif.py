@@ -16,7 +16,7 @@ from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.analyzer.whatif.answer import FIGURES, FigureAfter, predicted
 from rcp.analyzer.whatif.change import blamed_tasks, change
-from rcp.ui.info.overview import STEPS_PER_DOUBLING, Point
+from rcp.ui.info.overview import ALONE, STEPS_PER_DOUBLING, Point
 from rcp.ui.queries import query
 
 FASTER = "device=2x"
@@ -102,7 +102,9 @@ def forecast(store: Store, key: str, kind: str) -> Forecast | None:
 def _thinned(ordered: Times) -> Times:
     """Return the latencies that are points of a CCDF, as far apart as the recorded ones are."""
     step = np.floor(np.log2(np.maximum(ordered, 1)) * STEPS_PER_DOUBLING)
-    points: Times = ordered[np.r_[step[1:] != step[:-1], True]]
+    is_point = np.r_[step[1:] != step[:-1], True]
+    is_point[-ALONE:] = True
+    points: Times = np.unique(ordered[is_point])
     return points
 
 

@@ -1,13 +1,11 @@
 """Compare: how two recordings differ, by reason and by pattern, and what is significant."""
 
-from pathlib import Path
-
 from rcp.analyzer.compare.diff import Quantile
 from rcp.analyzer.compare.render import of_their_time
 from rcp.analyzer.text import duration, signed
 from rcp.ui import web
 from rcp.ui.charts import compare as charts
-from rcp.ui.frame import View, show
+from rcp.ui.frame import View, names_of, show
 from rcp.ui.info import compare, inversions, overview, population
 from rcp.ui.info.compare import Compared, Shift, Side
 
@@ -41,14 +39,8 @@ _PATTERNS_SHOWN = 6
 
 
 def _names(view: View) -> tuple[str, str]:
-    assert view.other is not None
-    paths = (view.recording.path, view.other.path)
-    alike = paths[0].name == paths[1].name
-
-    def short_name(path: Path) -> str:
-        return f"{path.parent.name}/{path.name}" if alike else path.name
-
-    return f"A: {short_name(paths[0])}", f"B: {short_name(paths[1])}"
+    a, b = names_of(view)
+    return f"A: {a}", f"B: {b}"
 
 
 def _ratio(quantile: Quantile) -> str:
@@ -112,11 +104,12 @@ def _pattern(view: View, shift: Shift) -> None:
         f"{change.a_per_1000:.1f} → {change.b_per_1000:.1f}; confidence {shift.confidence:.2f}"
     )
     here, there = view.recording, view.other
-    for name, one, other, took_ns in (
-        ("A", here, there, change.a_ns),
-        ("B", there, here, change.b_ns),
+    key_here, key_there = shift.keys
+    for name, one, other, key in (
+        ("A", here, there, key_here),
+        ("B", there, here, key_there),
     ):
-        if took_ns:
+        if key:
             web.link(
                 "inversions",
                 f"Requests in {name} delayed by {pattern.culprit}",
@@ -126,6 +119,7 @@ def _pattern(view: View, shift: Shift) -> None:
                 other_id=other.id,
                 inversion=pattern.kind,
                 culprit=pattern.culprit,
+                pattern=key,
             )
 
 

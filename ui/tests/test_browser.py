@@ -10,6 +10,7 @@ from rcp.analyzer.loading.load import load_spool
 from rcp.fixtures.explored import HOSTILE, hostile
 from rcp.probes.contract.spool import unpack
 from rcp.ui import browser as browsers
+from rcp.ui.palette import INK
 from rcp.ui.source import demo_recording
 
 CHART = '[data-testid="stVegaLiteChart"] svg'
@@ -176,3 +177,20 @@ def test_two_recordings_are_compared_by_address(
     page.get_by_role("link", name="Requests in A delayed by").first.click()
     see(page, "Ranked by p99 share")
     assert "culprit=" in page.url
+
+
+def test_a_change_of_theme_redraws_what_was_chosen_once(server: browsers.Server, page: Any) -> None:
+    page.set_default_timeout(60_000)
+    ink = "[...document.querySelectorAll('svg .role-axis-label text')][0]?.getAttribute('fill')"
+    loads: list[str] = []
+    page.on("load", lambda opened: loads.append(opened.url))
+    page.goto(f"{server.url}/?slo=p99%3D10ms")
+    for is_dark in (True, False):
+        page.locator(CHART).first.wait_for()
+        see(page, "p99=10ms: missed")
+        browsers.settle(page)
+        page.emulate_media(color_scheme="dark" if is_dark else "light")
+        page.wait_for_function(f"wanted => {ink} === wanted", arg=INK[is_dark])
+        see(page, "p99=10ms: missed")
+    page.wait_for_timeout(2000)  # longer than a page would need to be loaded once more
+    assert len(loads) == 3

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -10,7 +11,7 @@ from rcp.analyzer.compare.diff import compare
 from rcp.analyzer.compare.render import verdict
 from rcp.analyzer.reports.answer import answer
 from rcp.fixtures.explored import one_request
-from rcp.fixtures.synth import Synth
+from rcp.fixtures.synth import FDATASYNC, FSYNC, Synth
 from rcp.ui.charts import compare as charts
 from rcp.ui.info import overview
 from rcp.ui.info.compare import Compared, compared, half_interval, side
@@ -130,6 +131,37 @@ def test_the_page_tells_what_vanished_and_what_appeared(page: Page, saved: Any) 
     assert "Only in B" in words
     assert "condition by checkpointer: -4.00 µs" in words
     assert f"by {hostile}: +2.00 µs" in words
+
+
+def two_chains(wait_ns: int) -> Synth:
+    """100 requests, each other one of another kind, that wait for the same thread."""
+    synth = Synth([("background", "comm:checkpointer")])
+    fg = synth.task("writer", tid=10, target=True)
+    bg = synth.task("checkpointer", tid=20)
+    synth.sleep(bg, 1, 2)
+    for at in range(100):
+        ts = 10_000 * (at + 1)
+        synth.request(fg, ts, ts + 1000 + wait_ns, nr=FSYNC if at % 2 else FDATASYNC)
+        synth.sleep(fg, ts + 500, ts + 500 + wait_ns, waker=bg)
+    return synth
+
+
+def test_a_patterns_link_leads_to_its_own_requests(page: Page, saved: Any, visit: Page) -> None:
+    a, b = saved(two_chains(4000), "a.duckdb"), saved(two_chains(2000), "b.duckdb")
+    shown = page("compare", a, b)
+    links = [e.proto for e in shown.main if "Requests in " in str(getattr(e, "proto", ""))]
+    found = [dict(parse_qsl(link.query_string)) for link in links]
+    assert [params["file"] for params in found] == [str(a), str(b)] * 2
+    # Of one kind and culprit, but of two patterns, each with the same key in both recordings.
+    assert {(params["inversion"], params["culprit"]) for params in found} == {
+        ("condition", "checkpointer")
+    }
+    keys = [params["pattern"] for params in found]
+    assert keys[0] == keys[1] != keys[2] == keys[3]
+    for params in found[::2]:
+        listed = visit(page("overview", a, b), "inversions", **params)
+        assert not listed.exception
+        assert "Delayed requests" in said(listed)
 
 
 def test_a_recording_without_such_requests_is_named(page: Page, saved: Any) -> None:

@@ -112,11 +112,14 @@ def test_every_page_has_a_title(
     titles: list[tuple[str, ...]] = []
     monkeypatch.setattr(web, "page_title", lambda *parts: titles.append(parts))
 
-    def title_of(screen: str, **wanted: object) -> tuple[str, ...]:
-        page(screen, both[0], **wanted)
+    def title_of(screen: str, n_files: int = 1, **wanted: object) -> tuple[str, ...]:
+        page(screen, *both[:n_files], **wanted)
         return titles[-1]
 
     assert title_of("request") == ("a.duckdb", "Request")
+    assert title_of("request", request=2) == ("a.duckdb", "Request 2")
+    assert title_of("compare") == ("a.duckdb", "Compare")
+    assert title_of("compare", 2) == ("a.duckdb and b.duckdb", "Compare")
     assert title_of("tuning") == ("Tuning",)
     assert title_of("request", file="/home/bob/b.duckdb") == ("Not this recording",)
 

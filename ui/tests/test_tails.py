@@ -103,6 +103,36 @@ def test_labels_of_one_place_do_not_overlap(shares: list[float], ratio: float) -
         assert not any(tails.overlap(a, b, points) for a in of for b in of if a is not b)
 
 
+def test_a_label_turns_to_the_left_unless_another_is_there() -> None:
+    # A curve of two decades of latency and three of shares: 320 by 260 pixels.
+    points = [Point(100, 999, 0.999), Point(9000, 1, 0.001), Point(10_000, 0, 0.0)]
+    apart = [Mark("p50", 300, 0.5), Mark("p99", 3000, 0.01)]
+    assert [label.turns for label in tails.labels(points, apart)] == [True, True, True]
+    # p99.9 is beside the slowest request, whose label is below it: both cannot be there.
+    near = tails.labels(points, [Mark("p99.9", 9000, 0.001)])
+    assert [(label.place, label.turns) for label in near] == [
+        (tails.ABOVE, False),
+        (tails.BELOW, False),
+    ]
+
+
+def test_the_slowest_request_of_each_of_two_curves_has_a_label() -> None:
+    a = [Point(100, 99, 0.99), Point(9000, 1, 0.01), Point(10_000, 0, 0.0)]
+    b = [Point(100, 9, 0.9), Point(200, 1, 0.1), Point(400, 0, 0.0)]
+    found = tails.slowest({"A": a, "B": b})
+    assert [(row["text"], row["share"]) for row in found[tails.ABOVE]] == [
+        ("B max 400 ns", 0.1),
+        ("A max 10.0 µs", 0.01),
+    ]
+    # Two curves that end at one point: the labels are on both sides of it.
+    both = tails.slowest({"A": a, "B": a})
+    assert {place: [row["text"] for row in rows] for place, rows in both.items()} == {
+        tails.ABOVE: ["A max 10.0 µs"],
+        tails.BELOW: ["B max 10.0 µs"],
+    }
+    assert tails.slowest({"A": [], "B": []}) == {}
+
+
 def test_a_quantile_that_is_the_slowest_request_shares_its_label() -> None:
     points = [Point(100, 1, 0.5), Point(800, 0, 0.0)]
     found = tails.labels(points, [Mark("p50", 100, 0.5), Mark("p99", 800, 0.0)])

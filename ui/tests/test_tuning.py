@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ from rcp.tuner.trials.measurement import Measurement, SloValue
 from rcp.ui import studies
 from rcp.ui.charts import tuning as charts
 from rcp.ui.info.tuning import Effect, Setting, StudySlo, StudyView, study_view
-from rcp.ui.screens.tuning import _OUTCOMES
+from rcp.ui.screens.tuning import _OUTCOMES, _TRIALS, _trial_row
 from rcp.ui.tests.test_screens import said
 
 Page = Callable[..., Any]
@@ -198,6 +199,39 @@ def test_the_page_of_a_study_shows_a_trial_of_the_link(
     assert "Left out of the winner, without effect: s, t" in words
     assert "Trial 2" in words
     assert HOSTILE in words  # put as text, which reads no Markdown
+
+
+def test_a_study_that_an_address_names_as_a_recording_is_one_click_away(
+    page: Page, saved: Any, tmp_path: Path
+) -> None:
+    path = study_at(tmp_path / "study.duckdb")
+    recording = saved(Synth(), "empty.duckdb")
+    shown = page("overview", recording, file=path)
+    (error,) = shown.error
+    assert error.value.replace("\\", "") == (
+        "study.duckdb is a study of rcp-tune, not a recording: see Tuning."
+    )
+    links = [e.proto for e in shown.main if "Open the study" in str(getattr(e, "proto", ""))]
+    assert [(link.page, link.query_string) for link in links] == [
+        ("tuning", urlencode({"study": path}))
+    ]
+    compared = page("compare", recording, other=path)
+    (error,) = compared.error
+    assert "is a study of rcp-tune" in error.value.replace("\\", "")
+
+
+def test_shares_of_the_baseline_are_told_in_one_form(found: StudyView) -> None:
+    assert [_trial_row(trial)["gain"] for trial in found.trials] == [100, 50, 60, None, 50]
+    assert _TRIALS["gain"].format == "%.1f %%"  # as in other texts: 51.7 %
+
+
+def test_the_axis_of_trials_has_no_labels_beyond_the_last(found: StudyView) -> None:
+    (x,) = [
+        layer["encoding"]["x"]
+        for layer in charts.trials(found, found.bounds[0], False)["layer"]
+        if layer["data"] == {"name": "measured"}
+    ]
+    assert x["axis"]["labelExpr"] == "datum.value <= 5 ? datum.label : ''"
 
 
 def test_a_study_that_is_gone_is_one_line(

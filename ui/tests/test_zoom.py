@@ -185,8 +185,7 @@ def test_labels_of_a_zoomed_latency_axis_are_round(server: browsers.Server, page
     assert all(len(text.split()[0].replace(".", "").strip("0")) <= 2 for text in after)
 
 
-def test_no_label_is_cut_at_the_edge_of_its_plot(server: browsers.Server, page: Any) -> None:
-    cut = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg => {
+CUT = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg => {
         const frame = svg.querySelector('.role-frame path.background').getBoundingClientRect();
         return [...svg.querySelectorAll('.mark-text.role-mark[clip-path] text')].filter(text => {
             const box = text.getBoundingClientRect();
@@ -194,11 +193,31 @@ def test_no_label_is_cut_at_the_edge_of_its_plot(server: browsers.Server, page: 
                 || box.top < frame.top - 2 || box.bottom > frame.bottom + 2;
         }).map(text => text.textContent);
     })"""
+"""The labels on charts that are not wholly within their plot."""
+
+
+def test_no_label_is_cut_at_the_edge_of_its_plot(server: browsers.Server, page: Any) -> None:
     labels_seen = 0
     for path, sign in VIEWS.values():
         page.goto(server.url + path)
         page.get_by_text(sign).first.wait_for()
         browsers.settle(page)
         labels_seen += page.locator("svg.marks .mark-text.role-mark[clip-path] text").count()
-        assert page.evaluate(cut) == [], path
+        assert page.evaluate(CUT) == [], path
     assert labels_seen > 20
+
+
+def test_a_narrow_screen_cuts_no_label_and_scrolls_the_lanes(
+    server: browsers.Server, page: Any
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for name in ("overview", "compare"):
+        path, sign = VIEWS[name]
+        page.goto(server.url + path)
+        page.get_by_text(sign).first.wait_for()
+        page.locator(f"{CHART} text").get_by_text("max 32.6 ms").first.wait_for()
+        browsers.settle(page)
+        assert page.evaluate(CUT) == [], path
+    lanes = open_at(page, f"{server.url}/request?request=1206", LANES)
+    assert plot(lanes)["width"] > 400  # of 720 pixels
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 390

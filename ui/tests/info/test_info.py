@@ -6,11 +6,14 @@ from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.slo import parse
 from rcp.fixtures.explored import durations, journal, one_request
 from rcp.fixtures.synth import Synth
+from rcp.ui.charts.timeline import heat
 from rcp.ui.info import chain, overview, population, timeline
 from rcp.ui.info.health import health
 
 Load = Callable[[Synth], Store]
 OF = ("foreground", "")
+SLOWEST = range(5000, 5010)
+"""Ten latencies, less than 3 % apart."""
 
 
 def test_the_ccdf_counts_slower_requests(load: Load) -> None:
@@ -23,14 +26,20 @@ def test_the_ccdf_counts_slower_requests(load: Load) -> None:
 
 
 def test_the_ccdf_is_thinned_out_to_latencies_that_occurred(load: Load) -> None:
-    points = overview.ccdf(load(durations(1000, 1001, 1002, 2000)), *OF)
+    points = overview.ccdf(load(durations(1000, 1001, 1002, *SLOWEST)), *OF)
     # 1000 to 1002 are less than 3 % apart: one point, the longest of them.
-    assert [(p.dur_ns, p.n_slower) for p in points] == [(1002, 1), (2000, 0)]
+    assert [(p.dur_ns, p.n_slower) for p in points[:2]] == [(1002, 10), (5000, 9)]
+
+
+def test_the_slowest_ten_are_points_however_close(load: Load) -> None:
+    points = overview.ccdf(load(durations(4998, 4999, *SLOWEST)), *OF)
+    assert [p.dur_ns for p in points] == [4999, *SLOWEST]
+    assert (points[-2].n_slower, points[-2].share) == (1, 1 / 12)
 
 
 def test_latencies_asked_for_are_points_of_the_ccdf(load: Load) -> None:
-    points = overview.ccdf(load(durations(1000, 1001, 1002, 2000)), *OF, (1000, 1500))
-    assert [(p.dur_ns, p.n_slower) for p in points] == [(1000, 3), (1002, 1), (2000, 0)]
+    points = overview.ccdf(load(durations(1000, 1001, 1002, *SLOWEST)), *OF, (1000, 1500))
+    assert [(p.dur_ns, p.n_slower) for p in points[:3]] == [(1000, 12), (1002, 10), (5000, 9)]
 
 
 def test_bands_end_at_latencies_that_occurred(load: Load) -> None:
@@ -223,3 +232,15 @@ def test_health_tells_losses_and_who_could_be_foreground(load: Load) -> None:
     found = health(load(lonely))
     assert not found.has_foreground
     assert found.candidates == [("stranger", 1)]
+
+
+def test_the_heatmap_tells_what_its_colours_count() -> None:
+    axis = timeline.Axis(0, 1_000_000, 10)
+    cells = [
+        timeline.Cell(0, 20, 1, 500),
+        timeline.Cell(1, 20, 7, 900),
+        timeline.Cell(2, 20, 3, 700),
+    ]
+    legend = heat(cells, axis, False)["encoding"]["color"]["legend"]
+    assert (legend["title"], legend["values"]) == ("requests in a cell", [1, 7])
+    assert heat(cells[:1], axis, False)["encoding"]["color"]["legend"] is None
