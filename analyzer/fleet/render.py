@@ -124,7 +124,7 @@ def answer_text(report: FleetReport) -> str:
 
 
 def _requests(rows: Sequence[RequestRow], page: Page) -> list[str]:
-    heads = columns("request", "role", "count", *QUANTILE_SHARES, left=2, sacrifice=("p90", "role"))
+    heads = columns("request", "role", "count", *QUANTILE_SHARES, left=2, sacrifice=("p90", "p50"))
     cells = [(r.kind, r.role, str(r.n), *map(duration, r.quantiles_ns.values())) for r in rows]
     return fitted(heads, cells, page) if cells else ["none finished"]
 

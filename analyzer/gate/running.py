@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rcp.analyzer.gate import host, machine
 from rcp.analyzer.gate.child import run_child
+from rcp.analyzer.gate.correction import corrected
 from rcp.analyzer.gate.side import Reading, Run, read_run
 from rcp.analyzer.latencies.latency import LatencyError
 
@@ -92,6 +93,8 @@ def _found(plan: Plan, results: Path, named: str) -> Run:
         )
     try:
         found = read_run(str(path), plan.reading)
+        if plan.reading.interval_ns:
+            found = replace(found, latencies=corrected(found.latencies, plan.reading.interval_ns))
     except LatencyError as error:
         raise LatencyError(_without_folder(str(error), results, named)) from error
     latencies = replace(

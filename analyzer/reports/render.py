@@ -100,7 +100,8 @@ def _header(report: Report, page: Page) -> Iterator[str]:
         yield from wrapped(change, page.prose, f"{'changes' if at == 0 else '':<10}", " " * 12)
 
 
-_SPARE_LATENCIES = ("avg", "inside", "p50", "role")
+# Not the role: a report has requests of one kind by the foreground and by others.
+_SPARE_LATENCIES = ("avg", "inside", "p50", "p99.9", "count")
 _SPARE_WAITS = ("paper's name", "avg", "p99", "max", "count")
 
 

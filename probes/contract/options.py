@@ -11,8 +11,27 @@ import click
 from rcp.probes.contract.durations import DurationError, duration_s
 from rcp.probes.contract.printing.terminal import Colour, wishes
 
-PATH = click.Path(path_type=Path, readable=False)
+
+class _Path(click.Path):
+    """A path that is no stream: users write - for those."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if str(value) == "-":
+            self.fail("- would be a file of that name: name a file, or write ./- for that one.")
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(path_type=Path, readable=False)
 """A path; whether it can be read shows when it is opened, and is then told in one line."""
+
+OUTPUT_PATH = click.Path(path_type=Path, readable=False, allow_dash=True)
+"""A file to write; - is stdout (``is_stdout``)."""
+
+
+def is_stdout(output: Path | None) -> bool:
+    """Whether an optional ``OUTPUT_PATH`` means stdout."""
+    return output is None or str(output) == "-"
 
 
 class _Seconds(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no [float]

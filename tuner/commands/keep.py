@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcp.probes.contract.completions import DISKS
-from rcp.probes.contract.options import PATH
+from rcp.probes.contract.options import OUTPUT_PATH, PATH, is_stdout
 from rcp.probes.contract.printing.output import print_data, print_note
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
@@ -32,8 +32,8 @@ from rcp.tuner.session.persist import FORMATS, best_format, check_carries, persi
 @click.option(
     "-o",
     "--output",
-    type=PATH,
-    help="File to write; default: print it.",
+    type=OUTPUT_PATH,
+    help="File to write; default, and -: print it.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the output if it exists.")
 @click.option("-y", "--yes", is_flag=True, help="Allow values outside the safe ranges.")
@@ -83,7 +83,7 @@ def keep(
 
 
 def _write(text: str, output: Path | None, force: bool) -> None:
-    if output is None:
+    if output is None or is_stdout(output):
         print_data(text)
         return
     try:

@@ -77,6 +77,17 @@ def test_more_runs_are_made_up_to_the_most(command: str, gate: Gate, tmp_path: P
     assert (tmp_path / "order").read_text() == "ABBAABBAABBAAB"
 
 
+def test_a_closed_loop_is_corrected_as_files_are(gate: Gate, tmp_path: Path) -> None:
+    """A request of 10 ms leaves out nine that were to start meanwhile, 1 ms apart."""
+    load = tmp_path / "load"
+    load.write_text("1ms\n" * 99 + "10ms\n")
+    sides = ("--a", f"cat {load}", "--b", f"cat {load}")
+    for more, n in (((), 100), (("--interval", "1ms"), 109)):
+        words = ("run", *sides, "--runs", 1, "--max-runs", 1, "--format", "json", *more)
+        (told,) = json.loads(gate(*words).stdout)["quantiles"]
+        assert (told["baseline"]["requests"], told["candidate"]["requests"]) == (n, n)
+
+
 def test_the_most_runs_are_no_less_than_the_first(gate_error: GateError) -> None:
     words = ("run", "--a", "true", "--b", "true", "--max-runs", 4)
     assert gate_error(*words) == ("--max-runs 4 is less than the 8 first runs: give more.")

@@ -81,6 +81,13 @@ def test_the_words_are_the_same_at_every_width(long_names: Path, command: tuple[
         assert {word.strip("(),") for word in shown.split()} <= known | {""}
 
 
+@pytest.mark.parametrize("width", [40, 50, 60])
+def test_requests_of_one_kind_stay_told_apart(long_names: Path, width: int) -> None:
+    lines = printed(long_names, width, "report", "FILE")
+    head = lines[lines.index("Requests") + 1].split()
+    assert head[:2] == ["request", "role"] and "p99" in head
+
+
 def test_a_pipe_gets_every_column(long_names: Path) -> None:
     roles = printed(long_names, None, "roles", "FILE")
     assert roles[0].split("  ")[-1] == "bytes"

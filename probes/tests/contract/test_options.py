@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
 
-from rcp.probes.contract.options import format_option
+from rcp.probes.contract.options import OUTPUT_PATH, PATH, format_option, is_stdout
 
 
 @click.command()
@@ -33,3 +35,29 @@ def test_another_format_is_refused_with_the_choices() -> None:
     result = CliRunner().invoke(_command, ["--format", "xml"])
     assert result.exit_code == 2
     assert "'xml' is not one of 'json', 'csv'" in result.stderr
+
+
+@click.command()
+@click.option("-o", "--output", type=PATH)
+@click.option("--printed", type=OUTPUT_PATH)
+def _writing(output: Path | None, printed: Path | None) -> None:
+    click.echo(f"{output} {is_stdout(printed)}")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "None True"),
+        (["-o", "./-", "--printed", "-"], "- True"),
+        (["--printed", "x.csv"], "None False"),
+    ],
+)
+def test_a_dash_is_stdout_where_a_command_can_print(words: list[str], told: str) -> None:
+    assert CliRunner().invoke(_writing, words).output == f"{told}\n"
+
+
+def test_elsewhere_it_would_be_a_file() -> None:
+    result = CliRunner().invoke(_writing, ["-o", "-"])
+    assert result.exit_code == 2
+    told = "- would be a file of that name: name a file, or write ./- for that one."
+    assert result.stderr.endswith(f"'-o' / '--output': {told}\n")

@@ -167,6 +167,8 @@ def test_a_study_is_told_in_json(tmp_path: Path, toy_study: Path) -> None:
         json.loads(result.stdout)
     csv = tmp_path / "trials.csv"
     assert CliRunner().invoke(main, ["export", str(toy_study), "-o", str(csv)]).exit_code == 0
+    printed = CliRunner().invoke(main, ["export", str(toy_study), "-o", "-"]).stdout
+    assert printed.splitlines() == csv.read_text().splitlines()
     assert csv.read_text().splitlines()[0] == (
         "trial_id,phase,seed,wall_s,objective,failed,p99=9ms,disk.scheduler,iosched.tokens"
     )
