@@ -80,8 +80,18 @@ def markdown(names: Sequence[str], rows: Rows) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', rule) for cell in row)} |\n" for row in lines)
 
 
+_PLAN = ("explain_key", "explain_value")
+"""Columns of DuckDB's EXPLAIN."""
+
+
 def text(names: Sequence[str], rows: Rows, page: Page = PIPED) -> str:
-    """Return rows as a table, or one value a line when the table would not fit the page."""
+    """Return rows as a table, or one value a line when the table would not fit the page.
+
+    A plan, which EXPLAIN returns as one value of many lines, is drawn as it is.
+    """
+    if tuple(names) == _PLAN:
+        plans = [str(plan).splitlines() for _, plan in rows]
+        return "".join(f"{spelled_text(line)}\n" for plan in plans for line in plan)
     heads = [Column(spelled_text(name), not _is_number(rows, at)) for at, name in enumerate(names)]
     cells = [[_cell(value) for value in row] for row in rows]
     if is_fitting(heads, cells, page):

@@ -89,6 +89,12 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def test_a_plan_is_drawn(recording: Path) -> None:
+    lines = sql(recording, "EXPLAIN SELECT sum(dur) FROM request WHERE dur > 7").stdout.splitlines()
+    assert not any("\\n" in line for line in lines)
+    assert len(lines) > 5 and len({len(line) for line in lines}) == 1
+
+
 def test_ctrl_c_stops_a_query_that_never_ends(recording: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "rcp.analyzer", "sql", str(recording), FOR_EVER],
