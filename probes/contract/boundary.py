@@ -147,7 +147,8 @@ def _status(program: str, where: str, interrupts: _Interrupts, heeded: bool) -> 
         if heeded:
             interrupts.install()
         status = _answer(command, program)
-        sys.stdout.flush()
+        with suppress(BrokenPipeError):  # what was found stands, read or not
+            sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
     except Exception as error:

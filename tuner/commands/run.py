@@ -12,7 +12,7 @@ import click
 
 from rcp.probes.contract import completions
 from rcp.probes.contract.options import PATH, format_option
-from rcp.probes.contract.printing.output import print_json, print_note, print_text
+from rcp.probes.contract.printing.output import print_json, print_note, print_text, read_or_not
 from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.commands.common import CliError
 from rcp.tuner.commands.common import machine as machine_files
@@ -278,10 +278,8 @@ def _tune(study: Study, machine: Machine, judge: Judge, options: RunOptions) -> 
     with Progress(listing, options.objective, before=study.trials()) as progress:
         Tuning(study, Tools(machine, judge, search, progress), options.limits).run()
     found = explanation(study)
-    if options.as_json:
-        print_json(found)
-    else:
-        print_text(found["text"])
+    with read_or_not():
+        print_json(found) if options.as_json else print_text(found["text"])
     later = study.verdict().get("again", {"runs": 0, "held": 0})
     holds = outcome_of(study) in ("met", "met already") and later["held"] == later["runs"]
     return 0 if holds else EXIT_UNMET

@@ -11,7 +11,7 @@ import click
 
 from rcp.analyzer.text import plural
 from rcp.probes.contract.options import PATH, format_option
-from rcp.probes.contract.printing.output import print_json, print_note, print_text
+from rcp.probes.contract.printing.output import print_json, print_note, print_text, read_or_not
 from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
@@ -79,7 +79,8 @@ def verify(
         raise SettingsError(f"{of}: there are no settings to compare with this machine.")
     bad = (DIFFERENT,) if ignore_missing else (DIFFERENT, MISSING)
     n_bad = sum(one.state in bad for one in result.knobs)
-    _print(result, n_bad, paths, kind)
+    with read_or_not():
+        _print(result, n_bad, paths, kind)
     if n_bad:
         ctx.exit(EXIT_DIFFERENT)
 

@@ -103,6 +103,8 @@ class StudyView(NamedTuple):
     together: str
     left_out: list[str]
     """Knobs without effect, which the winner leaves unchanged."""
+    has_changed: bool
+    """Whether the machine meets the SLOs by itself now, and did not at the start."""
     causes: list[CauseOf]
     writes: list[KnobWrite]
 
@@ -196,8 +198,10 @@ def study_view(study: Study) -> StudyView:
         usual=read.trial(read.baseline) if read.baseline else None,
         fresh=[trial for trial in trials if trial.trial_id in fresh],
         effects=_effects(verdict),
-        together=str(verdict.get("together", "")),
+        # Where no knob is needed the gain is not theirs: as in ``rcp-tune explain``.
+        together=str(verdict.get("together", "")) if outcome_of(study) == "met" else "",
         left_out=list(verdict.get("verdict", {}).get("left_out", [])),
+        has_changed=not verdict.get("verdict", {}).get("since_the_start", True),
         causes=[CauseOf(number, *cause) for number, cause in study.causes()],
         writes=study.writes(),
     )

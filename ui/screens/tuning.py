@@ -59,6 +59,8 @@ _WRITES = {
 
 def _verdict(found: StudyView) -> None:
     text = _OUTCOMES.get(found.outcome, found.outcome)
+    if found.has_changed:
+        text = "The SLOs hold now without any knob, not at the start: the machine has changed."
     if found.outcome in tuning.CONFIRMED:
         web.say(text)
     else:

@@ -180,7 +180,6 @@ def test_two_recordings_are_compared_by_address(
 
 
 def test_a_change_of_theme_redraws_what_was_chosen_once(server: browsers.Server, page: Any) -> None:
-    page.set_default_timeout(60_000)
     ink = "[...document.querySelectorAll('svg .role-axis-label text')][0]?.getAttribute('fill')"
     loads: list[str] = []
     page.on("load", lambda opened: loads.append(opened.url))

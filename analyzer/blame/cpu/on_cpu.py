@@ -9,6 +9,7 @@ can be walked backwards from the end of a wait for it::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,9 @@ class _Records:
         return np.where((found >= 0) & same, found, -1).astype(np.int32)
 
 
+Serves = Callable[[npt.NDArray[np.intp], Index], npt.NDArray[np.bool_]]
+
+
 @dataclass(frozen=True)
 class SuspectsCpuTime:
     """For each wait for a CPU, how long suspects ran on it."""
@@ -72,11 +76,14 @@ def suspects_cpu_time(
     is_suspect: npt.NDArray[np.bool_],
     worked: WorkedFor | None = None,
     guessed: WorkedFor | None = None,
+    *,
+    serves: Serves | None = None,
 ) -> SuspectsCpuTime:
     """Walk back each wait [lo, hi) that ended when task ``ran`` left the CPU.
 
     ``thread`` (``Tasks.thread``) and ``is_suspect`` are by utid. What a kernel thread did for a
     suspect counts as the suspect's: by record (``worked``), or else as its ios tell (``guessed``).
+    ``serves`` tells which waits (by position) are for work that includes that of a task.
     """
     total, longest = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64)
     who, is_guess = np.full(len(lo), -1, np.int32), np.zeros(len(lo), bool)
@@ -89,7 +96,8 @@ def suspects_cpu_time(
         record = records.last(utid, end)
         begin = np.where(record >= 0, sleeps.run[record], lo[wait])
         begin = np.clip(begin, lo[wait], end)
-        dur = np.where(is_suspect[utid], end - begin, 0)
+        counts = is_suspect[utid] if serves is None else is_suspect[utid] & ~serves(wait, utid)
+        dur = np.where(counts, end - begin, 0)
         ran_for, by_guess = utid.copy(), np.zeros(len(wait), bool)
         for work in works:
             at = np.flatnonzero((dur == 0) & work.is_worker[utid])

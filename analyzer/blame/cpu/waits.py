@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
-from rcp.analyzer.blame.cpu.on_cpu import SuspectsCpuTime, suspects_cpu_time
+from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, suspects_cpu_time
 from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.suspects import Owners, Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
@@ -54,9 +54,7 @@ class CpuWaits:
         at = self._enough(np.arange(len(self.chosen)), self.segments.dur[self.chosen])
         at = at[self.segments.dur[self.chosen[at]] >= SWITCH_NS]
         ran = self._ran(at)
-        is_suspect = self.suspects.is_suspect(ran.utid, self.party[at])
-        is_suspect &= ~self._serves(at, ran.utid)
-        some = np.flatnonzero(is_suspect & (ran.dur > 0))
+        some = np.flatnonzero(self.suspects.is_suspect(ran.utid, self.party[at]) & (ran.dur > 0))
         at, dur = at[some], ran.dur[some]
         counts = dur >= CPU_MIN_NS
         short = np.flatnonzero(~counts)
@@ -68,13 +66,15 @@ class CpuWaits:
             ran.dur[found], ran.utid[found], ran.is_guess[found]
         )
 
-    def _serves(self, at: Positions, ran: Index) -> npt.NDArray[np.bool_]:
-        """Return which tasks have no role, and talk with the request's thread or the waiter's."""
-        segments, of, talks = self.segments, self.chosen[at], Talks.of(self.trace)
-        asker = self.trace.requests.utid[segments.request[of]]
-        serves = talks.among(asker, ran) | talks.among(segments.utid[of], ran)
-        found: npt.NDArray[np.bool_] = serves & self.suspects.unknown[ran]
-        return found
+    def _serves(self, at: Positions) -> Serves:
+        """Return what tells which tasks talk with the threads of waits and of their requests."""
+        waiter, talks = self.segments.utid[self.chosen[at]], Talks.of(self.trace)
+        asker = self.trace.requests.utid[self.segments.request[self.chosen[at]]]
+
+        def serves(wait: npt.NDArray[np.intp], ran: Index) -> npt.NDArray[np.bool_]:
+            return talks.among(asker[wait], ran) | talks.among(waiter[wait], ran)
+
+        return serves
 
     def _enough(self, at: Positions, dur: Times) -> Positions:
         """Return those of the waits ``at`` whose requests have enough of them."""
@@ -103,8 +103,12 @@ class CpuWaits:
                 kind,
                 worked,
                 guessed,
+                serves=serves,
             )
-            for kind in (self.suspects.background, self.suspects.unknown)
+            for kind, serves in (
+                (self.suspects.background, None),
+                (self.suspects.unknown, self._serves(at)),
+            )
         ]
         known = found[0].dur > 0
         return SuspectsCpuTime(

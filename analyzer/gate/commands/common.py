@@ -20,7 +20,7 @@ from rcp.analyzer.gate.saved import is_saved
 from rcp.analyzer.gate.side import Reading, Run, read_side
 from rcp.analyzer.latencies import slo
 from rcp.probes.contract.durations import DurationError, parse_duration_ns
-from rcp.probes.contract.printing.output import print_data, print_note, print_text
+from rcp.probes.contract.printing.output import print_data, print_note, print_text, read_or_not
 from rcp.probes.contract.printing.page import page
 
 Sides = Sequence[tuple[str, Sequence[Run]]]
@@ -159,15 +159,13 @@ def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> No
         github.append_summary(summary, os.environ)
         if output:
             output.write_text(summary, encoding="utf-8")
-        print_data(text)
-        print_text(render.text(judgement, page()))
     elif output:
         output.write_text(text, encoding="utf-8")
-        print_text(render.text(judgement, page()))
-    elif kind == "text":
-        print_text(render.text(judgement, page()))
-    else:
-        print_data(text)
+    with read_or_not():
+        if kind == "github" or not (output or kind == "text"):
+            print_data(text)
+        if kind in ("github", "text") or output:
+            print_text(render.text(judgement, page()))
     warning = outcome.warning(judgement)
     if warning:
         print_note(f"rcp-trace: warning: {warning}")

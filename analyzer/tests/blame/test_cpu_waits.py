@@ -119,6 +119,26 @@ def test_the_cpu_time_of_others_is_one(
     assert [row[:3] for row in found] == [("cpu", other, 1000 * 20 * US)]
 
 
+@pytest.mark.parametrize(("client_us", "other_us"), [(500, 400), (400, 500), (400, 2000)])
+def test_who_shares_the_cpu_with_a_client_is_blamed_for_its_own_time(
+    inversions: Rows, client_us: int, other_us: int
+) -> None:
+    """In one wait a client runs first, then one who never woke the server."""
+    synth = Synth(ROLES)
+    fg, client, other = synth.task("fg", 10), synth.task("client", 20), synth.task("other", 30)
+    taken = (client_us + other_us) * US
+    synth.request(fg, BEGIN, BEGIN + taken + ROUND)
+    synth.sleep(fg, BEGIN - 90 * US, BEGIN - 80 * US, waker=client, stack=["ep_poll"])
+    at = BEGIN + 100 * US
+    synth.sleep(client, BEGIN - 50 * US, at, at, interrupt=True)
+    synth.sleep(other, BEGIN - 50 * US, at, at + client_us * US, interrupt=True, ran=client)
+    synth.sleep(client, at + client_us * US, at + taken + ROUND, interrupt=True)
+    synth.preempt(fg, at, at + taken, ran=other)
+    synth.sleep(other, at + taken, at + taken + ROUND, interrupt=True)
+    found = inversions(synth)
+    assert [row[:3] for row in found] == [("cpu", "other", other_us * US)]
+
+
 def test_a_client_is_one_for_a_helper_only_where_it_asked_nobody(inversions: Rows) -> None:
     """The request's own thread waits for a helper, which its client keeps from the CPU."""
     for asks in (True, False):

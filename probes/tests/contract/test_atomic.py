@@ -59,12 +59,16 @@ def test_where_the_folder_does_not_let_it_the_users_file_is_named(tmp_path: Path
 
 
 @pytest.fixture
-def small_files() -> Iterator[None]:
+def small_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No file may grow over 1000 bytes, as on a disk that is almost full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Python would keep what it compiles for an import, cut at the limit, and not notice.
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_write_that_fails_names_the_users_file(tmp_path: Path, small_files: None) -> None:

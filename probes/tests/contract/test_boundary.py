@@ -56,6 +56,25 @@ boundary.run("rcp-toy", "toy:main")
 """
 
 
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_a_verdict_that_nobody_reads_stands(status: int) -> None:
+    """A gate's regression is no pass because its reader has gone."""
+    code = TOY % (
+        "from rcp.probes.contract.printing.output import read_or_not\n"
+        '    with read_or_not(): click.echo("regression")\n'
+        f"    click.get_current_context().exit({status})"
+    )
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        told = subprocess.run(
+            [sys.executable, "-c", code], stdout=write_end, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(write_end)
+    assert (told.returncode, told.stderr) == (status, b"")
+
+
 def test_a_pipe_of_its_own_that_breaks_is_a_fault() -> None:
     code = TOY % 'raise BrokenPipeError(32, "Broken pipe")'
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -140,7 +140,10 @@ class Faster(Idle):
 
 
 def test_a_machine_that_has_become_faster_is_no_work_of_the_knobs(tmp_path: Path) -> None:
-    with tuned(tmp_path / "s.duckdb", Faster()) as study:
+    path = tmp_path / "s.duckdb"
+    # One baseline: a second one would show that runs differ too much to confirm anything.
+    few = tune(path, Faster(), "p99=9ms", n_trials=6, search="gp", advised=False, record=False)
+    with few as study:
         text, verdict = explanation(study)["text"].splitlines(), study.verdict()
         assert outcome_of(study) == "met already"
     assert text[1] == "met now without any knob, not at the start: the machine has changed"
