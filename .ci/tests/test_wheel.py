@@ -58,7 +58,7 @@ RUNS = {
     "rcp-tune explain": ["study.duckdb"],
     "rcp-tune export": ["study.duckdb", "-o", "trials.csv"],
     "rcp-tune compare": ["study.duckdb", "study.duckdb"],
-    "rcp-tune merge": ["study.duckdb", "study.duckdb", "-o", "merged.duckdb"],
+    "rcp-tune merge": ["study.duckdb", "other.duckdb", "-o", "merged.duckdb"],
     "rcp-tune restore": ["--journal", "journal"],
     "rcp-tune keep": ["best.toml", "--format", "sysctl"],
     "rcp-tune verify": ["best.toml"],
@@ -126,7 +126,8 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "rec.spool.tar.xz").write_bytes(
         (RECORDINGS / "wal-vs-checkpoint.spool.tar.xz").read_bytes()
     )
-    (folder / "study.duckdb").write_bytes((RECORDINGS / "reads-vs-writers.duckdb").read_bytes())
+    for name in ("study.duckdb", "other.duckdb"):
+        (folder / name).write_bytes((RECORDINGS / "reads-vs-writers.duckdb").read_bytes())
     (folder / "agent.toml").write_text('[window]\nwhen = ["request>1s"]\n')
     (folder / "lines.txt").write_text("".join(f"{1 + i % 100}us\n" for i in range(2000)))
     disk = min(entry.name for entry in Path("/sys/block").iterdir())

@@ -63,3 +63,16 @@ def test_unlike_studies_are_not_merged(
     told = message.format(a=first, b=second)
     assert (result.exit_code, result.output) == (2, f"rcp-tune: error: {told}\n")
     assert not both.exists()
+
+
+def test_a_study_does_not_count_twice(tmp_path: Path) -> None:
+    one, link, both = (tmp_path / f"{name}.duckdb" for name in ("one", "link", "both"))
+    tune(one, ToyMachine(), "p99=9ms").close()
+    link.symlink_to(one)
+    for again in (one, link):
+        result = CliRunner().invoke(main, ["merge", str(one), str(again), "-o", str(both)])
+        assert (result.exit_code, result.output) == (
+            2,
+            "rcp-tune: error: a study is named twice: merge different ones.\n",
+        )
+    assert not both.exists()
