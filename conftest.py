@@ -1,6 +1,7 @@
 """Fixtures and rules for every test folder."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,19 @@ def _help_options_as_before() -> Iterator[None]:
 @pytest.fixture
 def fixtures_dir() -> Path:
     return ROOT / "fixtures"
+
+
+@pytest.fixture
+def small_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No file may grow over 50 bytes, as on a disk that is full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Python would keep what it compiles for an import, cut at the limit, and not notice.
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.fixture(scope="session")

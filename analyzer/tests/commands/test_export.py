@@ -2,8 +2,6 @@
 
 import json
 import re
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet
@@ -114,19 +112,6 @@ def test_parquet_has_rules_of_its_own(recording: Path, tmp_path: Path) -> None:
         "--parquet writes every table whole: leave out -o, --request, --task, --slowest, "
         "--from, --to."
     )
-
-
-@pytest.fixture
-def small_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No file may grow over 50 bytes, as on a disk that is full."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # Python would keep what it compiles for an import, cut at the limit, and not notice.
-    monkeypatch.setattr("sys.dont_write_bytecode", True)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_full_disk_is_told_with_the_file_and_leaves_no_folder(

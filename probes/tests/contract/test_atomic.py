@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,19 +54,6 @@ def test_where_the_folder_does_not_let_it_the_users_file_is_named(tmp_path: Path
     with pytest.raises(NotADirectoryError) as error, atomic_replace(target) as temporary:
         temporary.write_text("new")
     assert error.value.filename == str(target)
-
-
-@pytest.fixture
-def small_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No file may grow over 1000 bytes, as on a disk that is almost full."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # Python would keep what it compiles for an import, cut at the limit, and not notice.
-    monkeypatch.setattr("sys.dont_write_bytecode", True)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_write_that_fails_names_the_users_file(tmp_path: Path, small_files: None) -> None:
