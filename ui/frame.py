@@ -71,6 +71,7 @@ def open_ahead(path: Path) -> None:
     _ = recording.id
     roles = population.roles(recording.ask(population.kinds))
     overview.ask_curve(recording.ask, roles[0] if roles else "", "", ())
+    recording.prepare()
     recording.ask(answer)
 
 

@@ -121,7 +121,8 @@ def prepare_inversions(store: Store) -> None:
 class Recording:
     """An open recording. It caches answers: a page asks the same questions at every click.
 
-    It is open as soon as ``ask`` works; a thread builds the tables for ``ask_inversions``.
+    It is open as soon as ``ask`` works. A thread builds the tables for ``ask_inversions``: from
+    ``prepare`` on, or from the first such question.
     """
 
     def __init__(self, path: Path) -> None:
@@ -137,12 +138,23 @@ class Recording:
             self._store.close()
             raise
         self._pool = ThreadPoolExecutor(1)
-        self._inversion_tables = self._pool.submit(self._prepare_inversions)
+        self._inversion_tables: Future[None] | None = None
         self._ahead: list[Future[None]] = []
 
     def _prepare_inversions(self) -> None:
         with self._store.beside() as store:
             prepare_inversions(store)
+
+    def prepare(self) -> Future[None]:
+        """Begin to build the tables for ``ask_inversions``, unless that was begun.
+
+        It takes both cores for a second or more of a million requests. So a page that shows
+        something else first begins it after that.
+        """
+        with self._lock:
+            if self._inversion_tables is None:
+                self._inversion_tables = self._pool.submit(self._prepare_inversions)
+            return self._inversion_tables
 
     @property
     def id(self) -> str:
@@ -192,7 +204,7 @@ class Recording:
         **named: Asked.kwargs,
     ) -> Found:
         """Return the same for a question about inversions; may wait for their tables."""
-        self._inversion_tables.result()
+        self.prepare().result()
         return self.ask(question, *arguments, **named)
 
     def ask_uncached(

@@ -1,6 +1,8 @@
 """The studies of rcp-tune that can be shown: found, read, and closed again.
 
 A study is not kept open, because rcp-tune cannot continue a study that another process has open.
+The tuner is imported when a file is asked about: it would delay each start of the explorer by a
+quarter of a second, and a folder may have no study.
 """
 
 from __future__ import annotations
@@ -10,13 +12,15 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rcp.analyzer.db.store import StoreBusyError, StoreError
 from rcp.probes.contract.cli_error import one_line
 from rcp.tuner.errors import NotAStudyError, TuneError
-from rcp.tuner.studies.study import Study
-from rcp.ui.info.tuning import StudyView, study_view
 from rcp.ui.source import Stamp, stamp
+
+if TYPE_CHECKING:
+    from rcp.ui.info.tuning import StudyView
 
 STUDIES_VARIABLE = "RCP_EXPLORE_STUDIES"
 """Environment variable that passes the paths of studies to the server, as JSON."""
@@ -32,6 +36,8 @@ def given(environment: Mapping[str, str] = os.environ) -> list[Path]:
 
 @lru_cache(maxsize=1024)
 def _may_be_study(found: Stamp) -> bool:
+    from rcp.tuner.studies.study import Study
+
     try:
         Study.open(Path(found.path), read_only=True, patience_s=0).close()
     except NotAStudyError:
@@ -66,6 +72,9 @@ def offered(first: Sequence[Path], folders: Sequence[Path]) -> list[str]:
 
 @lru_cache(maxsize=16)
 def _read(found: Stamp) -> StudyView:
+    from rcp.tuner.studies.study import Study
+    from rcp.ui.info.tuning import study_view
+
     with Study.open(Path(found.path), read_only=True) as study:
         return study_view(study)
 

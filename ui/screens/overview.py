@@ -130,6 +130,7 @@ def _answer(view: View) -> tuple[Slo, ...]:
     slos, curve = _judge(view)
     patterns = web.place("patterns")
     choice, beside = _latency(view, curve)
+    view.recording.prepare()  # while the browser draws the curve
     with sentence:
         web.lead(view.recording.ask(answer.answer).sentence)
     with patterns:

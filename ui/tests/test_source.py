@@ -1,5 +1,7 @@
 """Answers of a recording are computed once, whoever asks."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from rcp.analyzer.db.recording_id import recording_id
 from rcp.analyzer.db.store import Store
 from rcp.fixtures.explored import one_request
+from rcp.ui import source
 from rcp.ui.source import ANSWERS_MAX, Recording
 
 
@@ -40,6 +44,26 @@ def test_threads_that_ask_the_same_at_once_share_one_answer(recording: Recording
         may_end.set()
         assert [one.result() for one in found] == [7, 7, 7]
     assert asked == [7]
+
+
+def test_tables_of_inversions_are_built_when_they_are_needed_and_once(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Store] = []
+    monkeypatch.setattr(source, "prepare_inversions", built.append)
+    recording.ask(recording_id)
+    assert not built
+    with ThreadPoolExecutor(3) as pool:
+        for found in [pool.submit(recording.ask_inversions, recording_id) for _ in range(3)]:
+            found.result()
+    recording.prepare().result()
+    assert len(built) == 1
+
+
+def test_the_explorer_starts_without_the_tuner() -> None:
+    code = "import sys, rcp.ui.frame; print(*(m for m in sys.modules if m.startswith('rcp.tuner')))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(found.stdout.split()) <= {"rcp.tuner", "rcp.tuner.errors"}
 
 
 def test_a_question_that_failed_is_asked_again(recording: Recording) -> None:
