@@ -6,6 +6,7 @@ import click
 
 from rcp.analyzer.commands.common import TraceGroup
 from rcp.probes.contract.lazy_group import Lazy
+from rcp.probes.contract.statuses import tells_statuses
 
 _READ = "rcp.analyzer.commands.read"
 COMMANDS = {
@@ -40,6 +41,7 @@ COMMANDS = {
     short_help="Find the I/O that slows requests.",
 )
 @click.version_option(package_name="rcp-trace", prog_name="rcp-trace")
+@tells_statuses
 def main() -> None:
     """Find the background I/O on your requests' critical path.
 

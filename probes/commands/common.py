@@ -8,7 +8,8 @@ from dataclasses import fields
 from functools import wraps
 from typing import Any, NoReturn
 
-from rcp.probes.contract.cli_error import EXIT_ERROR, OneLineError
+from rcp.probes.contract.boundary import EXIT_ERROR
+from rcp.probes.contract.cli_error import OneLineError
 from rcp.probes.contract.printing.output import print_note
 from rcp.probes.contract.user_error import UserError
 

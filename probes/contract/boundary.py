@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import click
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
-_EXIT_ERROR = 2
+EXIT_ERROR = 2
 EXIT_FAULT = 70
 """EX_SOFTWARE of sysexits.h: never 1, which means a regression, a missed SLO or no recording."""
 
@@ -123,8 +123,8 @@ def _hold_streams() -> None:
 def run(program: str, where: str) -> NoReturn:
     """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
 
-    130 after Ctrl-C, without a word; 0 where nobody reads stdout any more (``| head``); EXIT_FAULT
-    after an exception that no one foresaw, with its traceback.
+    130 after Ctrl-C, without a word; 0 where nobody reads its output any more (``| head``);
+    EXIT_FAULT after an exception that no one foresaw, with its traceback.
     """
     _hold_streams()
     heeded = end_on_ctrl_c()
@@ -191,11 +191,11 @@ def _failed(program: str, error: Exception) -> int:
     if isinstance(error, BrokenPipeError) and _is_unread():
         return 0
     if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
-        return _say(program, f"output: {error.strerror}.", _EXIT_ERROR)
+        return _say(program, f"output: {error.strerror}.", EXIT_ERROR)
     # An incomplete installation lacks it, such as one made without dependencies.
     if isinstance(error, ModuleNotFoundError) and not f"{error.name}.".startswith("rcp."):
         lacks = f"the Python package {error.name} is not installed"
-        return _say(program, f"{lacks}: install rcp with pip, which brings it.", _EXIT_ERROR)
+        return _say(program, f"{lacks}: install rcp with pip, which brings it.", EXIT_ERROR)
     import traceback
 
     with suppress(OSError):
@@ -210,12 +210,13 @@ def _say(program: str, message: str, status: int) -> int:
 
 
 def _is_unread() -> bool:
-    """Whether nobody reads stdout any more; a program may have other pipes that break."""
+    """Whether nobody reads stdout or stderr any more; a program may have other pipes that break."""
     import select
 
-    stdout = select.poll()
-    stdout.register(1, 0)  # errors are always told
-    return bool(stdout.poll(0))
+    streams = select.poll()
+    for number in (1, 2):
+        streams.register(number, 0)  # errors are always told
+    return bool(streams.poll(0))
 
 
 def _drop_unwritable() -> None:

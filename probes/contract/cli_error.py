@@ -6,16 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import click
 
+from rcp.probes.contract.boundary import EXIT_ERROR
 from rcp.probes.contract.lazy_group import LazyGroup
 from rcp.probes.contract.printing.spelled import spelled_text
 from rcp.probes.contract.user_error import UserError
-
-EXIT_ERROR = 2
 
 TRACEBACK_VARIABLE = "RCP_TRACEBACK"
 """If set, errors that a damaged file may have caused are shown with their traceback."""
@@ -75,15 +73,11 @@ class OneLineGroup(LazyGroup):
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a closed pipe (``| head``) is not an error."""
+        """Run a command; what a closed pipe (``| head``) means is told by ``boundary.run``."""
         try:
             with _spelling():
                 return super().invoke(ctx)
-        except BrokenPipeError:
-            # The interpreter flushes stdout again at exit, which must not fail.
-            sys.stdout = Path("/dev/null").open("w")  # noqa: SIM115
-            ctx.exit(0)
-        except (click.ClickException, click.Abort, click.exceptions.Exit):
+        except (BrokenPipeError, click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:
             message = self.message_of(error)

@@ -75,8 +75,38 @@ def test_a_verdict_that_nobody_reads_stands(status: int) -> None:
     assert (told.returncode, told.stderr) == (status, b"")
 
 
-def test_a_pipe_of_its_own_that_breaks_is_a_fault() -> None:
-    code = TOY % 'raise BrokenPipeError(32, "Broken pipe")'
+# The command of TOY in a group whose commands end in one line.
+GROUPED = TOY.replace(
+    "module =",
+    """
+from rcp.probes.contract.cli_error import OneLineError, OneLineGroup
+class Group(OneLineGroup):
+    error = OneLineError
+command, main = main, Group()
+main.add_command(command, "toy")
+sys.argv.append("toy")
+module =""",
+)
+
+
+@pytest.mark.parametrize("unread", ["stdout", "stderr"])
+@pytest.mark.parametrize("toy", [TOY, GROUPED], ids=["command", "group"])
+def test_a_stream_that_nobody_reads_ends_it_quietly(toy: str, unread: str) -> None:
+    code = toy % f'click.echo("x" * 100_000, err={unread == "stderr"})'
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    out, err = (write_end if unread == name else subprocess.PIPE for name in ("stdout", "stderr"))
+    try:
+        done = subprocess.run([sys.executable, "-c", code], stdout=out, stderr=err, check=False)
+    finally:
+        os.close(write_end)
+    assert done.returncode == 0
+    assert not done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("toy", [TOY, GROUPED], ids=["command", "group"])
+def test_a_pipe_of_its_own_that_breaks_is_a_fault(toy: str) -> None:
+    code = toy % 'raise BrokenPipeError(32, "Broken pipe")'
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, "a fault of rcp" in done.stderr) == (70, True)
 
