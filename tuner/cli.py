@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rcp.probes.contract.lazy_group import DefaultGroup, Lazy
+from rcp.probes.contract.statuses import tells_statuses
 from rcp.tuner.commands.common import TuneGroup
 
 _STUDY = "rcp.tuner.commands.study"
@@ -46,6 +47,7 @@ class _Group(TuneGroup, DefaultGroup):
     short_help="Tune kernel knobs until a latency objective holds.",
 )
 @click.version_option(package_name="rcp-trace", prog_name="rcp-tune")
+@tells_statuses
 def main() -> None:
     """Tune kernel knobs until a latency objective (SLO) holds.
 

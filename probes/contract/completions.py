@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import click
@@ -46,24 +47,26 @@ def _profiles() -> Iterable[str]:
 _RUNS_TRIALS = "tunable.sh"  # fixtures/scenarios/tuning
 
 
-def scenarios(checkout: Path | None = None) -> Iterator[tuple[str, bool]]:
-    """Yield the lab's scenarios, and whether rcp-tune can make trials of each.
-
-    They are those of *checkout*, by default the installed ones.
-    """
+def scenarios(checkout: Path | None = None) -> Iterator[Traversable]:
+    """Yield the folders of the lab's scenarios: those of *checkout*, by default the installed."""
     root = checkout / "fixtures" if checkout else files("rcp.fixtures")
     for entry in (root / "scenarios").iterdir():
         if entry.is_dir() and (entry / "scenario.toml").is_file():
-            script = entry / "run.sh"
-            yield entry.name, script.is_file() and _RUNS_TRIALS in script.read_text("utf-8")
+            yield entry
+
+
+def is_tunable(scenario: Traversable) -> bool:
+    """Whether rcp-tune can make trials of a scenario, given by its folder."""
+    script = scenario / "run.sh"
+    return script.is_file() and _RUNS_TRIALS in script.read_text("utf-8")
 
 
 def _scenarios() -> Iterable[str]:
-    return (name for name, _ in scenarios())
+    return (folder.name for folder in scenarios())
 
 
 def _tunable() -> Iterable[str]:
-    return (name for name, is_tunable in scenarios() if is_tunable)
+    return (folder.name for folder in scenarios() if is_tunable(folder))
 
 
 def _disks() -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import click
 
@@ -26,12 +26,12 @@ PATH = _Path(path_type=Path, readable=False)
 """A path; whether it can be read shows when it is opened, and is then told in one line."""
 
 OUTPUT_PATH = click.Path(path_type=Path, readable=False, allow_dash=True)
-"""A file to write; - is stdout (``is_stdout``)."""
+"""A file to write; - is stdout, and no file (``is_file``)."""
 
 
-def is_stdout(output: Path | None) -> bool:
-    """Whether an optional ``OUTPUT_PATH`` means stdout."""
-    return output is None or str(output) == "-"
+def is_file(output: Path | None) -> TypeGuard[Path]:
+    """Whether an optional ``OUTPUT_PATH`` names a file; else it means stdout."""
+    return output is not None and str(output) != "-"
 
 
 class _Seconds(click.ParamType):  # type: ignore[type-arg]  # click 8.1 has no [float]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcp.probes.contract.completions import DISKS
-from rcp.probes.contract.options import OUTPUT_PATH, PATH, is_stdout
+from rcp.probes.contract.options import OUTPUT_PATH, PATH, is_file
 from rcp.probes.contract.printing.output import print_data, print_note
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
@@ -74,16 +74,15 @@ def keep(
     check_settings(found, values, yes)
     file = persist_file(found, values, f"rcp-tune keep {wanted.name}")
     if kind is None:
-        kind, others = best_format(file)
-        if others:
-            more = " and ".join(f"--format {name}" for name in others)
-            print_note(f"rcp-tune: --format {kind} carries only a part: write {more} too.")
+        kind, rest = best_format(file)
+        if rest:
+            print_note(f"rcp-tune: --format {kind} carries only a part: write {rest} too.")
     check_carries(file, kind)
     _write(FORMATS[kind](file), output, force)
 
 
 def _write(text: str, output: Path | None, force: bool) -> None:
-    if output is None or is_stdout(output):
+    if not is_file(output):
         print_data(text)
         return
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rcp.probes.contract.completions import scenarios
+from rcp.probes.contract.completions import is_tunable, scenarios
 from rcp.probes.contract.printing.output import print_note
 from rcp.tuner.commands.choices import disk_of, group_of, parsed_rule, which_knobs
 from rcp.tuner.commands.run_options import LabOptions, LocalOptions
@@ -40,10 +40,11 @@ def lab_machine(options: LabOptions, folder: Path) -> LabMachine:
 
 def _check_tunable(options: LabOptions) -> None:
     """Raise TuneError for a scenario that runs no trials, before a guest is booted for it."""
-    known = dict(scenarios(options.checkout))
-    if known.get(options.scenario, True):
-        return  # a tunable one, or one that only the lab knows
-    able = [name for name, is_tunable in sorted(known.items()) if is_tunable]
+    known = {folder.name: folder for folder in scenarios(options.checkout)}
+    chosen = known.get(options.scenario)
+    if chosen is None or is_tunable(chosen):
+        return  # one that only the lab knows, or a tunable one
+    able = [name for name, folder in sorted(known.items()) if is_tunable(folder)]
     raise TuneError(
         f"--lab {options.scenario}: this scenario has no trials: choose {', '.join(able[:-1])} or "
         f"{able[-1]}"
@@ -56,12 +57,9 @@ def local_machine(options: LocalOptions, folder: Path, tree: Tree | None = None)
     *tree* are its files, by default those of the running machine.
     """
     tree = tree or Tree()
-    source = parse_source(options.source)
-    if options.source == RECORDING:
-        source = Source(f"{OUT_PLACEHOLDER}/{SPOOL}", RECORDING)
     return LocalMachine(
         command=options.workload,
-        source=source,
+        source=_source(options.source),
         disk=disk_of(options.disk, tree),
         folder=folder,
         groups=Groups(group_of(options.foreground), group_of(options.background)),
@@ -74,6 +72,12 @@ def local_machine(options: LocalOptions, folder: Path, tree: Tree | None = None)
         attach_pid=options.attach_pid,
         window_s=options.window_s,
     )
+
+
+def _source(text: str) -> Source:
+    if text == RECORDING:
+        return Source(f"{OUT_PLACEHOLDER}/{SPOOL}", RECORDING)
+    return parse_source(text)
 
 
 def _record_options(options: LocalOptions) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rcp.probes.contract.options import OUTPUT_PATH, PATH, format_option, is_stdout
+from rcp.probes.contract.options import OUTPUT_PATH, PATH, format_option, is_file
 from rcp.probes.contract.printing.output import print_data, print_json, print_text
 
 _study = click.argument(
@@ -132,7 +132,7 @@ def export(study: Path, output: Path | None) -> None:
     for row in rows:
         own = {name: getattr(row, name) for name in fields[:6]}
         writer.writerow({**own, **row.ratios, **row.settings})
-    if output and not is_stdout(output):
+    if is_file(output):
         output.write_text(table.getvalue(), encoding="utf-8", newline="")
     else:
         print_data(table.getvalue())

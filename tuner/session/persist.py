@@ -260,20 +260,30 @@ _WRITES_OF_FORMAT: Mapping[str, Callable[[PersistFile], Iterator[tuple[str, Writ
 }
 
 
-def best_format(file: PersistFile) -> tuple[str, tuple[str, ...]]:
-    """Return the format that carries most of the settings, and the others that carry the rest."""
-    carried = {kind: {name for name, _ in part(file)} for kind, part in _WRITES_OF_FORMAT.items()}
-    best = max(carried, key=lambda kind: len(carried[kind]))
-    return best, tuple(kind for kind in carried if carried[kind] and kind != best)
+def _carried(file: PersistFile) -> dict[str, set[str]]:
+    """Return the settings by the format that carries them; a format that carries none is absent."""
+    found = {kind: {name for name, _ in part(file)} for kind, part in _WRITES_OF_FORMAT.items()}
+    return {kind: names for kind, names in found.items() if names}
+
+
+def _as_options(kinds: Iterable[str]) -> str:
+    return " and ".join(f"--format {kind}" for kind in kinds)
+
+
+def best_format(file: PersistFile) -> tuple[str, str]:
+    """Return the format that carries most of the settings, and the options for the rest."""
+    carried = _carried(file)
+    best = max(_WRITES_OF_FORMAT, key=lambda kind: len(carried.get(kind, ())))
+    return best, _as_options(kind for kind in carried if kind != best)
 
 
 def check_carries(file: PersistFile, kind: str) -> None:
     """Raise KnobError if a file of a format would set nothing: systemd refuses such a unit."""
-    carrying = [name for name, part in _WRITES_OF_FORMAT.items() if any(part(file))]
-    if kind in carrying or (kind not in _WRITES_OF_FORMAT and carrying):
+    carried = _carried(file)
+    if kind in carried or (kind not in _WRITES_OF_FORMAT and carried):
         return
-    if carrying:
-        use = " and ".join(f"--format {name}" for name in carrying)
+    if carried:
+        use = _as_options(carried)
         raise KnobError(f"--format {kind} carries none of these settings: use {use}.")
     name, instead = next(iter(file.not_persisted.items()), ("", "there are no settings."))
     raise KnobError(f"no file carries these settings: {name}{': ' if name else ''}{instead}")

@@ -88,6 +88,10 @@ class ToyMachine:
         """The number that is needed."""
         return f"play with {short.n_needed}"
 
+    def every_latency(self) -> str:
+        """The bare advice."""
+        return "write down every latency"
+
 
 class _Silent:
     def begun(self, phase: str, why: str, settings: Settings) -> None:

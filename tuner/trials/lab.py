@@ -97,3 +97,7 @@ class LabMachine:
     def more_requests(self, short: Shortage) -> str:
         """Name the parameter that all tunable scenarios have."""
         return f"raise the scenario's number of requests by -e REQUESTS={short.n_needed}"
+
+    def every_latency(self) -> str:
+        """Name the file of the scenario that says where the latencies come from."""
+        return f"let run.sh of {self.scenario} name a --source that has every latency"

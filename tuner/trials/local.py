@@ -114,6 +114,10 @@ class LocalMachine:
             return f"measure longer, by --window {math.ceil(self.window_s * times)}s"
         return f"let the workload send {times} times as many in one run"
 
+    def every_latency(self) -> str:
+        """Name the option for the source of latencies."""
+        return "name a --source that has every latency"
+
     def _measure(self, out: Path, seed: int, record: bool, abort: Abort | None) -> Run:
         """Run the workload, or measure the process that runs already."""
         if self.attach_pid:

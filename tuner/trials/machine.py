@@ -28,3 +28,6 @@ class Machine(Protocol):
 
     def more_requests(self, short: Shortage) -> str:
         """Return how the user gives a trial as many requests as it lacks, as part of a message."""
+
+    def every_latency(self) -> str:
+        """Return how the user gives a trial the latencies one by one, as part of a message."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from rcp.analyzer.latencies.files import AUTO
 from rcp.analyzer.latencies.formats import BY_NAME
 from rcp.analyzer.latencies.latency import LatencyError, UnitMissingError
-from rcp.probes.contract.durations import UNITS_NS
+from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
 from rcp.probes.contract.user_error import UserError
 
 LINES, RECORDING = "lines", "recording"
 OUT_PLACEHOLDER = "{out}"
 
-_FORMAT = re.compile(r"[a-z][a-z0-9-]*")
+_BARE_WORD = re.compile(r"[\w-]+")
+"""A word that names no place; a path to such a file may begin with ``./``."""
 
 
 class SourceError(UserError):
@@ -53,9 +54,26 @@ def parse_source(text: str) -> Source:
         head, colon, rest = text.partition(":")
         if colon and head in UNITS_NS:
             text, unit = rest, head
-    elif colon and _FORMAT.fullmatch(head) and (OUT_PLACEHOLDER in rest or "/" in rest):
-        known = ", ".join(sorted(BY_NAME))
-        raise SourceError(f"unknown format {head!r} in --source {text}: write one of {known}.")
+    elif _BARE_WORD.fullmatch(head) and not Path(head).exists():
+        raise SourceError(_unknown(head, text))
     if not text:
         raise SourceError("the source of latencies is empty: write lines, or the path of a file.")
+    if format == LINES and unit is None and _BARE_WORD.fullmatch(text) and not Path(text).exists():
+        raise SourceError(
+            f"unknown unit {text!r} in --source {LINES}:{text}: write one of {UNIT_NAMES}, or "
+            f"{LINES}:./{text} for a file of that name."
+        )
     return Source(text, format, unit)
+
+
+def _unknown(word: str, text: str) -> str:
+    """Return the error for a *word* that begins a source, and is no format and no file."""
+    known = ", ".join(sorted(BY_NAME))
+    if word != text:
+        told = f"unknown format {word!r} in --source {text}: write one of {known}"
+    else:
+        told = (
+            f"unknown --source {text}: write {RECORDING}, {LINES}, or FORMAT:FILE with one of the "
+            f"formats {known}"
+        )
+    return f"{told}, or ./{text} for a file of that name."

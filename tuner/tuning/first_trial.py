@@ -13,7 +13,7 @@ def refusal(first: Measurement, machine: Machine) -> str:
     if short is None:
         return f"the first trial failed: {first.failed}"
     if not short.n:
-        return f"{short.text}: name a --source that has every latency"
+        return f"{short.text}: {machine.every_latency()}"
     remedies = [machine.more_requests(short), *_lower(short.n)]
     return f"{short.text}: {', or '.join(remedies)}"
 

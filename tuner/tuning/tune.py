@@ -27,6 +27,7 @@ from rcp.tuner.tuning.first_trial import refusal
 from rcp.tuner.tuning.hopeless import abort_rule
 from rcp.tuner.tuning.limits import Budget, Limits
 from rcp.tuner.tuning.tools import Tools
+from rcp.tuner.tuning.verdict import mean_objective, summary, unless_as_it_is, verdict_of
 
 BASELINE, SEARCH, CONFIRM = "baseline", "search", "confirm"
 RECORD, ABLATION, AGAIN = "record", "ablation", "again"
@@ -178,12 +179,13 @@ class Tuning:
             if not runs:
                 break
             verdict = confirm.verdict([row.observation for row in runs], between_runs)
-            summaries.append({**_summary(runs), "verdict": str(verdict)})
+            summaries.append({**summary(runs), "verdict": str(verdict)})
             if verdict.confirmed and len(runs) >= self._limits.confirm_runs:
                 met.append(runs)
-        met.sort(key=_mean_objective, reverse=True)
+        met.sort(key=mean_objective, reverse=True)
         self._study.decide("candidates", summaries)
-        self._decide(met)
+        tried_rows = [row for row in self._phase(SEARCH) if not row.failed]
+        self._decide(verdict_of(met, tried_rows))
         return met[0] if met else []
 
     def _fresh_runs(self, settings: Settings) -> list[TrialRow]:
@@ -194,24 +196,8 @@ class Tuning:
             runs.append(self._trial(CONFIRM, "a fresh run of a candidate", settings))
         return runs
 
-    def _decide(self, met: Sequence[Sequence[TrialRow]]) -> None:
-        tried = [row for row in self._phase(SEARCH) if not row.failed]
-        if met:
-            why = next(row.why for row in tried if row.proposed == met[0][0].proposed)
-            found: dict[str, Any] = {"outcome": "met", **_summary(met[0]), "why": why}
-        else:
-            feasible = any(row.observation.feasible for row in tried)
-            found = {"outcome": "not confirmed" if feasible else "not reached"}
-            if tried:
-                closest = min(tried, key=lambda row: worst(row.observation))
-                found |= {**_summary([closest]), "why": closest.why}
-        self._study.decide("verdict", self._unless_as_it_is(found))
-
-    def _unless_as_it_is(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return a verdict that calls no winner what sets nothing: then the machine has changed."""
-        if found["outcome"] != "met" or changed(found["asked"], self._study.initial()):
-            return found
-        return {"outcome": "met already", "trial_id": found["runs"][-1], "since_the_start": False}
+    def _decide(self, found: dict[str, Any]) -> None:
+        self._study.decide("verdict", unless_as_it_is(found, self._study.initial()))
 
     def _record_what_remains(self) -> None:
         proposed = self._study.verdict()["verdict"].get("asked")
@@ -259,13 +245,13 @@ class Tuning:
                 return False
             between_runs = self._between_runs(of_default=bool(changed(settings, initial)))
             verdict = confirm.verdict([row.observation for row in runs], between_runs)
-            as_good = lean.costs_nothing(_mean_objective(winner), _mean_objective(runs))
+            as_good = lean.costs_nothing(mean_objective(winner), mean_objective(runs))
             return verdict.confirmed and as_good
 
         if count := lean.most(len(idle), holds):
             found = self._study.verdict()["verdict"]
-            found |= {**_summary(tried[count]), "left_out": idle[:count]}
-            self._study.decide("verdict", self._unless_as_it_is(found))
+            found |= {**summary(tried[count]), "left_out": idle[:count]}
+            self._decide(found)
         return tried[count]
 
     def _between_runs(self, *, of_default: bool = True) -> float:
@@ -295,16 +281,3 @@ class Tuning:
         # In the lab each trial boots its own guest, and nothing drifts.
         drifts = self._study.facts().get("clock") != "virtual"
         return drift.text_of(self._rows, self._study.initial(), drifts=drifts)
-
-
-def _mean_objective(runs: Sequence[TrialRow]) -> float:
-    return sum(row.objective or 0.0 for row in runs) / len(runs)
-
-
-def _summary(runs: Sequence[TrialRow]) -> dict[str, Any]:
-    return {
-        "asked": runs[0].proposed,
-        "settings": runs[0].settings,
-        "runs": [row.trial_id for row in runs],
-        "objective": _mean_objective(runs),
-    }

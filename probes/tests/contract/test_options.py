@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rcp.probes.contract.options import OUTPUT_PATH, PATH, format_option, is_stdout
+from rcp.probes.contract.options import OUTPUT_PATH, PATH, format_option, is_file
 
 
 @click.command()
@@ -41,15 +41,15 @@ def test_another_format_is_refused_with_the_choices() -> None:
 @click.option("-o", "--output", type=PATH)
 @click.option("--printed", type=OUTPUT_PATH)
 def _writing(output: Path | None, printed: Path | None) -> None:
-    click.echo(f"{output} {is_stdout(printed)}")
+    click.echo(f"{output} {is_file(printed)}")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "None True"),
-        (["-o", "./-", "--printed", "-"], "- True"),
-        (["--printed", "x.csv"], "None False"),
+        ([], "None False"),
+        (["-o", "./-", "--printed", "-"], "- False"),
+        (["--printed", "x.csv"], "None True"),
     ],
 )
 def test_a_dash_is_stdout_where_a_command_can_print(words: list[str], told: str) -> None:

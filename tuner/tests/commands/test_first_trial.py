@@ -106,6 +106,15 @@ def test_a_process_that_does_not_run_and_a_format_that_is_none_are_told(
     )
 
 
+def test_a_typo_in_the_source_is_told_before_the_first_trial(machine: FakeMachine) -> None:
+    script("wl.sh", "#!/bin/sh\ntouch ran\n")
+    result = run(machine, "--source", "recordng", "--", "./wl.sh")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("rcp-tune: error: unknown --source recordng: write recording, ")
+    assert result.stderr.count("\n") == 1
+    assert not Path("ran").exists()
+
+
 def test_a_study_that_a_failed_start_left_before_is_begun_anew(machine: FakeMachine) -> None:
     script("better.sh", ENOUGH)
     path = Path("rcp-tune.duckdb")

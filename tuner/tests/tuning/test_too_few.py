@@ -15,9 +15,11 @@ from rcp.tuner.knobs.knob import Settings
 from rcp.tuner.studies.explain import explanation, outcome_of
 from rcp.tuner.studies.study import Study
 from rcp.tuner.tests.toy import ToyMachine, tune
-from rcp.tuner.trials.measurement import Measurement, SloValue
+from rcp.tuner.trials.lab import LabMachine
+from rcp.tuner.trials.measurement import Measurement, Shortage, SloValue
 from rcp.tuner.trials.raw import RawTrial
 from rcp.tuner.trials.workload import Abort
+from rcp.tuner.tuning.first_trial import refusal
 
 SHORT = "p99=1s cannot be judged from {} requests: 1000 are needed, so that 10 lie beyond it"
 
@@ -38,6 +40,17 @@ def test_it_ends_after_one_trial_with_the_remedies(
     assert machine.asked == [({}, 1)]
     with Study.open(path, read_only=True) as study:
         assert study.trials() == []
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_in_the_lab_no_option_is_advised_that_is_refused_there(tmp_path: Path, n: int) -> None:
+    few = Measurement({}, {}, None, shortage=Shortage("cannot be judged", n, 1000))
+    lab = LabMachine("wal-alone", "stock", tmp_path)
+    assert refusal(few, lab) == "cannot be judged: " + (
+        "raise the scenario's number of requests by -e REQUESTS=1000"
+        if n
+        else "let run.sh of wal-alone name a --source that has every latency"
+    )
 
 
 class FewLater(ToyMachine):
