@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.lab import debian, kernel, module, rootfs
-from rcp.lab.cli import DEBUG_KINDS, KERNELS, main
+from rcp.lab.cli import main
+from rcp.lab.commands.build import DEBUG_KINDS
+from rcp.lab.commands.run import KERNELS
 from rcp.lab.progress import Progress
 
 HASH = "a" * 64

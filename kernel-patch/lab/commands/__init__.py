@@ -1,0 +1,1 @@
+"""The commands of rcp-lab, a file each."""
