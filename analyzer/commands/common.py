@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,6 +37,20 @@ class TraceGroup(OneLineGroup):
         return super().message_of(error) or damage_message(error)
 
 
+_BEGINS_AS_COMMENT = re.compile(r"--(\s|.*\n)")
+"""How a query begins that is no option: with a comment."""
+
+
+class QueryCommand(click.Command):
+    """A command with a query, which may begin with a comment (``-- ``)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put a space before a comment: click takes a word that begins with -- for an option."""
+        end = args.index("--") if "--" in args else len(args)
+        words = [f" {word}" if _BEGINS_AS_COMMENT.match(word) else word for word in args[:end]]
+        return super().parse_args(ctx, [*words, *args[end:]])
+
+
 formatted = format_option(
     "text", "json", "csv", help="Output format: for people, programs or spreadsheets."
 )
@@ -49,12 +64,19 @@ def recording(path: Path, *, commented: bool = False, says_lacks: bool = True) -
     """
     from rcp.analyzer.db.meta import facts
     from rcp.analyzer.loading.opening import open_recording
-    from rcp.analyzer.reports.doubts import lacks
 
     with open_recording(path, commented=commented) as store:
         yield store
-        if says_lacks and (lack := lacks(facts(store))):
-            print_note(f"rcp-trace: warning: {path}: {lack}")
+        if says_lacks:
+            say_lacks(path, facts(store))
+
+
+def say_lacks(path: Path, known: Mapping[str, Any]) -> None:
+    """Say on stderr what a recording lacks, by its facts (``db.meta``)."""
+    from rcp.analyzer.reports.doubts import lacks
+
+    if lack := lacks(known):
+        print_note(f"rcp-trace: warning: {path}: {lack}")
 
 
 def show_as(kind: str, text: str) -> None:

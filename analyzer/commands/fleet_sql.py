@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from rcp.analyzer.commands.common import CliError, show_as
+from rcp.analyzer.commands.common import CliError, QueryCommand, show_as
 from rcp.analyzer.commands.fleet import EXIT_INCOMPLETE
 from rcp.probes.contract.options import format_option
 from rcp.probes.contract.printing.output import print_note
 from rcp.probes.contract.printing.page import page
 
 
-@click.command(short_help="Run a SQL query on many recordings.")
+@click.command(cls=QueryCommand, short_help="Run a SQL query on many recordings.")
 @click.argument("directory", metavar="DIR")
 @click.argument("query")
 @click.option(

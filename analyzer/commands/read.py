@@ -11,9 +11,11 @@ import click
 
 from rcp.analyzer.commands.common import (
     CliError,
+    QueryCommand,
     file_argument,
     formatted,
     recording,
+    say_lacks,
     show_as,
 )
 from rcp.analyzer.commands.completing import slowest
@@ -56,11 +58,10 @@ def recover(spool: Path, output: Path | None, force: bool) -> None:
         raise CliError(f"{target} already exists: use --force to replace it, or -o.")
     if spool.is_file() and spool.name.endswith(PACKED_SUFFIX):
         with tempfile.TemporaryDirectory(prefix="rcp-") as folder:
-            load_spool(unpack(spool, Path(folder)), target)
+            loaded = load_spool(unpack(spool, Path(folder)), target)
     else:
-        load_spool(spool, target)
-    with recording(target):  # says what it lacks
-        pass
+        loaded = load_spool(spool, target)
+    say_lacks(target, loaded)
     print_note(f"{target} written; read it with `rcp-trace report {target}`.")
 
 
@@ -141,7 +142,7 @@ def _statement(query: str | None) -> str:
     return sys.stdin.read() if query in (None, "-") else str(query)
 
 
-@click.command(short_help="Run a SQL query on a recording.")
+@click.command(cls=QueryCommand, short_help="Run a SQL query on a recording.")
 @file_argument
 @click.argument("query", required=False)
 @format_option(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+from rcp.probes.contract.cli_error import one_clause
 from rcp.probes.contract.user_error import UserError
+
+LOAD_AGAIN = "load its spool again with `rcp-trace recover`, or record anew"
 
 
 class StoreError(UserError):
@@ -11,6 +16,18 @@ class StoreError(UserError):
 
 class StoreBusyError(StoreError):
     """Another process has the file open: for writing, or while it is to be opened for writing."""
+
+
+def said_by_duckdb(error: Exception) -> str:
+    """Return DuckDB's message without its kind, caret drawing and line breaks."""
+    text = re.sub(r"\n+LINE \d+:.*", "", str(error), flags=re.DOTALL)
+    text = re.sub(r"^[\w ]+ Error: ", "", text)
+    return one_clause(text)
+
+
+def damaged(name: object, fault: str, remedy: str = LOAD_AGAIN) -> StoreError:
+    """Return the error for a file whose contents are not as they were written."""
+    return StoreError(f"{name} is damaged: {fault}: {remedy}.")
 
 
 _unverified = ""

@@ -1,35 +1,34 @@
-"""The store: one DuckDB file per recording. The only module that imports duckdb.
+"""The store: one DuckDB file per recording. Only this module and ``connect.py`` import duckdb.
 
 A store is written once, by loading a spool, and afterwards opened read-only.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 
-from rcp.analyzer.db.arrow import Column, as_arrow, joined, packed
+from rcp.analyzer.db.connect import STORE_VERSION as STORE_VERSION
+from rcp.analyzer.db.connect import connect_other, connect_recording
+from rcp.analyzer.db.errors import LOAD_AGAIN, damaged, said_by_duckdb
 from rcp.analyzer.db.errors import StoreBusyError as StoreBusyError
 from rcp.analyzer.db.errors import StoreError as StoreError
-from rcp.analyzer.db.errors import note_unverified
 from rcp.analyzer.db.modules import read_schema
-from rcp.analyzer.db.seal import SealError, check_seal
 from rcp.analyzer.db.statements import refusal
 from rcp.probes.contract.atomic import atomic_replace
-from rcp.probes.contract.cli_error import one_clause
 
-STORE_VERSION = 7
-"""Increased when a table or column changes its meaning or is removed, or reports need a new one."""
+if TYPE_CHECKING:
+    # A TAB asks a store too, and has no time for these.
+    import numpy.typing as npt
+
+    from rcp.analyzer.db.arrow import Column
 
 BATCH_ROWS = 500_000
 """Rows per Arrow batch: above about 100,000, DuckDB writes row groups without logging them; batches
@@ -37,10 +36,6 @@ of 65,536 rows load at two thirds of the speed."""
 
 _N_INSERTERS = 2
 """Tables filled in parallel; more of them cost more memory for copies than they gain in time."""
-
-LOAD_AGAIN = "load its spool again with `rcp-trace recover`, or record anew"
-
-_STUDY_TABLES = {"trial", "knob", "verdict"}
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -53,17 +48,6 @@ class Result:
     rows: list[tuple[Any, ...]]
     is_cut: bool = False
     """Whether there are more rows, which were not read."""
-
-
-def _one_line(error: Exception) -> str:
-    """Return DuckDB's message without its kind, caret drawing and line breaks."""
-    text = re.sub(r"\n+LINE \d+:.*", "", str(error), flags=re.DOTALL)
-    text = re.sub(r"^[\w ]+ Error: ", "", text)
-    return one_clause(text)
-
-
-def _damaged(name: object, fault: str, remedy: str = LOAD_AGAIN) -> StoreError:
-    return StoreError(f"{name} is damaged: {fault}: {remedy}.")
 
 
 class Store:
@@ -98,7 +82,7 @@ class Store:
                 str(path) if path else ":memory:", config={"autoinstall_known_extensions": "false"}
             )
         except duckdb.Error as error:
-            raise StoreError(f"{name} cannot be written: {_one_line(error)}.") from error
+            raise StoreError(f"{name} cannot be written: {said_by_duckdb(error)}.") from error
         # With a lower threshold the log is checkpointed while loading, which stalls inserts.
         connection.execute("SET checkpoint_threshold = '1GB'")
         store = cls(connection, name, remedy)
@@ -125,7 +109,7 @@ class Store:
             with self._closing:
                 self._connection.close()
         except duckdb.Error as error:
-            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+            raise StoreError(f"{self.name} cannot be written: {said_by_duckdb(error)}.") from error
 
     def insert(self, tables: Mapping[str, Mapping[str, Column]]) -> int:
         """Append rows to tables, given by column; return how many.
@@ -136,6 +120,8 @@ class Store:
             return sum(pool.map(self._insert, tables.keys(), tables.values()))
 
     def _insert(self, table: str, columns: Mapping[str, Column]) -> int:
+        from rcp.analyzer.db.arrow import as_arrow
+
         incoming = as_arrow(columns, BATCH_ROWS)
         if incoming.num_rows == 0:
             return 0
@@ -145,7 +131,7 @@ class Store:
         try:
             cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM _incoming")
         except duckdb.Error as error:
-            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+            raise StoreError(f"{self.name} cannot be written: {said_by_duckdb(error)}.") from error
         finally:
             cursor.close()
         return int(incoming.num_rows)
@@ -159,10 +145,12 @@ class Store:
                 self._connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM _source.{name}")
             self._connection.execute("DETACH _source")
         except duckdb.Error as error:
-            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+            raise StoreError(f"{self.name} cannot be written: {said_by_duckdb(error)}.") from error
 
     def arrays(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of one of rcp's own queries, none of which may hold a NULL."""
+        import numpy as np
+
         with self._reading():
             found = self._connection.execute(sql, list(parameters)).fetchnumpy()
         return {name: np.asarray(values) for name, values in found.items()}
@@ -180,14 +168,14 @@ class Store:
             raise StoreError("the query was stopped.") from error
         except duckdb.Error as error:
             # rcp's own queries are right, so the file is not.
-            raise _damaged(self.name, _one_line(error), self._remedy) from error
+            raise damaged(self.name, said_by_duckdb(error), self._remedy) from error
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """Run one of rcp's own statements that change the store, whole or not at all."""
         try:
             self._connection.execute(sql, list(parameters))
         except duckdb.Error as error:
-            raise StoreError(f"{self.name} cannot be written: {_one_line(error)}.") from error
+            raise StoreError(f"{self.name} cannot be written: {said_by_duckdb(error)}.") from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -222,7 +210,7 @@ class Store:
                 ((n_rows,),) = self._connection.execute(copy).fetchall()
             except duckdb.Error as error:
                 raise StoreError(
-                    f"{target} cannot be written from {self.name}: {_one_line(error)}."
+                    f"{target} cannot be written from {self.name}: {said_by_duckdb(error)}."
                 ) from error
         return int(n_rows)
 
@@ -230,7 +218,7 @@ class Store:
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
-            raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+            raise StoreError(f"bad SQL: {said_by_duckdb(error)}.") from error
         if why_not := refusal([statement.type.name for statement in statements]):
             raise StoreError(why_not)
 
@@ -245,6 +233,8 @@ class Store:
 
     def ask_packed(self, sql: str) -> bytes:
         """Return the answer to a user's query with its types, for another process to merge."""
+        from rcp.analyzer.db.arrow import packed
+
         with self._answering(sql) as cursor:
             return packed(cursor.sql(sql).to_arrow_table())
 
@@ -265,9 +255,9 @@ class Store:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             yield cursor
         except (duckdb.IOException, duckdb.InternalException, duckdb.FatalException) as error:
-            raise _damaged(self.name, _one_line(error), self._remedy) from error
+            raise damaged(self.name, said_by_duckdb(error), self._remedy) from error
         except duckdb.Error as error:
-            raise StoreError(f"bad SQL: {_one_line(error)}.") from error
+            raise StoreError(f"bad SQL: {said_by_duckdb(error)}.") from error
         finally:
             with self._closing:
                 cursor.close()
@@ -277,6 +267,8 @@ class Store:
 
         Raises StoreError when the answers do not have the same columns.
         """
+        from rcp.analyzer.db.arrow import joined
+
         try:
             whole = joined(answers, source)
         except ValueError as error:
@@ -292,69 +284,6 @@ class Store:
             self._asking.interrupt()
 
 
-def _something_else(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return what a DuckDB file is that is no recording, and what to do with it."""
-    with suppress(duckdb.Error):
-        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-        if {name for (name,) in tables} >= _STUDY_TABLES:
-            return "a study of rcp-tune, not a recording: read it with `rcp-tune explain`"
-    return (
-        "a DuckDB file but not a recording of rcp: load one with `rcp-trace recover SPOOL -o "
-        "FILE`, or restore a damaged one from a copy"
-    )
-
-
-def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    try:
-        row = connection.execute("SELECT value FROM meta WHERE key = 'store_version'").fetchone()
-    except duckdb.ProgrammingError:  # another database, without such a table or column
-        row = None
-    except duckdb.Error as error:
-        raise _damaged(path, _one_line(error)) from error
-    if row is None or not str(row[0]).isdecimal():
-        raise StoreError(f"{path} is {_something_else(connection)}.")
-    return int(row[0])
-
-
-def _check_size(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise StoreError when blocks are missing at the end; DuckDB tells only when it reads them."""
-    try:
-        row = connection.execute(
-            "SELECT used_blocks * block_size FROM pragma_database_size()"
-        ).fetchone()
-    except duckdb.Error as error:
-        raise _damaged(path, _one_line(error)) from error
-    if row and row[0] > path.stat().st_size:
-        raise _damaged(path, "its end is missing")
-
-
-def _connect(
-    path: Path, *, read_only: bool, not_ours: str, remedy: str = LOAD_AGAIN
-) -> duckdb.DuckDBPyConnection:
-    try:
-        return duckdb.connect(
-            str(path), read_only=read_only, config={"autoinstall_known_extensions": "false"}
-        )
-    except duckdb.Error as error:
-        message = _one_line(error)
-        if "could not set lock" in message.lower():  # damage is "in block at location"
-            doing = "being written" if read_only else "held open"
-            raise StoreBusyError(f"{path} is {doing} by another process: try again.") from error
-        if "not a valid DuckDB" in message:
-            raise StoreError(not_ours) from error
-        raise _damaged(path, message, remedy) from error
-
-
-def _check_file(path: Path) -> None:
-    """Raise StoreError for a name that DuckDB refuses, and for a pipe or the like."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError as error:
-        raise StoreError(f"{path} has a name that is not UTF-8: rename it.") from error
-    if path.exists() and not path.is_file():
-        raise StoreError(f"{path} is not a regular file.")
-
-
 def open_other(
     path: Path, not_ours: str, *, read_only: bool, remedy: str = "restore it from a copy"
 ) -> Store:
@@ -362,43 +291,9 @@ def open_other(
 
     *not_ours* is the error for a file that is no database, *remedy* what to do about a damaged one.
     """
-    _check_file(path)
-    connection = _connect(path, read_only=read_only, not_ours=not_ours, remedy=remedy)
-    note_unverified(str(path))
-    return Store(connection, str(path), remedy)
+    return Store(connect_other(path, not_ours, read_only, remedy), str(path), remedy)
 
 
 def open_store(path: Path) -> Store:
     """Open a store read-only; raise StoreError when it is not one, or of another version."""
-    if not path.exists():
-        raise StoreError(f"{path} does not exist: `rcp-trace record` makes a recording.")
-    _check_file(path)
-    try:
-        is_sealed = check_seal(path)
-    except SealError as error:
-        raise _damaged(path, str(error)) from error
-    if not is_sealed:
-        note_unverified(str(path))
-    connection = _connect(
-        path,
-        read_only=True,
-        not_ours=f"{path} is not a recording: neither a DuckDB file nor a spool; "
-        "`rcp-trace record` makes one.",
-    )
-    try:
-        _check_size(connection, path)
-        found = _version(connection, path)
-        if found > STORE_VERSION:
-            raise StoreError(
-                f"{path} has store version {found}, newer than this rcp's {STORE_VERSION}: "
-                "update rcp."
-            )
-        if found < STORE_VERSION:
-            raise StoreError(
-                f"{path} has store version {found}, older than this rcp's {STORE_VERSION}: "
-                "load its spool again with `rcp-trace recover`, or record anew."
-            )
-    except StoreError:
-        connection.close()
-        raise
-    return Store(connection, str(path))
+    return Store(connect_recording(path), str(path))

@@ -20,6 +20,7 @@ from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.causes import Causes, io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
 from rcp.analyzer.db.errors import note_unverified
+from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.modules import read_schema
 from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
@@ -199,8 +200,8 @@ def load_in_memory(spool_path: Path, name: str = "", *, commented: bool = False)
     return store
 
 
-def load_spool(spool_path: Path, target: Path) -> None:
-    """Load a spool into a store at ``target``, replacing one.
+def load_spool(spool_path: Path, target: Path) -> dict[str, Any]:
+    """Load a spool into a store at ``target``, replacing one; return its facts (``db.meta``).
 
     Raises SpoolError when the spool cannot be used and StoreError when the store cannot be
     written; the spool and an older store at ``target`` are unchanged then.
@@ -208,6 +209,7 @@ def load_spool(spool_path: Path, target: Path) -> None:
     spool = _open_checked(spool_path)
     with new_store(target) as store:
         fill(store, spool)
+        return facts(store)
 
 
 @contextmanager

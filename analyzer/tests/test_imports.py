@@ -30,7 +30,7 @@ ALLOWED = {
     "rcp.analyzer": ["rcp.probes.contract"],
     "rcp.tuner": ["rcp.analyzer", "rcp.probes.contract"],
     "rcp.ui": ["rcp.analyzer", "rcp.probes.contract", "rcp.tuner"],
-    "rcp.lab": ["rcp.probes.contract.start", "rcp.probes.contract.completions"],
+    "rcp.lab": [f"rcp.probes.contract.{name}" for name in ("start", "completions", "statuses")],
     "rcp.mark": ["rcp.probes.contract.start", "rcp.probes.contract.printing.spelled"],
     "rcp.fixtures": ["rcp.mark", "rcp.probes.contract"],
 }
@@ -110,7 +110,7 @@ ROOMS = {
         *("errors", "progress", "command", "cache", "scenario", "series", "debian"),
         *("sources", "wheel"),
         *("rootfs", "vm", "kernel", "module", "payload", "kunit", "run", "request"),
-        *("cli", "__main__"),
+        *("commands", "cli", "__main__"),
     ),
     "rcp.fixtures": (
         *(
@@ -133,7 +133,7 @@ FILES_MAX = 20
 DOORS = {
     "bcc": ["rcp.probes.compiler"],
     "distributed": ["rcp.analyzer.fleet.spread.cluster"],
-    "duckdb": ["rcp.analyzer.db.store"],
+    "duckdb": ["rcp.analyzer.db.store", "rcp.analyzer.db.connect"],
     "fsspec": ["rcp.analyzer.fleet.remote"],
     "optuna": ["rcp.tuner.search.tpe"],
     "perfetto": ["rcp.analyzer.export.wire", "rcp.fixtures.trace_processor"],
@@ -314,9 +314,10 @@ def listed_doors() -> dict[str, set[str]]:
     listed: dict[str, set[str]] = {}
     for folder, doors in re.findall(r"^\| `([\w-]+)/` .*\| (.*?) ?\|$", text, re.MULTILINE):
         package = "rcp" if folder == "kernel-patch" else f"rcp.{folder}"
-        for things, paths in re.findall(r"([\w, ]+): `([\w/]+)\.py`", doors):
+        for things, paths in re.findall(r"([\w, ]+): (`[\w/]+\.py`(?:, `[\w/]+\.py`)*)", doors):
+            found = {f"{package}.{path.strip('`')[:-3]}" for path in paths.split(", ")}
             for thing in things.strip().split(", "):
-                listed.setdefault(thing, set()).add(f"{package}.{paths.replace('/', '.')}")
+                listed.setdefault(thing, set()).update(name.replace("/", ".") for name in found)
     return listed
 
 

@@ -54,6 +54,8 @@ class _Records:
 
 
 Serves = Callable[[npt.NDArray[np.intp], Index], npt.NDArray[np.bool_]]
+"""A function of waits, by position, and of the task that ran during each: it returns for which of
+them that task works with the thread that waits. The CPU time of such a task is no delay."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def suspects_cpu_time(
 
     ``thread`` (``Tasks.thread``) and ``is_suspect`` are by utid. What a kernel thread did for a
     suspect counts as the suspect's: by record (``worked``), or else as its ios tell (``guessed``).
-    ``serves`` tells which waits (by position) are for work that includes that of a task.
+    A suspect's own CPU time does not count in the waits for which ``serves`` returns True.
     """
     total, longest = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64)
     who, is_guess = np.full(len(lo), -1, np.int32), np.zeros(len(lo), bool)
@@ -96,7 +98,9 @@ def suspects_cpu_time(
         record = records.last(utid, end)
         begin = np.where(record >= 0, sleeps.run[record], lo[wait])
         begin = np.clip(begin, lo[wait], end)
-        counts = is_suspect[utid] if serves is None else is_suspect[utid] & ~serves(wait, utid)
+        counts = is_suspect[utid]
+        if serves is not None and counts.any():
+            counts &= ~serves(wait, utid)
         dur = np.where(counts, end - begin, 0)
         ran_for, by_guess = utid.copy(), np.zeros(len(wait), bool)
         for work in works:

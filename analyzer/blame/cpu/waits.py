@@ -13,6 +13,7 @@ the sum of its waits::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -67,14 +68,23 @@ class CpuWaits:
         )
 
     def _serves(self, at: Positions) -> Serves:
-        """Return what tells which tasks talk with the threads of waits and of their requests."""
-        waiter, talks = self.segments.utid[self.chosen[at]], Talks.of(self.trace)
+        """Return a function that tells who talks with the thread that waits, or with its request's.
+
+        It is for the waits ``at``.
+        """
+        waiter = self.segments.utid[self.chosen[at]]
         asker = self.trace.requests.utid[self.segments.request[self.chosen[at]]]
 
         def serves(wait: npt.NDArray[np.intp], ran: Index) -> npt.NDArray[np.bool_]:
+            talks = self._talks
             return talks.among(asker[wait], ran) | talks.among(waiter[wait], ran)
 
         return serves
+
+    @cached_property
+    def _talks(self) -> Talks:
+        # Few recordings need them: a suspect of unknown role must have run during a wait.
+        return Talks.of(self.trace)
 
     def _enough(self, at: Positions, dur: Times) -> Positions:
         """Return those of the waits ``at`` whose requests have enough of them."""

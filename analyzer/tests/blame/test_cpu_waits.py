@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.arrays.roles import RoleRule
-from rcp.analyzer.arrays.trace import build_trace
+from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.causes import io_causes
+from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.inversions import find_inversions
 from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import Synth
@@ -49,6 +50,22 @@ def contended(n: int, wait_us: int, how: str, other: str = "bg") -> Synth:
             begin += 20 * US
     synth.sleep(bg, begin, BEGIN + (n + 1) * ROUND, interrupt=True)
     return synth
+
+
+@pytest.mark.parametrize(("other", "n_times"), [("bg", 0), ("stranger", 1)])
+def test_who_talks_is_found_once_and_only_for_a_suspect_without_a_role(
+    inversions: Rows, monkeypatch: pytest.MonkeyPatch, other: str, n_times: int
+) -> None:
+    found: list[Talks] = []
+    talks_of = Talks.of
+
+    def counted(trace: Trace) -> Talks:
+        found.append(talks_of(trace))
+        return found[-1]
+
+    monkeypatch.setattr(Talks, "of", counted)
+    assert inversions(contended(1000, 20, "preempted", other))
+    assert len(found) == n_times
 
 
 @pytest.mark.parametrize("how", ["preempted", "woken"])

@@ -216,6 +216,16 @@ def test_recover_refuses_to_replace_unless_forced(
     assert spool.is_dir()
 
 
+def test_recover_reads_nothing_that_it_has_written(
+    spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+    monkeypatch.setattr("rcp.analyzer.loading.opening.open_store", opened.append)
+    result = run("recover", spool, "-o", tmp_path / "new.duckdb")
+    assert (result.exit_code, opened) == (0, [])
+    assert f"{tmp_path}/new.duckdb: Incomplete recording: the recorder lost" in result.stderr
+
+
 def test_recover_to_where_nothing_can_be_written(spool: Path, error_of: ErrorOf) -> None:
     target = spool / "no" / "x.duckdb"
     assert error_of("recover", spool, "-o", target).startswith(f"{target} cannot be written: ")

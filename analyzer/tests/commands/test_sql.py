@@ -32,6 +32,20 @@ def test_the_statement_may_come_from_stdin(recording: Path, words: list[str]) ->
     assert sql(recording, *words, stdin="SELECT 1 AS one\n").stdout == "one\n  1\n"
 
 
+@pytest.mark.parametrize("comment", ["-- how many?", "--how many?"])
+def test_a_statement_may_begin_with_a_comment(recording: Path, comment: str) -> None:
+    query = f"{comment}\nSELECT 1 AS one"
+    for words in ([query], ["--format", "tsv", query], ["--", query]):
+        result = sql(recording, *words)
+        assert (result.exit_code, "".join(result.stdout.split())) == (0, "one1"), result.stderr
+
+
+@pytest.mark.parametrize("option", ["--frmat", "--frmat=a b"])
+def test_an_unknown_option_is_still_told(recording: Path, option: str) -> None:
+    result = sql(recording, option, "SELECT 1")
+    assert (result.exit_code, "No such option '--frmat'" in result.stderr) == (2, True)
+
+
 def test_an_empty_stdin_is_no_statement(recording: Path) -> None:
     result = sql(recording, stdin="")
     assert result.exit_code == 2

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import click
 import pytest
 
 from rcp.probes.contract.lazy_group import Lazy, LazyGroup
+from rcp.probes.contract.statuses import EXIT_STATUSES
 
 PROGRAMS = ("rcp.analyzer", "rcp.tuner", "rcp.lab", "rcp.mark")
 HEAVY = frozenset(
@@ -92,28 +94,51 @@ def test_help_imports_nothing_heavy(program: str, words: list[str]) -> None:
     light(modules)
 
 
+@pytest.mark.parametrize("program", ["rcp.analyzer", "rcp.tuner", "rcp.lab"])
+def test_a_programs_help_names_the_statuses_of_its_commands(program: str) -> None:
+    help_text = import_module(f"{program}.cli").main.help
+    assert EXIT_STATUSES in help_text  # also what man pages are made of
+    text, _ = imported(program, ["--help"])
+    assert "0 done, 2 error, 70 fault of rcp (with a traceback), 130 Ctrl-C." in " ".join(
+        text.split()
+    )
+
+
 def test_help_of_the_lab_imports_nothing_that_builds_or_boots() -> None:
     _, modules = imported("rcp.lab", ["--help"])
-    own = {name.removeprefix("rcp.lab.") for name in modules if name.startswith("rcp.lab.")}
-    assert own == {"__main__", "cli", "command", "errors", "progress"}
+    own = {name.split(".")[2] for name in modules if name.startswith("rcp.lab.")}
+    assert own == {"__main__", "cli", "command", "commands", "errors", "progress"}
 
 
-@pytest.mark.parametrize(
-    ("program", "words"), COMMAND_LINES, ids=[" ".join([p, *w]) for p, w in COMMAND_LINES]
-)
-def test_completion_imports_nothing_heavy(program: str, words: list[str]) -> None:
+def completed(program: str, *words: str) -> tuple[list[str], set[str]]:
+    """Return what TAB after the last word prints, and the modules that were imported for it."""
     name = {"analyzer": "trace", "tuner": "tune", "lab": "lab", "mark": "run"}[program[4:]]
     text, modules = imported(
         program,
         [],
         **{
             f"_RCP_{name.upper()}_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join([f"rcp-{name}", *words, "--"]),
-            "COMP_CWORD": str(len(words) + 1),
+            "COMP_WORDS": " ".join([f"rcp-{name}", *words]),
+            "COMP_CWORD": str(len(words)),
         },
     )
-    assert "plain,--help" in text.splitlines()
+    return text.splitlines(), modules
+
+
+@pytest.mark.parametrize(
+    ("program", "words"), COMMAND_LINES, ids=[" ".join([p, *w]) for p, w in COMMAND_LINES]
+)
+def test_completion_imports_nothing_heavy(program: str, words: list[str]) -> None:
+    lines, modules = completed(program, *words, "--")
+    assert "plain,--help" in lines
     light(modules)
+
+
+@pytest.mark.parametrize("option", ["--request", "--task"])
+def test_completion_from_a_recording_imports_only_duckdb(recording: Path, option: str) -> None:
+    lines, modules = completed("rcp.analyzer", "report", str(recording), option, "")
+    assert lines
+    assert modules & HEAVY == {"duckdb"}
 
 
 def test_a_groups_lines_are_those_of_its_commands() -> None:
