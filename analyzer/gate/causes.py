@@ -3,7 +3,7 @@
 A quantile is the latency of one request, and the next slower one may have waited for something
 else. So this module takes a window of requests around the quantile: on each side half as many as
 lie beyond it. The mean latency of the window moves with the quantile, and the window's waits add up
-to that mean.
+to that mean. The window of a tail is the tail, and its mean is the very figure that is judged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rcp.analyzer.compare.by_kind import Load, Tally
 from rcp.analyzer.compare.diff import Change, changes
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.latencies.quantiles import PARTS, rank
+from rcp.analyzer.latencies.quantiles import PARTS, n_in_tail, rank
 from rcp.analyzer.latencies.recording import REQUESTS
 
 TOP = 3
@@ -46,8 +46,19 @@ class Cause(NamedTuple):
     share: float
 
 
-Windows = Callable[[str, float], Window | None]
-"""Takes a request kind ("" for all) and a quantile; returns None if the run was not recorded."""
+class Around(NamedTuple):
+    """What a window is asked around."""
+
+    kind: str
+    """Of requests; "" for all."""
+    share: float
+    """The quantile."""
+    is_tail: bool = False
+    """Whether the tail beyond the quantile is meant."""
+
+
+Windows = Callable[[Sequence[Around]], Sequence[Window | None]]
+"""Returns the windows that are asked for, each None if the run was not recorded."""
 
 _WINDOW = f"""
     CREATE OR REPLACE TEMP TABLE _window AS
@@ -62,18 +73,20 @@ _N = f"SELECT count(*) FROM ({REQUESTS}) AS judged WHERE if($1 = '', is_outermos
 _SUM = "SELECT count(*), coalesce(sum(dur), 0)::BIGINT FROM _window"
 
 
-def places(n: int, share: float) -> tuple[int, int]:
+def places(n: int, share: float, is_tail: bool = False) -> tuple[int, int]:
     """Return the first and the last rank of the window around a quantile of *n* requests."""
+    if is_tail:
+        return n - n_in_tail(share, n) + 1, n
     middle = rank(share, n)
     beyond = n - round(share * PARTS) * n // PARTS
     half = max(beyond // 2, LEAST_REQUESTS // 2)
     return max(1, middle - half), min(n, middle + half)
 
 
-def window(store: Store, kind: str, share: float) -> Window:
-    """Return the requests of a recording around a quantile."""
-    ((n,),) = store.query(_N, [kind])
-    store.write(_WINDOW, [kind, *places(n, share)])
+def window(store: Store, around: Around) -> Window:
+    """Return the requests of a recording around a quantile, or in the tail beyond it."""
+    ((n,),) = store.query(_N, [around.kind])
+    store.write(_WINDOW, [around.kind, *places(n, around.share, around.is_tail)])
     ((chosen, total_ns),) = store.query(_SUM)
     groups = [
         {what: Tally(count, dur) for what, count, dur in store.query(sql)}

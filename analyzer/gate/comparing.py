@@ -1,4 +1,6 @@
-"""Compare quantiles of two sides: exactly in virtual time, by statistics of the runs otherwise.
+"""Compare figures of two sides: exactly in virtual time, by statistics of the runs otherwise.
+
+A figure is a quantile, or the mean of a tail.
 
 A regression is a ratio beyond the limit *and* significant, all quantiles and kinds together.
 """
@@ -13,6 +15,7 @@ import numpy as np
 
 from rcp.analyzer.gate.judgement import Figure, Tested, Verdict
 from rcp.analyzer.gate.limits import Limit
+from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics.design import Design, Floats
 from rcp.analyzer.gate.statistics.estimates import (
     RUNS_MAX,
@@ -21,7 +24,7 @@ from rcp.analyzer.gate.statistics.estimates import (
     difference,
 )
 from rcp.analyzer.gate.statistics.permutation import p_values
-from rcp.analyzer.latencies.slo import Measured
+from rcp.analyzer.latencies.slo import Measured, measure
 from rcp.probes.contract.percent import percent
 
 BLIND = 5
@@ -31,7 +34,7 @@ but says so."""
 
 @dataclass(frozen=True)
 class Pair:
-    """A quantile of both sides, by run."""
+    """A quantile (or the mean of a tail) of both sides, by run."""
 
     kind: str
     limit: Limit
@@ -48,6 +51,13 @@ class Pair:
         """Return candidate over baseline."""
         a, b = self.logs
         return math.exp(float(b.mean() - a.mean()))
+
+
+def pair_of(base: Sequence[Run], candidate: Sequence[Run], limit: Limit, kind: str) -> Pair:
+    """Return what *limit* is on, of requests of *kind* in both sides; raise LatencyError."""
+    of = limit.as_slo(kind)
+    a, b = ([measure(of, run.latencies) for run in runs] for runs in (base, candidate))
+    return Pair(kind, limit, a, b)
 
 
 @dataclass(frozen=True)
@@ -142,6 +152,18 @@ def statistically(pairs: Sequence[Pair], how: How) -> Iterator[Tested]:
         )
 
 
+def estimated(pair: Pair, how: How) -> Difference:
+    """Return how far apart the sides are."""
+    design = Design(len(pair.base), len(pair.candidate), how.in_turn)
+    _, x = _covariate(np.concatenate(pair.logs), design, how)
+    return difference(*pair.logs, how.in_turn, x)
+
+
+def change_sought(limit: Limit, ratio: float) -> float:
+    """Return the change (of logs) that more runs are to detect: the one seen, or all but blind."""
+    return math.log(ratio) if ratio >= 1 + limit.growth else math.log1p(BLIND * limit.growth)
+
+
 def _verdict(
     pair: Pair, found: Difference, p: tuple[float, float], detectable: float, how: How
 ) -> tuple[Verdict, str, int | None]:
@@ -149,20 +171,21 @@ def _verdict(
     limit, ratio, alpha = pair.limit, math.exp(found.delta), how.alpha
     grown_by, allowed = _percent(ratio - 1), percent(limit.growth, None)
 
-    def needed(change: float) -> int:
+    def needed() -> int:
+        change = change_sought(limit, ratio)
         return max(found.runs_needed(alpha, change, how.in_turn), len(pair.base) + 1)
 
     if ratio >= 1 + limit.growth:
         if p[0] <= alpha:
             why = f"{grown_by}, more than {allowed} and more than run-to-run noise"
             return Verdict.REGRESSION, why, None
-        n = needed(found.delta)
+        n = needed()
         why = f"{grown_by}, but run-to-run noise is as large: {runs(n)} a side are needed"
         return Verdict.INCONCLUSIVE, why, n
     if ratio <= 1 / (1 + limit.growth) and p[1] <= alpha:
         return Verdict.IMPROVEMENT, grown_by, None
     if detectable > BLIND * limit.growth:
-        n = needed(math.log1p(BLIND * limit.growth))
+        n = needed()
         why = (
             f"run-to-run noise is so large that only {_percent(detectable)} is detectable: "
             f"{runs(n)} a side are needed to detect {_percent(BLIND * limit.growth)}"

@@ -22,7 +22,7 @@ from rcp.analyzer.fleet.errors import FleetError
 from rcp.analyzer.fleet.histogram import upper_ns
 from rcp.analyzer.fleet.layout import ROOT
 from rcp.analyzer.fleet.place import is_url, opened
-from rcp.analyzer.gate.causes import GROUPINGS, Window, Windows, places
+from rcp.analyzer.gate.causes import GROUPINGS, Around, Window, Windows, places
 from rcp.analyzer.gate.host import CLOCK, VIRTUAL
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError
 
@@ -86,15 +86,15 @@ def _run(
             f"{name} has no finished foreground requests: leave the host out, or record longer."
         )
 
-    def window(kind: str, share: float) -> Window | None:
+    def windows(asked: Sequence[Around]) -> list[Window | None]:
         # Copies of an object store's files are gone by now.
-        return _window(paths, rows, kind, share) if is_kept else None
+        return [_window(paths, rows, one) if is_kept else None for one in asked]
 
     found = _latencies(name, rows, warnings)
     lost = sum(header.n_requests_lost for header in headers)
     facts = {CLOCK: VIRTUAL if all(header.is_virtual for header in headers) else "hardware"}
     incomplete = next((header.incomplete for header in headers if header.incomplete), "")
-    return HostRun(found, facts, 1e6 * lost / max(lost + found.n, 1), window, incomplete)
+    return HostRun(found, facts, 1e6 * lost / max(lost + found.n, 1), windows, incomplete)
 
 
 def _histogram(rows: Rows, chosen: npt.NDArray[np.bool_]) -> Histogram:
@@ -120,15 +120,17 @@ def _latencies(name: str, rows: Rows, warnings: tuple[str, ...]) -> Latencies:
     )
 
 
-def _window(paths: Sequence[str], rows: Rows, kind: str, share: float) -> Window | None:
-    """Return what requests around a quantile waited for: of whole buckets."""
+def _window(paths: Sequence[str], rows: Rows, around: Around) -> Window | None:
+    """Return what requests around a quantile (or in its tail) waited for: of whole buckets."""
+    kind, share, is_tail = around
     chosen = rows["kind"] == kind if kind else rows["is_outermost"].astype(bool)
     if not chosen.any():
         return None
     order = np.argsort(rows["bucket"][chosen], kind="stable")
     buckets, cumulative = rows["bucket"][chosen][order], np.cumsum(rows["n"][chosen][order])
     first, last = (
-        int(buckets[np.searchsorted(cumulative, at)]) for at in places(int(cumulative[-1]), share)
+        int(buckets[np.searchsorted(cumulative, at)])
+        for at in places(int(cumulative[-1]), share, is_tail)
     )
     groups: dict[str, dict[str, Tally]] = {by: {} for by in GROUPINGS}
     n = total_ns = 0

@@ -1,7 +1,8 @@
 """Judge the runs of two sides.
 
-Every run gives one log-quantile, and ``comparing`` compares the sides by the means of these. Too
-few requests or runs are inconclusive. Virtual time has no noise, so there the ratio alone decides.
+Every run gives one log of a quantile or of a tail's mean, and ``comparing`` compares the sides by
+the means of these. Too few requests or runs are inconclusive. Virtual time has no noise, so there
+the ratio alone decides.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from itertools import product
 import numpy as np
 
 from rcp.analyzer.gate import host, sufficiency
-from rcp.analyzer.gate.causes import Cause, causes_of, merged
-from rcp.analyzer.gate.comparing import How, Pair, exactly, figure, statistically, untested
+from rcp.analyzer.gate.causes import Around, Cause, causes_of, merged
+from rcp.analyzer.gate.comparing import How, Pair, exactly, figure, pair_of, statistically, untested
 from rcp.analyzer.gate.judgement import Bounded, Judgement, Tested, Verdict
 from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.side import Run
@@ -22,7 +23,7 @@ from rcp.analyzer.gate.statistics.design import Floats
 from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN
-from rcp.analyzer.latencies.slo import Measured, Slo, measure
+from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.analyzer.text import plural
 
 ALPHA = 0.005
@@ -44,11 +45,6 @@ class Rules:
     by_kind: bool = False
     alpha: float = ALPHA
     max_loss_ppm: float = MAX_LOSS_PPM
-
-
-def _measure(runs: Sequence[Run], kind: str, name: str, share: float) -> list[Measured]:
-    quantile = Slo(share, 1, kind, f"{name}@{kind}" if kind else name)
-    return [measure(quantile, run.latencies) for run in runs]
 
 
 def kinds_of(base: Sequence[Run], candidate: Sequence[Run], by_kind: bool) -> list[str]:
@@ -84,13 +80,7 @@ def _pairs(base: Sequence[Run], candidate: Sequence[Run], rules: Rules) -> Itera
     for limit, kind in product(rules.limits, judged):
         if limit.kind and kind != judged[0]:
             continue  # a limit for one kind is judged only once
-        of = limit.kind or kind
-        yield Pair(
-            of,
-            limit,
-            _measure(base, of, limit.name, limit.share),
-            _measure(candidate, of, limit.name, limit.share),
-        )
+        yield pair_of(base, candidate, limit, limit.kind or kind)
 
 
 def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
@@ -100,7 +90,7 @@ def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
     if found.n_beyond < BEYOND_MIN and slo.quantile < 1:
         why = f"{plural(found.n, 'request')}, {slo.n_needed} are needed"
         return Bounded(slo, found, met, Verdict.INCONCLUSIVE, why, short=True)
-    unclear = sufficiency.within_bucket(measured, slo.bound_ns)
+    unclear = sufficiency.within_bucket(measured, slo)
     if unclear:
         return Bounded(slo, found, met, Verdict.INCONCLUSIVE, unclear, short=True)
     why = f"met in {met} of {plural(len(runs), 'run')}"
@@ -113,9 +103,8 @@ def _causes(tested: Tested, base: Sequence[Run], candidate: Sequence[Run]) -> Te
     if tested.verdict != Verdict.REGRESSION:
         return tested
     found: list[Cause] = []
-    windows = [
-        [run.causes(tested.kind, tested.limit.share) for run in runs] for runs in (base, candidate)
-    ]
+    asked = [Around(tested.kind, tested.limit.share, tested.limit.is_tail)]
+    windows = [[run.causes(asked)[0] for run in runs] for runs in (base, candidate)]
     a, b = ([one for one in side if one is not None] for side in windows)
     if a and b:
         found = causes_of(merged(a), merged(b))
@@ -149,7 +138,7 @@ def warnings_of(
     return found
 
 
-def _machine(runs: Sequence[Run]) -> dict[str, Floats]:
+def machine_of(runs: Sequence[Run]) -> dict[str, Floats]:
     """Return the facts of the machine that are known for every run and are not always the same."""
     names = set.intersection(*(set(run.machine) for run in runs))
     every = {name: np.array([run.machine[name] for run in runs]) for name in sorted(names)}
@@ -188,7 +177,7 @@ def judge(
     exact = host.is_exact([[run.host for run in side] for side in (base, candidate)])
     pairs = list(_pairs(base, candidate, rules)) if base else []
     need = sufficiency.Need(exact, rules.alpha, in_turn)
-    tested = _tested(pairs, need, How(alpha, in_turn, _machine(runs)))
+    tested = _tested(pairs, need, How(alpha, in_turn, machine_of(runs)))
     refused = sufficiency.too_lossy(runs, rules.max_loss_ppm) or sufficiency.all_alike(runs)
     if not refused:
         tested = [_causes(one, base, candidate) for one in tested]

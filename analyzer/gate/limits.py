@@ -1,10 +1,11 @@
-"""How much each quantile may grow, as users write it: ``p99=5%,p999=10%@fsync``."""
+"""How much quantiles and means of tails may grow: ``p99=5%,p999=10%@fsync,tail95=5%``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rcp.analyzer.latencies.quantiles import Grammar, Term
+from rcp.analyzer.latencies.slo import Slo
 from rcp.probes.contract.user_error import UserError
 
 
@@ -17,18 +18,29 @@ _LIMITS = Grammar("limit", "p99=5%@fsync", LimitError)
 
 @dataclass(frozen=True)
 class Limit:
-    """How much (0.05 for 5 %) a quantile of requests of *kind* ("": any) may grow."""
+    """How much (0.05 for 5 %) a quantile of requests of *kind* ("": any) may grow, or a tail."""
 
     name: str
-    """The quantile as the user writes it: ``p99``."""
+    """The quantile or tail as the user writes it: ``p99``, ``tail95``."""
     share: float
     growth: float
     kind: str = ""
+    is_tail: bool = False
+    """Whether the mean of the latencies beyond the quantile is limited instead."""
 
     @property
     def label(self) -> str:
         """Return ``p99@fsync``."""
         return f"{self.name}@{self.kind}" if self.kind else self.name
+
+    def as_slo(self, kind: str) -> Slo:
+        """Return what is limited, of requests of *kind*, as an SLO whose bound means nothing."""
+        return Slo(self.share, 1, kind, replace(self, kind=kind).label, self.is_tail)
+
+    @property
+    def within(self) -> str:
+        """Return which requests tell: those ``beyond the p99``, or ``in the tail99``."""
+        return f"{'in' if self.is_tail else 'beyond'} the {self.name}"
 
 
 def _growth(term: Term) -> float:
@@ -45,8 +57,9 @@ def parse(text: str) -> tuple[Limit, ...]:
     """Return the limits of a text; raise LimitError."""
     found: list[Limit] = []
     for term in _LIMITS.terms(text):
-        limit = Limit(term.name.lower(), term.share, _growth(term), term.kind)
-        if any((limit.share, limit.kind) == (other.share, other.kind) for other in found):
+        limit = Limit(term.name.lower(), term.share, _growth(term), term.kind, term.is_tail)
+        of = (limit.share, limit.kind, limit.is_tail)
+        if any(of == (other.share, other.kind, other.is_tail) for other in found):
             raise LimitError(f"{limit.label} is limited twice: keep one.")
         found.append(limit)
     return tuple(found)

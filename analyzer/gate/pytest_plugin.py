@@ -72,6 +72,7 @@ class Gate:
         """
         from rcp.analyzer.gate import limits
         from rcp.analyzer.gate.judge import Rules, judge
+        from rcp.analyzer.gate.output.advice import advised
         from rcp.analyzer.gate.saving import save_runs, shortages
         from rcp.analyzer.latencies.slo import parse
 
@@ -83,15 +84,16 @@ class Gate:
                 warnings.warn(f"rcp_gate {name}: {lack}", stacklevel=2)
             return None
         base = _baseline(folder)
-        rules = Rules(limits.parse(max_regression), parse(slo) if slo is not None else ())
+        bounds = parse(slo, tails=True) if slo is not None else ()
+        rules = Rules(limits.parse(max_regression), bounds)
         judgement = judge(base, made, rules)
         if max_attempts > 1:
-            judgement = _confirmed(judgement, base, made, measure, unit, rules)
-        _tell(name, judgement, inconclusive)
-        return judgement
+            judgement, made = _confirmed(judgement, base, made, measure, unit, rules)
+        return _told(name, advised(judgement, base, made), inconclusive)
 
 
-def _tell(name: str, judgement: Judgement, inconclusive: str) -> None:
+def _told(name: str, judgement: Judgement, inconclusive: str) -> Judgement:
+    """Fail the test or warn as the judgement asks for; return it."""
     from rcp.analyzer.gate.output.render import headline, text
     from rcp.analyzer.gate.policy import NoisePolicy, Outcome
 
@@ -100,6 +102,7 @@ def _tell(name: str, judgement: Judgement, inconclusive: str) -> None:
         pytest.fail(text(judgement), pytrace=False)
     if outcome.warning(judgement):
         warnings.warn(f"rcp_gate {name}: {headline(judgement)}", stacklevel=3)
+    return judgement
 
 
 def _baseline(folder: Path) -> list[Run]:
@@ -116,17 +119,18 @@ def _baseline(folder: Path) -> list[Run]:
 def _confirmed(
     judgement: Judgement,
     base: Sequence[Run],
-    made: Sequence[Run],
+    made: list[Run],
     measure: Measure,
     unit: str,
     rules: Rules,
-) -> Judgement:
+) -> tuple[Judgement, list[Run]]:
+    """Return the judgement and the candidate's runs, with fresh ones if they may tell more."""
     from rcp.analyzer.gate.sequential import judge_again, worth_more_runs
 
     if not worth_more_runs(judgement, 2 * len(made)):
-        return judgement
-    fresh = _make_runs("again", measure, unit, len(made))
-    return judge_again(base, [*made, *fresh], rules, in_turn=False)
+        return judgement, made
+    every = [*made, *_make_runs("again", measure, unit, len(made))]
+    return judge_again(base, every, rules, in_turn=False), every
 
 
 def _make_runs(name: str, measure: Measure, unit: str, runs: int) -> list[Run]:

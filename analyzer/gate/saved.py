@@ -42,7 +42,7 @@ class SavedRun:
     latencies: Latencies
     host: Facts
     lost_ppm: float
-    windows: Mapping[tuple[str, float], causes.Window] = field(default_factory=dict)
+    windows: Mapping[causes.Around, causes.Window] = field(default_factory=dict)
     incomplete: str = ""
     """What the recording no longer has, as a sentence; "" if it is whole."""
 
@@ -168,7 +168,10 @@ def load_save(folder: Path) -> list[SavedRun]:
 
 def _run(folder: Path, entry: Mapping[str, Any]) -> SavedRun:
     windows = {
-        (one["kind"], float(one["share"])): causes.from_object(one["window"])
+        # Earlier versions saved none of tails.
+        causes.Around(one["kind"], float(one["share"]), bool(one.get("is_tail"))): (
+            causes.from_object(one["window"])
+        )
         for one in entry["causes"]
     }
     tables = _read(folder / entry["file"])
@@ -277,8 +280,8 @@ def _entry(run: SavedRun, file: str) -> dict[str, Any]:
         "open_loop": run.latencies.open_loop,
         "warnings": list(run.latencies.warnings),
         "causes": [
-            {"kind": kind, "share": share, "window": causes.as_object(window)}
-            for (kind, share), window in run.windows.items()
+            {**around._asdict(), "window": causes.as_object(window)}
+            for around, window in run.windows.items()
         ],
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 from rcp.analyzer.gate import causes, host
@@ -12,8 +13,8 @@ from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.saved import SavedRun, prune, save
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.sufficiency import RUNS_ADVISED, RUNS_MIN, too_few
-from rcp.analyzer.latencies.quantiles import SHARES
-from rcp.analyzer.latencies.slo import Slo, measure
+from rcp.analyzer.latencies.quantiles import SHARES, TAILS
+from rcp.analyzer.latencies.slo import measure
 from rcp.analyzer.text import plural
 
 _GATED = Limit("p99", SHARES["p99"], 0.05)
@@ -31,16 +32,14 @@ def _commit() -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _windows(run: Run) -> dict[tuple[str, float], causes.Window]:
-    """Return the window around each quantile of each kind; empty if the run was not recorded."""
-    found = {}
-    for kind in ("", *run.latencies.kinds):
-        for share in sorted(set(SHARES.values())):
-            window = run.causes(kind, share)
-            if window is None:
-                return {}
-            found[kind, share] = window
-    return found
+def _windows(run: Run) -> dict[causes.Around, causes.Window]:
+    """Return the windows of each kind's quantiles and tails; empty if the run was not recorded."""
+    quantiles = [(share, False) for share in sorted(set(SHARES.values()))]
+    tails = [(share, True) for share in sorted(set(TAILS.values()))]
+    kinds = ("", *run.latencies.kinds)
+    asked = [causes.Around(kind, *of) for kind, of in product(kinds, [*quantiles, *tails])]
+    found = zip(asked, run.causes(asked), strict=True)
+    return {around: window for around, window in found if window is not None}
 
 
 def shortages(runs: Sequence[Run]) -> list[str]:
@@ -53,7 +52,7 @@ def shortages(runs: Sequence[Run]) -> list[str]:
             f"{plural(len(runs), 'run')} saved, {RUNS_MIN} are needed and {RUNS_ADVISED} are "
             "better: every comparison with this save will be inconclusive"
         )
-    measured = [measure(Slo(_GATED.share, 1, "", _GATED.name), run.latencies) for run in runs]
+    measured = [measure(_GATED.as_slo(""), run.latencies) for run in runs]
     lack = too_few(_GATED, "save", measured)
     if lack:
         found.append(f"{_GATED.name} cannot be compared with this save: {lack.why}")

@@ -26,9 +26,9 @@ _HEAD_BYTES = 4096
 _NEEDS_RECORDINGS = "--without-others compares recordings, which know who held up each request"
 
 
-def _unknown(kind: str, share: float) -> causes.Window | None:
+def _unknown(asked: Sequence[causes.Around]) -> list[causes.Window | None]:
     """Stand for the windows of a run that was not recorded."""
-    return None
+    return [None] * len(asked)
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def _of_host(run: HostRun) -> Run:
 
 
 def _of_saved(run: SavedRun, warning: str) -> Run:
-    def window(kind: str, share: float) -> causes.Window | None:
-        return run.windows.get((kind, share))
+    def windows(asked: Sequence[causes.Around]) -> list[causes.Window | None]:
+        return [run.windows.get(one) for one in asked]
 
     latencies = run.latencies
     if warning:
@@ -104,7 +104,7 @@ def _of_saved(run: SavedRun, warning: str) -> Run:
         latencies,
         run.host,
         run.lost_ppm,
-        window,
+        windows,
         incomplete=run.incomplete,
     )
 
@@ -154,12 +154,12 @@ def _is_recording(path: Path) -> bool:
 def _of_store(store: Store, path: Path, how: Reading) -> Run:
     ((lost, written),) = store.query(query("latencies/lost"))
 
-    def window(kind: str, share: float) -> causes.Window | None:
+    def windows(asked: Sequence[causes.Around]) -> list[causes.Window | None]:
         with open_recording(path) as again:
-            return causes.window(again, kind, share)
+            return [causes.window(again, one) for one in asked]
 
     latencies = recording.of_store(store, path, without_others=how.without_others)
     meta = facts(store)
     shares = [lost / max(lost + written, 1), missing_share(meta)]
     where, ppm = host.of_recording(meta), 1e6 * max(shares)
-    return Run(str(path), latencies, where, ppm, window, incomplete=incomplete(meta))
+    return Run(str(path), latencies, where, ppm, windows, incomplete=incomplete(meta))

@@ -1,4 +1,7 @@
-"""Whether the data suffices for a verdict: requests beyond a quantile, runs, losses."""
+"""Whether the data suffices for a verdict: requests beyond a quantile, runs, losses.
+
+A tail's mean needs as many requests as the quantile where the tail begins.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics.design import Design
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN, n_needed
-from rcp.analyzer.latencies.slo import Measured
+from rcp.analyzer.latencies.slo import Measured, Slo
 from rcp.analyzer.text import duration, plural
 from rcp.probes.contract.percent import percent
 
@@ -74,7 +77,7 @@ def shortage(
         if coarse:
             # A save does not know that its buckets are native ones; its candidate does.
             is_native = any(one.is_native for one in (*base, *candidate))
-            return Shortage(f"{coarse}; {_narrower(runs, limit.growth, is_native)}")
+            return Shortage(f"{coarse}; {_narrower(runs, limit, is_native)}")
     for name, runs in sides:
         lack = too_few(limit, name, runs, need.exact)
         if lack:
@@ -97,7 +100,7 @@ def too_coarse(quantile: str, side: str, runs: Sequence[Measured], growth: float
     widest = max(runs, key=lambda one: one.width)
     if widest.low_ns is None or widest.width <= growth:
         return ""
-    bucket = f"above {duration(widest.low_ns)}, the last bucket"
+    bucket = f"above {duration(widest.low_ns)}, as the last bucket has no upper bound"
     if not widest.is_open:
         bucket = f"between {duration(widest.low_ns)} and {duration(widest.value_ns)}"
     return (
@@ -106,9 +109,12 @@ def too_coarse(quantile: str, side: str, runs: Sequence[Measured], growth: float
     )
 
 
-def _narrower(runs: Sequence[Measured], growth: float, is_native: bool) -> str:
+def _narrower(runs: Sequence[Measured], limit: Limit, is_native: bool) -> str:
     """Say how a quantile would be known as exactly as a limit needs."""
-    widest = max(one.width for one in runs)
+    widest, growth = max(one.width for one in runs), limit.growth
+    if any(one.is_open for one in runs):
+        instead = ", or limit a quantile" if limit.is_tail else ""
+        return f"measure single latencies, or count in buckets up to the slowest request{instead}"
     if not is_native or math.isinf(widest) or growth < NATIVE_MIN:
         return "measure single latencies, or count in narrower buckets"
     return (
@@ -117,18 +123,20 @@ def _narrower(runs: Sequence[Measured], growth: float, is_native: bool) -> str:
     )
 
 
-def within_bucket(found: Sequence[Measured], bound_ns: int) -> str:
+def within_bucket(found: Sequence[Measured], slo: Slo) -> str:
     """Say that a bound lies inside the bucket of a quantile, so that it cannot be judged."""
+    bound_ns, around = slo.bound_ns, "" if slo.is_tail else " around the bound"
     for one in found:
         if one.low_ns is None:
             continue
         if one.is_open and one.low_ns < bound_ns:
-            return f"somewhere above {duration(one.low_ns)}, in a bucket without an upper bound"
+            which = "the last bucket has" if slo.is_tail else "its bucket has"
+            return f"somewhere above {duration(one.low_ns)}: {which} no upper bound"
         if one.low_ns < bound_ns < one.value_ns:
             return f"somewhere between {duration(one.low_ns)} and {duration(one.value_ns)}: " + (
                 f"give the native histogram a smaller bucket factor ({_SETTING})"
                 if one.is_native
-                else "count in narrower buckets around the bound"
+                else f"count in narrower buckets{around}"
             )
     return ""
 
@@ -150,8 +158,8 @@ def too_few(
         more = max(math.ceil(TAIL_MIN * len(runs) / beyond), RUNS_MIN)
         return Shortage(
             f"the {name} has {sum(one.n for one in runs)} requests, "
-            f"{n_needed(limit.share, TAIL_MIN)} are needed for {TAIL_MIN} beyond the "
-            f"{limit.name}: {more} such runs",
+            f"{n_needed(limit.share, TAIL_MIN)} are needed for {TAIL_MIN} {limit.within}: "
+            f"{more} such runs",
             more,
         )
     return None

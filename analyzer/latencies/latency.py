@@ -81,6 +81,26 @@ class Histogram:
         counts = np.diff(self.cumulative, prepend=0)[order]
         return int(self.lower_ns[order][np.searchsorted(np.cumsum(counts), position)])
 
+    def mean_of_last(self, n: int) -> float:
+        """Return the mean latency in ns of the *n* slowest requests, rounded up."""
+        return _mean_of_last(self.values_ns, self.cumulative, n)
+
+    def mean_of_last_at_least(self, n: int) -> float:
+        """Return the mean latency in ns of the *n* slowest requests, rounded down."""
+        if self.lower_ns is None:
+            return self.mean_of_last(n)
+        order = np.argsort(self.lower_ns, kind="stable")
+        counts = np.diff(self.cumulative, prepend=0)[order]
+        return _mean_of_last(self.lower_ns[order], np.cumsum(counts), n)
+
+
+def _mean_of_last(values: Times, cumulative: Times, n: int) -> float:
+    """Return the mean of the last *n* of ascending values, counted cumulatively."""
+    before = cumulative[-1] - n
+    first = int(np.searchsorted(cumulative, before, side="right"))
+    counts = np.diff(cumulative[first:], prepend=before)
+    return float(counts @ values[first:].astype(np.float64)) / n
+
 
 @dataclass(frozen=True)
 class Points:

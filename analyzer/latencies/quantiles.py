@@ -1,12 +1,15 @@
-"""Quantiles: their names, the terms in which users write limits, and their values.
+"""Quantiles and means of tails: their names, the terms of limits and SLOs, and their values.
 
-They are computed by nearest rank: the p99 of 1000 latencies is the 990th shortest.
+Quantiles are computed by nearest rank: the p99 of 1000 latencies is the 990th shortest. ``tail99``
+is the mean of the slowest 1 %: of the 10 latencies beyond that one. In the literature it is the
+expected shortfall, or conditional value at risk (Rockafellar and Uryasev, Optimization of
+conditional value-at-risk, 2000; Acerbi and Tasche, On the coherence of expected shortfall, 2002).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +29,15 @@ SHARES = {
 }
 """Shares of quantiles by the names that users write."""
 
-PERCENTILE_NAMES = ", ".join(name for name in SHARES if "." not in name)
+TAILS = {name.replace("p", "tail"): share for name, share in SHARES.items() if share < 1}
+"""Shares of the quantiles that tails begin at, by the names that users write: ``tail99``."""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(name for name in names if "." not in name)
+
+
+PERCENTILE_NAMES, TAIL_NAMES = _listed(SHARES), _listed(TAILS)
 """For messages about an unknown name."""
 
 PARTS = 10_000
@@ -40,7 +51,7 @@ _TERM = re.compile(r"(?P<name>[^=@]*)=(?P<value>[^@]*)(?:@(?P<kind>[^@]*))?")
 
 @dataclass(frozen=True)
 class Term:
-    """A term about one quantile: ``p99=VALUE@fsync``."""
+    """A term about a quantile or the mean of a tail: ``p99=VALUE@fsync``, ``tail99=VALUE``."""
 
     text: str
     """As the user wrote it; so are *name* and *value*."""
@@ -51,8 +62,13 @@ class Term:
 
     @property
     def share(self) -> float:
-        """Return 0.99 for p99."""
-        return SHARES[self.name.lower()]
+        """Return 0.99 for p99 and tail99."""
+        return (TAILS if self.is_tail else SHARES)[self.name.lower()]
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether the term is about the mean of a tail."""
+        return self.name.lower() in TAILS
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,8 @@ class Grammar:
     """Name of a term in messages."""
     example: str
     error: type[Exception]
+    has_tails: bool = True
+    """Whether terms may be about the means of tails, which only the gate judges."""
 
     @property
     def remedy(self) -> str:
@@ -83,13 +101,23 @@ class Grammar:
         if match is None:
             raise self.error(f"{text!r} is not a valid {self.noun}: {self.remedy}.")
         name, kind = match["name"].strip(), match["kind"]
-        if name.lower() not in SHARES:
-            raise self.error(
-                f"{text!r} has the unknown percentile {name!r}: write one of {PERCENTILE_NAMES}."
-            )
+        self._check_name(text, name)
         if kind is not None and not kind.strip():
             raise self.error(f"{text!r} names no kind of request after the @: {self.remedy}.")
         return Term(text, name, match["value"].strip(), (kind or "").strip())
+
+    def _check_name(self, text: str, name: str) -> None:
+        if name.lower() in TAILS and not self.has_tails:
+            raise self.error(
+                f"{text!r} bounds the mean of a tail, which only rcp-trace gate judges: "
+                "bound a quantile, such as p99."
+            )
+        if name.lower() not in {**SHARES, **TAILS}:
+            tails = f", or {TAIL_NAMES}" if self.has_tails else ""
+            raise self.error(
+                f"{text!r} has the unknown percentile {name!r}: "
+                f"write one of {PERCENTILE_NAMES}{tails}."
+            )
 
 
 def rank(share: float, n: int) -> int:
@@ -101,6 +129,17 @@ def quantile_ns(latencies: Times, share: float) -> int:
     """Return a quantile of latencies, in ns."""
     position = rank(share, len(latencies)) - 1
     return int(np.partition(latencies, position)[position])
+
+
+def n_in_tail(share: float, n: int) -> int:
+    """Return how many of *n* latencies a tail has: those beyond its quantile, but at least one."""
+    return max(1, n - rank(share, n))
+
+
+def tail_mean_ns(latencies: Times, share: float) -> float:
+    """Return the mean of the latencies beyond a quantile, in ns."""
+    n = n_in_tail(share, len(latencies))
+    return float(np.partition(latencies, len(latencies) - n)[-n:].mean())
 
 
 def enough(share: float, n: int, n_beyond: int) -> bool:

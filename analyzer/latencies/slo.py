@@ -1,6 +1,7 @@
 """SLOs in the form users write them (``p999=50ms,p99=10ms@fsync``), and their quantiles.
 
-An SLO bounds a quantile of the latency of one kind of request, or of all requests.
+An SLO bounds a quantile of the latency of one kind of request, or of all requests; in the gate also
+the mean of a tail (``tail99=20ms``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,16 @@ from rcp.analyzer.latencies.latency import (
     histogram_of,
     pooled,
 )
-from rcp.analyzer.latencies.quantiles import BEYOND_MIN, SHARES, Grammar, Term, quantile_ns, rank
+from rcp.analyzer.latencies.quantiles import (
+    BEYOND_MIN,
+    SHARES,
+    Grammar,
+    Term,
+    n_in_tail,
+    quantile_ns,
+    rank,
+    tail_mean_ns,
+)
 from rcp.probes.contract.durations import UNIT_NAMES, UNITS_NS
 from rcp.probes.contract.user_error import UserError
 
@@ -34,7 +44,8 @@ class SloError(UserError):
     """An SLO is malformed; the message names the SLO, the fault and the remedy."""
 
 
-_SLOS = Grammar("SLO", "p99=10ms@fsync", SloError)
+_SLOS = Grammar("SLO", "p99=10ms@fsync", SloError, has_tails=False)
+_SLOS_AND_TAILS = replace(_SLOS, has_tails=True)
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,8 @@ class Slo:
     kind: str
     text: str
     """As the user wrote it."""
+    is_tail: bool = False
+    """Whether the mean of the latencies beyond the quantile is bounded instead."""
 
     @property
     def n_needed(self) -> int:
@@ -55,13 +68,13 @@ class Slo:
 
 @dataclass(frozen=True)
 class Measured:
-    """The quantile that an SLO bounds."""
+    """The quantile that an SLO bounds, or the mean of the tail beyond it."""
 
     value_ns: int
     n: int
     """Number of requests; 0 when it is unknown."""
     n_beyond: int
-    """Requests of a higher rank."""
+    """Requests of a higher rank; of these a tail's mean is."""
     enough: bool
     n_needed: int
     low_ns: int | None = None
@@ -110,13 +123,13 @@ def _bound_ns(term: Term) -> int:
     return bound_ns
 
 
-def parse(text: str) -> tuple[Slo, ...]:
-    """Return the SLOs of a text; raise SloError."""
+def parse(text: str, *, tails: bool = False) -> tuple[Slo, ...]:
+    """Return the SLOs of a text; raise SloError. *tails* allows those on the means of tails."""
     slos: list[Slo] = []
-    for term in _SLOS.terms(text):
-        slo = Slo(term.share, _bound_ns(term), term.kind, term.text)
+    for term in (_SLOS_AND_TAILS if tails else _SLOS).terms(text):
+        slo = Slo(term.share, _bound_ns(term), term.kind, term.text, term.is_tail)
         for other in slos:
-            if (other.quantile, other.kind) != (slo.quantile, slo.kind):
+            if replace(other, bound_ns=0, text="") != replace(slo, bound_ns=0, text=""):
                 continue
             if other.bound_ns == slo.bound_ns:
                 raise SloError(f"{slo.text!r} is given twice: leave one out.")
@@ -131,7 +144,7 @@ def implied(slos: Sequence[Slo]) -> list[str]:
         f"{slo.text} is implied by {other.text}"
         for slo in slos
         for other in slos
-        if slo.kind == other.kind
+        if (slo.kind, slo.is_tail) == (other.kind, other.is_tail)
         and slo.quantile < other.quantile
         and slo.bound_ns >= other.bound_ns
     ]
@@ -145,16 +158,29 @@ def measure(slo: Slo, latencies: Latencies) -> Measured:
     n = found.n if isinstance(found, Histogram) else len(found)
     if n == 0:
         raise LatencyError(f"{latencies.source} has no requests for {slo.text}: let it run longer.")
-    position = rank(slo.quantile, n)
-    if not isinstance(found, Histogram):
-        return measured(slo, quantile_ns(found, slo.quantile), n, n - position)
-    high_ns, low_ns = found.at(position), found.at_least(position)
-    is_open = high_ns >= MAX_NS
-    return replace(
-        measured(slo, low_ns + 1 if is_open else high_ns, n, n - position),
-        low_ns=low_ns if low_ns < high_ns else None,
-        is_open=is_open,
-        is_native=found.is_native,
+    if isinstance(found, Histogram):
+        return _of_histogram(slo, found, n)
+    of = tail_mean_ns if slo.is_tail else quantile_ns
+    return measured(slo, round(of(found, slo.quantile)), n, n - rank(slo.quantile, n))
+
+
+def _of_histogram(slo: Slo, table: Histogram, n: int) -> Measured:
+    position, size = rank(slo.quantile, n), n_in_tail(slo.quantile, n)
+    high_ns = round(table.mean_of_last(size)) if slo.is_tail else table.at(position)
+    is_open = (table.at(n) if slo.is_tail else high_ns) >= MAX_NS
+    low_ns = high_ns
+    if table.lower_ns is not None:
+        low = table.mean_of_last_at_least(size) if slo.is_tail else table.at_least(position)
+        low_ns = round(low)
+    return Measured(
+        low_ns + 1 if is_open else high_ns,
+        n,
+        n - position,
+        quantiles.enough(slo.quantile, n, n - position),
+        slo.n_needed,
+        low_ns if low_ns < high_ns else None,
+        is_open,
+        table.is_native,
     )
 
 
@@ -165,6 +191,11 @@ def measured(slo: Slo, value_ns: int, n: int, n_beyond: int) -> Measured:
 
 
 def _of_points(slo: Slo, points: Points, source: str) -> Measured:
+    if slo.is_tail:
+        raise LatencyError(
+            f"{source} has quantiles only, not the mean of a tail for {slo.text}: "
+            "let the program write every latency, or limit a quantile."
+        )
     if slo.quantile not in points.by_share:
         known = ", ".join(name for name, share in SHARES.items() if share in points.by_share)
         raise LatencyError(

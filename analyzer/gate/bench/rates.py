@@ -18,14 +18,24 @@ import numpy as np
 from rcp.analyzer.gate.bench import series
 from rcp.analyzer.gate.bench.page import page
 from rcp.analyzer.gate.bench.peers import PEERS, Values
-from rcp.analyzer.gate.bench.results import PeerRate, Rate, Results, Verdicts
-from rcp.analyzer.gate.bench.scenarios import FAMILY, UNCHANGED, Scenario, first_user, noise_levels
+from rcp.analyzer.gate.bench.results import PeerRate, Rate, Results, Verdicts, growth_key
+from rcp.analyzer.gate.bench.scenarios import (
+    FAMILY,
+    LONGER_STALLS,
+    OF_STALLS,
+    UNCHANGED,
+    Scenario,
+    first_user,
+    noise_levels,
+    stalling,
+)
 from rcp.analyzer.gate.bench.simulated import Service, latencies
 from rcp.analyzer.gate.bench.simulation import (
     FIRST,
     SEED,
     growth,
     of_first_user,
+    of_longer_stalls,
     of_more_runs,
     of_noise_level,
     one_side_first,
@@ -62,6 +72,21 @@ def _apart(scenario: Scenario, comparisons: int) -> list[Verdicts]:
     return verdicts(scenario, change, FAMILY, comparisons, one_side_first)
 
 
+def _growths(cases: Sequence[Scenario]) -> dict[str, float]:
+    """Return what each change makes of each limited figure."""
+    asked = [(one, change, one.limits) for one in cases for change in one.changes.items()]
+    asked += [
+        (one, change, limits_text)
+        for one in stalling()
+        for change in LONGER_STALLS.items()
+        for limits_text in OF_STALLS
+    ]
+    return {
+        growth_key(one.name, name, limits_text): growth(one, change, limits_text)
+        for one, (name, change), limits_text in asked
+    }
+
+
 def measure(comparisons: int, peer_comparisons: int, otava: Path | None) -> Results:
     """Simulate and time everything; two processes at once."""
     levels, cases = noise_levels(), first_user()
@@ -84,11 +109,8 @@ def measure(comparisons: int, peer_comparisons: int, otava: Path | None) -> Resu
             first_user=each(of_first_user, cases, comparisons),
             more_runs=each(of_more_runs, levels[2::4], comparisons // 5),
             apart=each(_apart, [one for one in levels if one.noise.drift], comparisons // 2),
-            true_growth={
-                f"{one.name}, {name}": growth(one, change)
-                for one in cases
-                for name, change in one.changes.items()
-            },
+            longer_stalls=each(of_longer_stalls, stalling(), comparisons // 5),
+            true_growth=_growths(cases),
             peers=peers(peer_comparisons),
             timings=timings(),
             series=series.measure(peer_comparisons, SEED, otava),

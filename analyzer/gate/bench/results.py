@@ -64,6 +64,11 @@ class Verdicts:
         return Rate(self.unclear, self.comparisons)
 
 
+def growth_key(scenario: str, change: str, limits: str) -> str:
+    """Return the key of a growth in the results."""
+    return f"{scenario}, {change}, {limits}"
+
+
 @dataclass(frozen=True)
 class PeerRate:
     """How often a test that other tools use calls the candidate worse."""
@@ -93,8 +98,14 @@ class Results:
     apart: list[Verdicts]
     """With drift, and all runs of the baseline before those of the candidate."""
     true_growth: dict[str, float]
-    """What a change of the slowest 5 % makes of the limited quantile, by scenario and change."""
+    """What a change makes of the limited figure, by ``growth_key``."""
     peers: list[PeerRate]
     timings: list[Timing]
     series: list[series.Detected] = field(default_factory=list)
     """Change points in histories."""
+    longer_stalls: list[Verdicts] = field(default_factory=list)
+    """Of gate run, if nothing but the stalls gets longer."""
+
+    def growth(self, of: Verdicts) -> float:
+        """Return what a change makes of the figure that is limited; 0 for no change."""
+        return self.true_growth.get(growth_key(of.scenario, of.change, of.limits), 0.0)

@@ -8,10 +8,14 @@ from rcp.analyzer.gate.bench.simulated import Noise, Service, Slowdown
 from rcp.probes.contract.percent import percent
 
 FAMILY = "p50=5%,p99=5%,p999=5%"
-SINGLE = ("p50=5%", "p99=5%", "p999=5%")
+SINGLE = ("p50=5%", "p99=5%", "p999=5%", "tail99=5%", "tail95=5%")
+OF_STALLS = SINGLE[2:]
+"""Limits on figures that stalls of the program make."""
+OF_MANY_RUNS = ("p999=5%", "tail95=5%")
 
 UNCHANGED = Slowdown()
 SLOWER = Slowdown(factor=1.2)
+LONGER_STALLS = {"stalls × 1.2": Slowdown(stalls=1.2), "stalls × 2": Slowdown(stalls=2)}
 
 _STEADY = Service()
 _PARETO = Service(pareto=True)
@@ -58,6 +62,12 @@ def noise_levels() -> list[Scenario]:
     found.append(Scenario("Pareto tail, 10 %, pace of the machine seen", _PARETO, known))
     found.append(Scenario("long bursts of others, subtracted, 3 %", _SUBTRACTED, Noise(0.03)))
     return found
+
+
+def stalling() -> list[Scenario]:
+    """Return the services with stalls of their own, at two levels of noise."""
+    levels = ("short stalls, 3 %", "short stalls, 10 %", "long bursts, 3 %", "long bursts, 10 %")
+    return [one for one in noise_levels() if one.name in levels]
 
 
 def first_user() -> list[Scenario]:

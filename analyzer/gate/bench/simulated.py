@@ -16,11 +16,13 @@ import numpy.typing as npt
 from scipy.signal import lfilter
 from scipy.special import log_ndtr
 
+from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.machine import PACE
 from rcp.analyzer.gate.running import turns
 from rcp.analyzer.gate.side import Run
-from rcp.analyzer.latencies.latency import Latencies, Points
+from rcp.analyzer.latencies.latency import Histogram, Latencies, Times
 from rcp.analyzer.latencies.quantiles import rank
+from rcp.analyzer.latencies.slo import measure
 
 Values = npt.NDArray[np.float64]
 
@@ -53,6 +55,8 @@ class Service:
     """Mean number per run."""
     stall_requests: float = 4
     """Mean number of requests that one stall delays."""
+    stall_factor: float = 1
+    """How many times as long stalls last."""
     subtracted: float = 0
     """Share of a stall's delay that recordings blame on others, and that is taken away."""
 
@@ -78,6 +82,8 @@ class Slowdown:
     factor: float = 1.0
     excess: float = 1.0
     """Factor of what requests take longer than the p95."""
+    stalls: float = 1.0
+    """Factor of the delay of stalls alone."""
 
 
 def latencies(generator: np.random.Generator, service: Service, runs: int) -> Values:
@@ -100,31 +106,72 @@ def _stall(generator: np.random.Generator, service: Service, row: Values) -> Non
     begins = generator.integers(0, service.requests, n_stalls)
     lengths = generator.geometric(1 / service.stall_requests, n_stalls)
     for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True):
-        delay = generator.exponential(_STALL_NS) * (1 - service.subtracted)
+        delay = generator.exponential(_STALL_NS) * service.stall_factor * (1 - service.subtracted)
         row[begin : begin + length] += delay
 
 
 _BANKED = (0.5, 0.95, 0.99, 0.999)
 _P95 = 1
+_ASCENDING = [0, 1, 4, 2, 5, 3, 6]
+"""The order of a bank's columns by latency."""
 
 
-@lru_cache(maxsize=2)
+def _ranks(requests: int) -> list[int]:
+    return [rank(share, requests) for share in _BANKED]
+
+
+@lru_cache(maxsize=4)
 def bank(service: Service, runs: int, seed: int) -> Values:
-    """Return the p50, p95, p99 and p99.9 of simulated runs, a row per run."""
+    """Return what limits need of simulated runs, a row per run.
+
+    It is the p50, p95, p99 and p99.9, then the means of the requests between p95 and p99, between
+    p99 and p99.9, and beyond the p99.9.
+    """
     generator = np.random.default_rng(seed)
-    places = [rank(share, service.requests) - 1 for share in _BANKED]
+    ranks = _ranks(service.requests)
+    places = [one - 1 for one in ranks]
+    ends = [*ranks[1:], service.requests + 1]
     parts = []
     for begin in range(0, runs, _BATCH):
         made = latencies(generator, service, min(_BATCH, runs - begin))
-        parts.append(np.partition(made, places, axis=1)[:, places])
+        made.partition(places, axis=1)
+        between = [
+            made[:, first : end - 1].mean(axis=1)
+            for first, end in zip(ranks[1:], ends[1:], strict=True)
+        ]
+        parts.append(np.column_stack([made[:, places], *between]))
     return np.vstack(parts)
+
+
+def figures(made: Values, requests: int, limit: Limit) -> Values:
+    """Return what *limit* is on, of each row of a bank."""
+    of = limit.as_slo("")
+    tables = [Latencies("run", histograms={"": _counted(row, requests)}) for row in made]
+    return np.array([measure(of, one).value_ns for one in tables], np.float64)
+
+
+def slowed(row: Values, excess: float) -> Values:
+    """Return rows of a bank with what exceeds the p95 so many times as long."""
+    p95 = row[..., [_P95]]
+    return np.asarray(np.where(row > p95, p95 + (row - p95) * excess, row))
+
+
+@lru_cache
+def _cumulative(requests: int) -> Times:
+    r50, r95, r99, r999 = _ranks(requests)
+    return np.array([r50, r95, r99 - 1, r99, r999 - 1, r999, requests])
+
+
+def _counted(row: Values, requests: int) -> Histogram:
+    """Return a histogram with the quantiles and means of a row of a bank."""
+    return Histogram(np.rint(row[_ASCENDING]).astype(np.int64), _cumulative(requests))
 
 
 @dataclass
 class Machine:
     """Makes runs of both sides, one after the other, as it drifts.
 
-    Their quantiles are drawn from a bank: a factor of a run changes all quantiles alike.
+    They are drawn from a bank: a factor of a run changes its quantiles and means alike.
     """
 
     generator: np.random.Generator
@@ -132,6 +179,8 @@ class Machine:
     quantiles: Values
     noise: Noise
     change: Slowdown
+    candidate: Values | None = None
+    """The bank of the candidate, if its service is another."""
     log_now: float = 0.0
     trend: float = 0.0
 
@@ -158,18 +207,15 @@ class Machine:
         if noise.drift:
             self.log_now += self.trend + draw.normal(0, noise.drift)
         effect = draw.normal(0, noise.between)
-        row = self.quantiles[draw.integers(len(self.quantiles))]
+        other = self.candidate if is_candidate else None
+        bank = self.quantiles if other is None else other
+        row = bank[draw.integers(len(bank))]
         change = self.change if is_candidate else Slowdown()
         excess = change.excess * float(np.exp(draw.normal(0, noise.tail)))
-        p95 = row[_P95]
-        tailed = np.where(row > p95, p95 + (row - p95) * excess, row)
-        values = tailed * change.factor * np.exp(effect + self.log_now)
-        points = Points(
-            dict(zip(_BANKED, np.rint(values).astype(int).tolist(), strict=True)),
-            self.service.requests,
-        )
+        values = slowed(row, excess) * change.factor * np.exp(effect + self.log_now)
+        table = _counted(values, self.service.requests)
         return Run(
-            "run", Latencies("run", points={"request": points}), {}, machine=self._seen(effect)
+            "run", Latencies("run", histograms={"request": table}), {}, machine=self._seen(effect)
         )
 
     def _seen(self, effect: float) -> dict[str, float]:

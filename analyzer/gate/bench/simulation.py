@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rcp.analyzer.gate import limits
 from rcp.analyzer.gate.bench.results import MANY, Verdicts
-from rcp.analyzer.gate.bench.scenarios import FAMILY, SINGLE, SLOWER, UNCHANGED, Scenario
-from rcp.analyzer.gate.bench.simulated import Machine, Slowdown, Values, bank
+from rcp.analyzer.gate.bench.scenarios import (
+    FAMILY,
+    LONGER_STALLS,
+    OF_MANY_RUNS,
+    OF_STALLS,
+    SINGLE,
+    SLOWER,
+    UNCHANGED,
+    Scenario,
+)
+from rcp.analyzer.gate.bench.simulated import Machine, Slowdown, Values, bank, figures, slowed
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Judgement, Verdict
 from rcp.analyzer.gate.sequential import judged
@@ -20,6 +30,11 @@ SEED = 20261122
 FIRST, MOST = 8, 16
 BANK_RUNS = 2500
 """Runs in a bank; with as many, the share of comparisons that two of them share is small."""
+STALLS_BANK_RUNS = 1000
+"""Runs in a bank of longer stalls: each needs its own, and more would only take longer."""
+
+GROWTH_RUNS = 500
+"""Runs that a growth is computed from: both sides have the same chance in them."""
 
 Sides = tuple[list[Run], list[Run]]
 
@@ -29,16 +44,20 @@ def quantiles(scenario: Scenario, runs: int = BANK_RUNS) -> Values:
     return bank(scenario.service, runs, SEED)
 
 
+def candidate(scenario: Scenario, change: Slowdown, runs: int = BANK_RUNS) -> Values:
+    """Return the bank of the changed service: another one if its stalls are longer."""
+    return bank(replace(scenario.service, stall_factor=change.stalls), runs, SEED)
+
+
 def _machine(scenario: Scenario, change: Slowdown, name: str, runs: int) -> Machine:
     seed = [SEED, zlib.crc32(f"{scenario.name} {name}".encode())]
     generator = np.random.default_rng(seed)
-    return Machine(generator, scenario.service, quantiles(scenario, runs), scenario.noise, change)
+    made, other = quantiles(scenario, runs), candidate(scenario, change, runs)
+    return Machine(generator, scenario.service, made, scenario.noise, change, other)
 
 
 def _again(machine: Machine) -> Machine:
-    return Machine(
-        machine.generator, machine.service, machine.quantiles, machine.noise, machine.change
-    )
+    return replace(machine, log_now=0.0, trend=0.0)
 
 
 def _silent(_: str) -> None:
@@ -54,13 +73,18 @@ def every_way(machine: Machine, rules: Rules) -> Iterator[tuple[str, Judgement, 
     yield "8 files", judge(a[:FIRST], b[:FIRST], rules), FIRST
     yield "16 files", judge(a, b, rules), MOST
     yield "16 in turn", judge(a, b, rules, in_turn=True), MOST
-    found, made, _ = judged(_again(machine).in_turn, FIRST, MOST, rules, _silent)
-    yield "gate run", found, len(made)
+    yield from gate_run(machine, rules)
 
 
 def many_runs(machine: Machine, rules: Rules) -> Iterator[tuple[str, Judgement, int]]:
     """Yield the judgement of ``gate run --max-runs 64``, and the runs a side that it took."""
     found, made, _ = judged(_again(machine).in_turn, FIRST, MANY, rules, _silent)
+    yield "gate run", found, len(made)
+
+
+def gate_run(machine: Machine, rules: Rules) -> Iterator[tuple[str, Judgement, int]]:
+    """Yield the judgement of ``gate run``, and the runs a side that it took."""
+    found, made, _ = judged(_again(machine).in_turn, FIRST, MOST, rules, _silent)
     yield "gate run", found, len(made)
 
 
@@ -102,10 +126,22 @@ def of_noise_level(scenario: Scenario, comparisons: int) -> list[Verdicts]:
 
 
 def of_more_runs(scenario: Scenario, comparisons: int) -> list[Verdicts]:
-    """Return how often p99.9 is called worse if the gate may make many runs."""
+    """Return how often a p99.9 or tail is called worse if the gate may make many runs."""
     found: list[Verdicts] = []
-    for change in (("unchanged", UNCHANGED), ("+20 %", SLOWER)):
-        found += verdicts(scenario, change, SINGLE[-1], comparisons, many_runs)
+    for limits_text in OF_MANY_RUNS:
+        for change in (("unchanged", UNCHANGED), ("+20 %", SLOWER)):
+            found += verdicts(scenario, change, limits_text, comparisons, many_runs)
+    return found
+
+
+def of_longer_stalls(scenario: Scenario, comparisons: int) -> list[Verdicts]:
+    """Return how often `gate run` finds that nothing but the stalls got longer."""
+    found: list[Verdicts] = []
+    for change in LONGER_STALLS.items():
+        for limits_text in OF_STALLS:
+            found += verdicts(
+                scenario, change, limits_text, comparisons, gate_run, STALLS_BANK_RUNS
+            )
     return found
 
 
@@ -119,14 +155,13 @@ def of_first_user(scenario: Scenario, comparisons: int) -> list[Verdicts]:
     return found
 
 
-def growth(scenario: Scenario, change: Slowdown) -> float:
-    """Return how much the scenario's limited quantile grows by a change of the slowest 5 %."""
-    (limit,) = limits.parse(scenario.limits)
-    of_p95, of_limit = (
-        quantiles(scenario)[:, column] for column in (1, {0.99: 2, 0.999: 3}[limit.share])
-    )
-    slower = of_p95 + (of_limit - of_p95) * change.excess
-    return float(np.exp(np.log(slower / of_limit).mean())) - 1
+def growth(scenario: Scenario, change: Slowdown, limits_text: str) -> float:
+    """Return how much a change of the slow requests makes a limited figure grow."""
+    (limit,) = limits.parse(limits_text)
+    made, n = quantiles(scenario, GROWTH_RUNS), scenario.service.requests
+    slower = slowed(candidate(scenario, change, GROWTH_RUNS), change.excess)
+    ratio = figures(slower, n, limit) / figures(made, n, limit)
+    return float(np.exp(np.log(ratio).mean())) - 1
 
 
 def names(found: Sequence[Verdicts]) -> list[str]:

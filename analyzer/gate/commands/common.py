@@ -14,6 +14,7 @@ from rcp.analyzer.gate.fleet_runs import is_fleet
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Judgement, Verdict
 from rcp.analyzer.gate.output import ccdf, github, render
+from rcp.analyzer.gate.output.advice import advised
 from rcp.analyzer.gate.output.junit import junit
 from rcp.analyzer.gate.policy import NoisePolicy, Outcome
 from rcp.analyzer.gate.saved import is_saved
@@ -56,7 +57,7 @@ def rules_of(options: Mapping[str, Any]) -> Rules:
         )
     return Rules(
         limits.parse(options["max_regression"]),
-        slo.parse(options["slo"]) if options["slo"] is not None else (),
+        slo.parse(options["slo"], tails=True) if options["slo"] is not None else (),
         bool(options["by"]),
         options["alpha"],
         options["max_loss"],
@@ -148,6 +149,7 @@ def as_format(kind: str, judgement: Judgement, outcome: Outcome) -> str:
 def report(judgement: Judgement, sides: Sides, options: Mapping[str, Any]) -> None:
     """Print and write the requested output, then exit with the verdict's status."""
     kind, output = options["kind"], options["output"]
+    judgement = advised(judgement, sides[0][1] if len(sides) > 1 else [], sides[-1][1])
     outcome = outcome_of(options)
     text = as_format(kind, judgement, outcome)
     if options.get("junit"):

@@ -64,7 +64,7 @@ def gate() -> None:
     \b
     Examples:
       rcp-trace gate run --a './bench main' --b './bench branch' --runs 8
-      rcp-trace gate new-*.log --baseline old-*.log --max-regression p99=5%
+      rcp-trace gate new-*.log --baseline old-*.log --max-regression p99=5%,tail95=5%
       rcp-trace gate new.duckdb --slo p999=50ms
       rcp-trace gate save run-*.json -o ci/baseline
     """

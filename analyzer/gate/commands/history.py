@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,22 @@ from rcp.probes.contract.options import PATH, format_option
 from rcp.probes.contract.printing.output import print_json, print_note, print_text
 from rcp.probes.contract.printing.page import page
 from rcp.probes.contract.printing.spelled import spelled
+
+if TYPE_CHECKING:
+    from rcp.analyzer.latencies.slo import Slo
+
+
+def _slo_of(quantile: str) -> Slo:
+    """Return a quantile or the mean of a tail as an SLO, whose bound means nothing."""
+    from rcp.analyzer.latencies import slo
+    from rcp.analyzer.latencies.quantiles import PERCENTILE_NAMES, SHARES, TAIL_NAMES, TAILS
+
+    name, at, of = quantile.partition("@")
+    if name.strip().lower() not in {**SHARES, **TAILS}:
+        known = f"{PERCENTILE_NAMES}, or {TAIL_NAMES}"
+        raise slo.SloError(f"{name!r} is not a percentile: write one of {known}.")
+    (found,) = slo.parse(f"{name}=1ns{at}{of}", tails=True)
+    return found
 
 
 @click.command(short_help="Show a quantile over a baseline's saves, with change points.")
@@ -20,7 +37,7 @@ from rcp.probes.contract.printing.spelled import spelled
     default="p99",
     show_default=True,
     metavar="NAME[@KIND]",
-    help="Quantile to show: p99, or p999@fsync.",
+    help="Quantile to show, or mean of a tail: p99, p999@fsync, tail95.",
 )
 @click.option(
     "--picture",
@@ -39,16 +56,10 @@ def history(folder: Path, quantile: str, picture: Path | None, kind: str) -> Non
       rcp-trace gate history ci/baseline --quantile p999 --picture p999.svg
     """
     from rcp.analyzer.gate import history as histories
-    from rcp.analyzer.latencies import slo
-    from rcp.analyzer.latencies.quantiles import PERCENTILE_NAMES, SHARES
     from rcp.analyzer.tables import columns, fitted
     from rcp.analyzer.text import duration
 
-    name, at, of = quantile.partition("@")
-    if name.strip().lower() not in SHARES:
-        raise slo.SloError(f"{name!r} is not a percentile: write one of {PERCENTILE_NAMES}.")
-    (quantile_slo,) = slo.parse(f"{name}=1ns{at}{of}")  # a bound is required; any will do
-    found = histories.read(folder, quantile_slo, quantile)
+    found = histories.read(folder, _slo_of(quantile), quantile)
     if picture:
         picture.write_text(histories.svg(found), encoding="utf-8")
     if found.warning:

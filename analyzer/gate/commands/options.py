@@ -29,14 +29,15 @@ _JUDGING = (
         "--slo",
         metavar="SLO",
         shell_complete=SLO_QUANTILES,
-        help="Bounds on quantiles: p999=50ms,p99=10ms@fsync.",
+        help="Bounds on quantiles, or on means of tails: p999=50ms,p99=10ms@fsync,tail95=9ms.",
     ),
     click.option(
         "--max-regression",
         default="p99=5%",
         show_default=True,
         metavar="LIMITS",
-        help="How much quantiles may grow: p99=5%,p999=10%@fsync. "
+        help="How much quantiles may grow, or means of tails: p99=5%,p999=10%@fsync,tail95=5% (the "
+        "mean of the slowest 5 %). "
         "Each additional limit makes small regressions harder to detect.",
     ),
     click.option(

@@ -122,12 +122,16 @@ def _slo_rows(bounded: Sequence[Bounded]) -> Iterator[tuple[str, ...]]:
         yield one.name, value, str(one.candidate.n), str(one.verdict), one.why
 
 
+def _where(one: Tested) -> str:
+    return f"{'in' if one.limit.is_tail else 'around'} the {one.name}"
+
+
 def _causes(one: Tested, page: Page) -> Iterator[str]:
     for by in GROUPINGS:
         causes = [cause for cause in one.causes if cause.by == by]
         if not causes:
             continue
-        yield f"what grew around the {one.name}, by {by}"
+        yield f"what grew {_where(one)}, by {by}"
         for cause in causes:
             change = cause.change
             head = (
@@ -183,7 +187,7 @@ def markdown(judgement: Judgement) -> str:
         lines += [*_pipes(_SLO_COLUMNS, _slo_rows(judgement.bounded)), ""]
     for one in judgement.tested:
         if one.causes:
-            lines += [f"What grew around the {one.name}:", ""]
+            lines += [f"What grew {_where(one)}:", ""]
             rows = [
                 (cause.by, cause.change.what, f"+{duration(cause.change.delta_ns)}", share(cause))
                 for cause in one.causes

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from rcp.analyzer.gate.statistics.design import Design, Floats, centred
 
@@ -31,6 +31,11 @@ LEAST_CORRELATION = 0.6
 by chance."""
 
 
+def _t(p: float, freedom: float | Floats) -> Floats:
+    """Return quantiles of Student's t: what scipy.stats.t.ppf computes, at a tenth of its cost."""
+    return np.asarray(stdtrit(freedom, p))
+
+
 class Difference(NamedTuple):
     """The mean of b less the mean of a, and how well it is known."""
 
@@ -43,13 +48,12 @@ class Difference(NamedTuple):
 
     def interval(self) -> tuple[float, float]:
         """Return the 95 % confidence interval."""
-        half = float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)) * self.error
+        half = -float(_t((1 - CONFIDENCE) / 2, self.freedom)) * self.error
         return self.delta - half, self.delta + half
 
     def detectable_change(self, alpha: float) -> float:
         """Return the difference that 9 of 10 such comparisons find significant at *alpha*."""
-        found = stats.t.isf(alpha, self.freedom) + stats.t.isf(1 - POWER, self.freedom)
-        return float(found) * self.error
+        return -float(_t(alpha, self.freedom) + _t(1 - POWER, self.freedom)) * self.error
 
     def runs_needed(self, alpha: float, change: float, in_turn: bool = False) -> int:
         """Return how many runs a side detect *change* at *alpha* in 9 of 10 comparisons."""
@@ -64,7 +68,7 @@ def _detectable(alpha: float, in_turn: bool) -> Floats:
     enough = (int(k) for k in n[2:] if Design(int(k), int(k), in_turn).p_least <= alpha)
     least = next(enough, RUNS_MAX)  # an early look may have a level that no sample can reach
     freedom = np.array([max(Design(int(k), int(k), in_turn).freedom, 1) for k in n])
-    sums = stats.t.isf(alpha, freedom) + stats.t.isf(1 - POWER, freedom)
+    sums = -(_t(alpha, freedom) + _t(1 - POWER, freedom))
     with np.errstate(divide="ignore"):
         return np.where(n < least, np.inf, sums / np.sqrt(n))
 

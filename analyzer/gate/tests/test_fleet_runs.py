@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rcp.analyzer.cli import main
+from rcp.analyzer.gate.causes import Around
 from rcp.analyzer.gate.fleet_runs import fleet_runs, is_fleet
 from rcp.analyzer.tests.fleet.hosts import recorded
 
@@ -80,7 +81,7 @@ def test_hosts_are_runs_with_the_summarys_histograms(fleet: Path) -> None:
     assert all(
         histogram.at_least(rank) <= exact[rank - 1] <= histogram.at(rank) for rank in (1, 150, 300)
     )
-    window = runs[0].causes("fsync", 0.5)
+    (window,) = runs[0].causes([Around("fsync", 0.5)])
     assert window is not None
     assert set(window.culprit) == {"io_dependency by checkpointer"}
     assert sum(one.dur_ns for one in window.reason.values()) == window.total_ns

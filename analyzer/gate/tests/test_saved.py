@@ -214,7 +214,8 @@ def test_history_lists_saves_and_draws_them(
         f"{base} holds no baseline: save one with `rcp-trace gate save RUN… -o {base}`."
     )
     assert gate_error("history", base, "--quantile", "p98@fsync") == (
-        "'p98' is not a percentile: write one of p50, p90, p95, p99, p999, p9999, max."
+        "'p98' is not a percentile: write one of p50, p90, p95, p99, p999, p9999, max, or tail50, "
+        "tail90, tail95, tail99, tail999, tail9999."
     )
     for number, factor in enumerate((1, 1.01, 1, 1.5, 1.5, 1.51)):
         gate(
