@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -70,24 +72,27 @@ class _Clock:
         settle(self._opened)
         self._note(self.interactions_s, what, begin)
 
-    def choose(self, label: str, option: str, parameter: str) -> None:
-        """Choose an option of a list, and wait until the page is complete and the URL has it."""
+    def choose(self, label: str, option: str, parameter: str, what: str = "") -> None:
+        """Choose an option of a list, and wait until the page is complete and the URL has it.
+
+        *parameter* is what the URL then has, such as ``role=``.
+        """
         self._opened.get_by_role("combobox", name=label).first.click()
         found = self._opened.get_by_role("option", name=option, exact=True)
         found.wait_for()
         begin = time.perf_counter()
         found.click()
-        self._opened.wait_for_url(re.compile(rf"[?&]{parameter}="))
+        self._opened.wait_for_url(re.compile(rf"[?&]{re.escape(parameter)}"))
         settle(self._opened)
-        self._note(self.interactions_s, f"{label}: {option}", begin)
+        self._note(self.interactions_s, what or f"{label}: {option}", begin)
 
-    def load(self, url: str, path: str, sign: str) -> None:
+    def load(self, url: str, path: str, sign: str, what: str = "") -> None:
         """Open an address."""
         begin = time.perf_counter()
         self._opened.goto(url + path, wait_until="commit")
         self._opened.wait_for_selector(sign)
         settle(self._opened)
-        self._note(self.page_loads_s, path, begin)
+        self._note(self.page_loads_s, what or path, begin)
 
     def _note(self, seconds: dict[str, float], what: str, begin: float) -> None:
         seconds[what] = round(time.perf_counter() - begin, 2)
@@ -113,19 +118,21 @@ def _use_overview(opened: Any, clock: _Clock) -> None:
 
     for bound in (1, 2, 5):
         clock.act(f"SLO {bound} ms", partial(slo, f"p99={bound}ms"), _has(f"p99={bound}ms:"))
-    clock.choose("Requests of", "(all threads)", "role")
-    clock.choose("Kind", "fsync", "kind")
+    clock.choose("Requests of", "(all threads)", "role=")
+    clock.choose("Kind", "fsync", "kind=")
     clock.act("a cell", opened.locator(_HEAT).last.click, _has("fsync by writer at"))
     example = opened.get_by_role("link", name="fsync by writer at").first
     clock.act("its chain", example.click, _CHAIN)
 
 
+def _link(opened: Any, name: str | re.Pattern[str], *, exact: bool = False) -> Callable[[], Any]:
+    found = opened.get_by_role("link", name=name, exact=exact).first
+    return lambda: found.click()
+
+
 def _use_inversions(opened: Any, clock: _Clock) -> None:
     """Filter patterns, go from one to a request it delayed."""
-
-    def link(name: str | re.Pattern[str], *, exact: bool = False) -> Callable[[], Any]:
-        found = opened.get_by_role("link", name=name, exact=exact).first
-        return lambda: found.click()
+    link = partial(_link, opened)
 
     def until(text: str) -> None:
         box = opened.get_by_label("To s")
@@ -134,13 +141,29 @@ def _use_inversions(opened: Any, clock: _Clock) -> None:
         opened.wait_for_url(re.compile(r"[?&]to="))
 
     clock.act("Inversions", link("Inversions", exact=True), _RANKED)
-    clock.choose("Kind of inversion", "io_dependency", "inversion")
-    clock.choose("Culprit", "checkpointer", "culprit")
+    clock.choose("Kind of inversion", "io_dependency", "inversion=")
+    clock.choose("Culprit", "checkpointer", "culprit=")
     clock.act("to 1.5 s", partial(until, "1.5"), _RANKED)
     clock.act("a pattern", link("fsync waits"), _has("Delayed requests"))
     clock.act("a request", link(re.compile(r"request \d")), _CHAIN)
     clock.act("Overview", link("Overview", exact=True), _HEAT)
     clock.act("slowest of a band", link("the slowest"), _CHAIN)
+
+
+def _use_graph(opened: Any, clock: _Clock) -> None:
+    """Add up the waits of more and more requests, go from an edge to its requests."""
+    drawn, behind = _has("Who waited for what"), _has("Requests behind the edge")
+    clock.act("Wait-for graph", _link(opened, "Wait-for graph", exact=True), drawn)
+    clock.choose("By latency", "slowest 10 %", "slowest=10")
+    clock.choose("By latency", "all requests", "slowest=all")
+    clock.act("an edge", _link(opened, "fsync by writer → journal_commit"), behind)
+    clock.act("another edge", _link(opened, re.compile("^journal_commit → jbd2")), behind)
+
+
+def _use_compare(opened: Any, clock: _Clock, url: str, other: Path) -> None:
+    """Compare with another recording, which is opened for it; then only one kind of requests."""
+    clock.load(url, f"/compare?other={quote(str(other))}", _has("By reason"), "/compare")
+    clock.choose("Kind", "fsync", "kind=", "compare, Kind: fsync")
 
 
 def _load_pages(clock: _Clock, url: str) -> None:
@@ -159,7 +182,7 @@ def _quantile(values: list[float], share: float) -> float:
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
-def _measure_server(server: Server) -> dict[str, Any]:
+def _measure_server(server: Server, other: Path) -> dict[str, Any]:
     with chromium() as browser, page(browser) as (opened, log):
         begin = time.perf_counter()
         opened.goto(server.url, wait_until="commit")
@@ -171,7 +194,11 @@ def _measure_server(server: Server) -> dict[str, Any]:
         clock = _Clock(opened)
         _use_overview(opened, clock)
         _use_inversions(opened, clock)
+        _use_graph(opened, clock)
         _load_pages(clock, server.url)
+        clock.choose("What if", "without checkpointer", "whatif=")
+        peak_of_one_mib = peak_mib(server.pid)
+        _use_compare(opened, clock, server.url, other)
     seconds = list(clock.interactions_s.values())
     return {
         "first_paint_s": round(first_paint_s, 2),
@@ -181,7 +208,8 @@ def _measure_server(server: Server) -> dict[str, Any]:
         "interaction_p95_s": round(_quantile(seconds, 0.95), 2),
         "interactions_s": clock.interactions_s,
         "page_loads_s": clock.page_loads_s,
-        "server_peak_mib": peak_mib(server.pid),
+        "server_peak_mib": peak_of_one_mib,
+        "server_peak_comparing_mib": peak_mib(server.pid),
         "errors": log.errors,
         "requests_elsewhere": log.external,
     }
@@ -194,8 +222,13 @@ def measure(requests: int, keep: Path | None = None) -> dict[str, Any]:
         if not target.exists():
             make_recording(target, requests)
         result: dict[str, Any] = {**_counts(target), "store_bytes": target.stat().st_size}
-        with served([target]) as server:
-            result |= _measure_server(server)
+        # Beside each other, for the explorer to offer the second one; it opens that only for a
+        # comparison. That is a copy: DuckDB takes two links to a file for the same database.
+        one, other = Path(folder) / "one.duckdb", Path(folder) / "other.duckdb"
+        one.symlink_to(target.resolve())
+        shutil.copyfile(target, other)
+        with served([one]) as server:
+            result |= _measure_server(server, other)
     return result
 
 

@@ -33,6 +33,7 @@ about other choices of requests, must not drop the page's own."""
 
 _REQUEST_TABLES = ("request", "chosen")
 _INVERSION_TABLES = ("pattern", "request_pattern", "request_inversion")
+_GRAPH_TABLES = ("requester", "waited", "node", "picked", "parts")
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
@@ -115,7 +116,8 @@ def prepare_inversions(store: Store) -> None:
         store.write(query(f"digest/{name}"))
     comms = [comm for (comm,) in store.query(query("digest/comms"))]
     store.write(query("digest/actor"), [comms, [generic_name(comm) for comm in comms]])
-    store.write(query("digest/hops"))
+    for name in _GRAPH_TABLES:
+        store.write(query(f"digest/{name}"))
 
 
 class Recording:

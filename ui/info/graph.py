@@ -1,12 +1,14 @@
 """The wait-for graph: the critical paths of many requests, added up.
 
 Time flows from the requests, in column 0, to what they waited for, from there to the threads or
-ios that ended the waits, and on to what these waited for. ``ui/sql/digest/hops.sql`` has the rules.
+ios that ended the waits, and on to what these waited for. The rules are in
+``ui/sql/digest/parts.sql``.
 """
 
 from __future__ import annotations
 
 import hashlib
+from threading import Lock
 from typing import NamedTuple
 
 from rcp.analyzer.db.meta import extent
@@ -24,6 +26,12 @@ SLOWEST_CHOICES = {
 """Choices of requests by percentile, the usual one first, by their name in addresses."""
 
 _QUANTILES = {"10": 0.9, "1": 0.99, "0.1": 0.999}
+
+_KEPT_MAX = 25_000_000
+"""Waits and segments of a recording whose parts are kept in memory, in some 20 bytes each: half a
+gigabyte. Those of larger ones are found anew for each question."""
+
+_keeping = Lock()
 
 
 class Asked(NamedTuple):
@@ -45,7 +53,7 @@ class Hop(NamedTuple):
     level: int
     """Column of the source."""
     source: str
-    """Key of a node: see ``ui/sql/digest/hops.sql``."""
+    """Key of a node: see ``ui/sql/digest/parts.sql``."""
     target: str
     dur_ns: int
 
@@ -109,8 +117,28 @@ def _parameters(store: Store, asked: Asked) -> list[object]:
     return [asked.role, asked.kind, least_ns, _pattern_id(store, asked.pattern)]
 
 
+def _keep_parts(store: Store) -> None:
+    """Keep the parts of all requests in memory, unless they are, or there are too many.
+
+    Of a million requests, finding them takes two seconds, asking those that are kept a quarter.
+    """
+    with _keeping:  # of two windows that ask at once, the second one waits
+        ((is_kept, n),) = store.query(query("graph/kept"))
+        if not is_kept and n <= _KEPT_MAX:
+            with store.transaction():
+                store.write(query("digest/part"))
+                store.write(query("digest/kept_parts"))
+
+
 def hops(store: Store, asked: Asked) -> list[Hop]:
-    """Return the edges of the graph, the widest first."""
+    """Return the edges of the graph, the widest first.
+
+    The slowest requests have few parts, which are found at once. Only a question about all requests
+    has the parts kept, for those that follow. While that goes on, finding as many as of 10 % of the
+    requests beside it takes longer than waiting for it.
+    """
+    if asked.slowest not in _QUANTILES or (asked.slowest == "10" and _keeping.locked()):
+        _keep_parts(store)
     return store.rows(Hop, query("graph/edges"), _parameters(store, asked))
 
 
@@ -121,8 +149,11 @@ def totals(store: Store, asked: Asked) -> Waiting:
 
 
 def behind(store: Store, asked: Asked, members: tuple[Hop, ...]) -> Behind:
-    """Return the requests that have time in at least one of these edges."""
+    """Return the requests that have time in at least one of these edges, all from one column."""
+    if not members:
+        return Behind(0, [])
     begin, _ = extent(store)
-    columns = [[getattr(hop, name) for hop in members] for name in ("level", "source", "target")]
-    rows = store.query(query("graph/requests"), [*_parameters(store, asked), *columns, begin])
+    ends = [[hop.source for hop in members], [hop.target for hop in members]]
+    parameters = [*_parameters(store, asked), members[0].level, *ends, begin]
+    rows = store.query(query("graph/requests"), parameters)
     return Behind(rows[0][-1] if rows else 0, [Waited(*row[:-1]) for row in rows])

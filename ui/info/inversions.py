@@ -53,6 +53,13 @@ class Pattern(NamedTuple):
     """The same as a share of these requests' time, 0 to 1."""
     max_ns: int
     confidence: float
+    rank: int
+    """Its number in the report, by its time in all requests of the recording."""
+
+    @property
+    def title(self) -> str:
+        """What it is called, beginning as in the report."""
+        return f"#{self.rank} {self.kind} by {self.culprit}"
 
     @property
     def key(self) -> str:

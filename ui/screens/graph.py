@@ -135,6 +135,21 @@ def _listed(found: Graph) -> None:
         _link(f"{len(found.edges) - n_shown} more", shown=len(found.edges))
 
 
+def _ask_all_ahead(view: View, asked: Asked) -> None:
+    """Ask about all requests in the background: that is a click away, and takes seconds.
+
+    Its parts are then kept in memory, which also answers the next clicks.
+    """
+    recording, wider = view.recording, asked._replace(slowest="all")
+
+    def ask() -> None:
+        recording.ask_inversions(graph.hops, wider)
+        recording.ask_inversions(graph.totals, wider)
+
+    if not recording.is_running:  # or else it is opened anew when it has grown
+        recording.later([ask])
+
+
 def screen(view: View) -> None:
     """Show the screen."""
     web.title("Wait-for graph")
@@ -154,6 +169,7 @@ def screen(view: View) -> None:
     _drawn(found, asked)
     _behind(view, asked, found)
     _listed(found)
+    _ask_all_ahead(view, asked)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from rcp.analyzer.text import duration
 from rcp.probes.contract.percent import percent
 from rcp.ui import places, web
 from rcp.ui.frame import View, offer_roles, show
-from rcp.ui.info import inversions
+from rcp.ui.info import graph, inversions
 from rcp.ui.info.health import health
 from rcp.ui.info.inversions import Choices, Filter, Pattern
 from rcp.ui.palette import colour
@@ -111,7 +111,7 @@ def _row(pattern: Pattern, *, is_current: bool) -> None:
     with what:
         _link(f"**{text}**" if is_current else text, pattern="" if is_current else pattern.key)
         web.caption(
-            f"{pattern.kind} by {pattern.culprit} ({pattern.role}), confidence "
+            f"{pattern.title} ({pattern.role}), confidence "
             f"{confidence_word(pattern.confidence)} ({pattern.confidence:.2f})"
         )
     with bar:
@@ -135,7 +135,7 @@ def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
     web.caption(f"culprit's role: {of.role}, set by {of.role_rule or 'no rule'}")
     for doubt in view.recording.ask(inversions.doubts, of):
         web.caption(f"confidence {of.confidence:.2f}: {doubt}")
-    found = view.recording.ask(inversions.held_up, view.role, view.kind, asked, of)
+    found = view.recording.ask_inversions(inversions.held_up, view.role, view.kind, asked, of)
     delayed.requests(
         [(held, held.held_up_ns) for held in found],
         "delayed",
@@ -144,6 +144,19 @@ def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
         [{"ahead": held.n_ios_ahead} for held in found],
     )
     web.link("graph", "Wait-for graph of these requests", slowest="all", pattern=of.key)
+
+
+def _ask_ahead(view: View, of: Pattern) -> None:
+    """Ask in the background what the link to the graph leads to: the first answer takes seconds."""
+    recording = view.recording
+    asked = graph.Asked(view.role, view.kind, "all", of.key)
+
+    def ask() -> None:
+        recording.ask_inversions(graph.hops, asked)
+        recording.ask_inversions(graph.totals, asked)
+
+    if not recording.is_running:  # or else it is opened anew when it has grown
+        recording.later([ask])
 
 
 def screen(view: View) -> None:
@@ -167,9 +180,12 @@ def screen(view: View) -> None:
     by = "" if _sorting() is ORDERS["share"] else f", here sorted by {_sorting().title}"
     web.caption(
         "Ranked by p99 share: the share of the slowest 1 % of requests' time spent in the "
-        f"inversion{by}. Choose one to see its requests."
+        f"inversion{by}. Their numbers are the report's: #1 took most time from all requests. "
+        "Choose one to see its requests."
     )
     _ranked(found, current)
+    if chosen is not None:
+        _ask_ahead(view, chosen)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from rcp.ui.parts import forecast
 
 _WORST = (
     "The patterns of inversion that took most time from the slowest 1 % of requests. Choose one "
-    "to see its requests. What would be gained is a bound: the quantile of the same requests, with "
-    "the time in this pattern subtracted from each, if nothing else takes its place."
+    "to see its requests; their numbers are the report's. What would be gained is a bound: the "
+    "quantile of the same requests, with the time in this pattern subtracted from each, if nothing "
+    "else takes its place."
 )
 _OF_THEIR_TIME = "share of the delayed requests' own time that inversions took"
 
@@ -88,7 +89,7 @@ def _worst(view: View, slos: tuple[Slo, ...]) -> None:
         chain, bar, gained = web.columns(5, 2.5, 2.5)
         with chain:
             web.link("inversions", inversions.sentence(pattern.pattern), pattern=pattern.key)
-            web.caption(f"{pattern.kind} by {pattern.culprit}")
+            web.caption(pattern.title)
         with bar:
             part = f"{percent(pattern.slow_share)} of the slowest 1 %'s time"
             web.bar(pattern.slow_share or 0, part, colour(pattern.kind))

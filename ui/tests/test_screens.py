@@ -45,7 +45,8 @@ def test_one_request_is_shown(page: Page, visit: Page, saved: Any) -> None:
     app = page("overview", saved(one_request(), "one.duckdb"))
     told = every_screen(app, visit)
     assert "lock" in told[0]
-    assert "lock by checkpointer (background), confidence high (1.00)" in told[1]
+    assert "#1 lock by checkpointer" in told[0]
+    assert "#1 lock by checkpointer (background), confidence high (1.00)" in told[1]
     visit(app, "request", request=1)
     assert not app.exception
     assert "Request 1: fsync by writer" in said(app)

@@ -1,13 +1,8 @@
 -- The requests of the wait-for graph: how many, their time, and how much of it their own threads ran
 -- on a CPU. $1 to $4 as in edges.sql.
-WITH picked AS (
+WITH picked AS MATERIALIZED (
     SELECT request_id, dur
-    FROM digest.chosen($1, $2)
-    WHERE dur >= $3
-      AND (
-          $4::BIGINT IS NULL
-          OR request_id IN (SELECT request_id FROM digest.request_pattern WHERE pattern_id = $4)
-      )
+    FROM digest.picked($1, $2, $3, $4)
 ), own AS (
     SELECT sum(segment.dur)::BIGINT AS dur
     FROM segment

@@ -1,4 +1,5 @@
--- Inversions of the chosen requests by pattern, what the slowest 1 % lost to them first. $3:
+-- Inversions of the chosen requests by pattern, what the slowest 1 % lost to them first; each with its
+-- number in the report. $3:
 -- where that begins, in ns; $4 to $9: only in [$4, $5) ns, of this kind, culprit, file and
 -- cgroup (NULL for any). A file is on a request's path when a wait or an io of the path is of it.
 WITH asked AS (
@@ -39,7 +40,7 @@ WITH asked AS (
 SELECT
     kind, culprit, role, role_rule, pattern, n_requests, dur, slow_dur,
     slow_dur / nullif((SELECT sum(dur) FROM picked WHERE is_slow), 0),
-    max_dur, coalesce(confidence, 0)
+    max_dur, coalesce(confidence, 0), pattern_id
 FROM grouped
 JOIN digest.pattern USING (pattern_id)
 WHERE ($6 = '' OR kind = $6)

@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory
+from rcp.analyzer.loading.opening import open_recording
 from rcp.fixtures.explored import durations, journal, one_request
 from rcp.fixtures.synth import Synth
-from rcp.probes.contract.events import WaitReason
-from rcp.ui.info import graph, inversions
+from rcp.probes.contract.events import SOCKET_REQUEST_NR, WaitReason
+from rcp.ui.info import graph, inversions, population
 from rcp.ui.info.graph import Asked, Hop
 from rcp.ui.info.graph_fold import COLUMN_MAX, LEVELS_MAX, OTHERS, fold
-from rcp.ui.source import prepare_inversions, prepare_requests
+from rcp.ui.queries import query
+from rcp.ui.source import demo_recording, prepare_inversions, prepare_requests
 
 Load = Callable[[Synth], Store]
+RECORDINGS = demo_recording().parent
 ALL = Asked("foreground", "", "all")
 WRITER, JBD2 = "request:foreground:fsync by writer", "task:kernel:jbd2/nvme*n*-*"
 HOLDER, ITS_IO = "task:background:checkpointer", "io:background:checkpointer"
@@ -100,6 +103,57 @@ def test_an_edge_leads_to_its_requests(load: Load) -> None:
     assert found.n == 2
     assert [(one.request_id, one.waited_ns) for one in found.found] == [(1, 600), (2, 600)]
     assert graph.behind(store, ALL, ()) == graph.Behind(0, [])
+
+
+@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.spool.tar.xz")), ids=lambda at: at.stem)
+def test_parts_that_are_kept_give_the_same_as_those_found_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers() -> list[object]:
+        found: list[object] = []
+        for asked in [Asked(*of, slowest) for of in of_whom for slowest in ("all", "10", "1")]:
+            hops = graph.hops(store, asked)
+            found += [hops, graph.totals(store, asked)]
+            found += [graph.behind(store, asked, (hop,)) for hop in (hops[0], hops[-1])]
+        return found
+
+    def is_kept() -> bool:
+        ((kept, _),) = store.query(query("graph/kept"))
+        return bool(kept)
+
+    with open_recording(path) as store:
+        prepare_requests(store)
+        prepare_inversions(store)
+        of_whom = [("", ""), *{(kind.role, kind.name) for kind in population.kinds(store)}]
+        with monkeypatch.context() as patched:
+            patched.setattr(graph, "_KEPT_MAX", 0)
+            anew = answers()
+            assert not is_kept()
+        assert answers() == anew
+        assert is_kept()
+
+
+def test_only_a_graph_of_all_requests_has_their_parts_kept(load: Load) -> None:
+    store = load(journal(2))
+    graph.hops(store, ALL._replace(slowest="1"))
+    ((is_kept, n_parts),) = store.query(query("graph/kept"))
+    assert not is_kept
+    graph.hops(store, ALL)
+    assert store.query(query("graph/kept")) == [(True, n_parts)]
+    ((n_kept,),) = store.query("SELECT count(*) FROM digest.part")
+    assert 0 < n_kept <= n_parts
+
+
+def test_a_nested_request_is_in_the_graph_of_its_kind(load: Load) -> None:
+    synth = one_request()
+    synth.request(10, 0, 9_000_000, nr=SOCKET_REQUEST_NR)
+    store = load(synth)
+    # One that encloses another of another name; both are kept, but only one of them is outermost.
+    everyone, fsyncs = (graph.totals(store, ALL._replace(kind=kind)).n for kind in ("", "fsync"))
+    assert (everyone, fsyncs) == (1, 1)
+    assert {hop.source for hop in graph.hops(store, ALL) if hop.level == 0} != {WRITER}
+    of_kind = graph.hops(store, ALL._replace(kind="fsync"))
+    assert {hop.source for hop in of_kind if hop.level == 0} == {WRITER}
 
 
 def wide(n_tasks: int) -> list[Hop]:
@@ -191,7 +245,9 @@ def test_time_is_conserved(sleeps: list, ios: list, requests: list) -> None:  # 
         try:
             prepare_requests(store)
             prepare_inversions(store)
+            anew = store.rows(Hop, query("graph/edges"), ["", "", 0, None])
             found = graph.hops(store, asked)
+            assert found == anew
             total = graph.totals(store, asked)
             outer = "SELECT request_id FROM digest.chosen('', '')"
             ((waited_ns,),) = store.query(

@@ -1,17 +1,30 @@
 """Synthetic recording in, patterns of inversions out, and what filters leave of them."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.loading.opening import open_recording
+from rcp.analyzer.reports import report
 from rcp.fixtures.explored import journal
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
 from rcp.ui.info import inversions
+from rcp.ui.info.population import kinds
+from rcp.ui.source import demo_recording, prepare_inversions, prepare_requests
+from rcp.ui.tests.test_patterns_list import two_patterns
 
+RECORDINGS = demo_recording().parent
 Load = Callable[[Synth], Store]
 OF = ("foreground", "")
+
+
+def numbered(one: Any, chain: str) -> tuple[str, ...]:
+    """What a number of the report stands for."""
+    return one.kind, one.culprit, one.role_rule, chain
 
 
 def test_patterns_are_ranked_by_what_the_slowest_lost(load: Load) -> None:
@@ -20,6 +33,29 @@ def test_patterns_are_ranked_by_what_the_slowest_lost(load: Load) -> None:
     assert (found.n_requests, found.max_ns) == (3, 740)
     assert found.total_ns == found.slow_ns == 3 * 740  # all are as slow as the slowest
     assert found.slow_share == pytest.approx(0.74)
+
+
+@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.spool.tar.xz")), ids=lambda at: at.stem)
+def test_patterns_have_the_reports_numbers(path: Path) -> None:
+    with open_recording(path) as store:
+        prepare_requests(store)
+        prepare_inversions(store)
+        told = {numbered(one, one.chain): one.rank for one in report.patterns(store)}
+        for of in (OF, ("", ""), *((kind.role, kind.name) for kind in kinds(store))):
+            found = inversions.patterns(store, *of, inversions.Filter())
+            assert [one.rank for one in found] == [
+                told[numbered(one, one.pattern)] for one in found
+            ]
+
+
+def test_numbers_are_by_time_whatever_the_order_of_the_list(load: Load) -> None:
+    store = load(two_patterns())
+    told = [(one.rank, one.culprit) for one in report.patterns(store)]
+    assert told == [(1, "checkpointer"), (2, "backup")]
+    # The slowest 1 % lost more to the second one, which is first in the list for it.
+    found = inversions.patterns(store, *OF, inversions.Filter())
+    assert [(one.rank, one.culprit) for one in found] == told[::-1]
+    assert found[0].title == "#2 condition by backup"
 
 
 @pytest.mark.parametrize(
