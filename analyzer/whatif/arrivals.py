@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from rcp.analyzer.whatif.recorded import RequestRows
+from rcp.analyzer.whatif.columns import RequestRows
 
 Arrivals = Literal["open", "closed"]
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.blame.suspects import MOSTLY
 from rcp.analyzer.whatif.change import Alteration
-from rcp.analyzer.whatif.recorded import BlameRows, Flags, Floats, Recorded
+from rcp.analyzer.whatif.columns import BlameRows, Flags, Floats, Places, Recorded
 
 
-def sum_by_request(position: Times, values: npt.NDArray[np.integer] | Floats, n: int) -> Times:
+def sum_by_request(position: Places, values: npt.NDArray[np.integer] | Floats, n: int) -> Times:
     """Return the sums by position of a request; those of other requests (-1) do not count."""
-    known = position >= 0
+    some = np.flatnonzero((values != 0) & (position >= 0))
     # Exact: float64 holds integers to 2^53 ns.
-    sums: Times = np.bincount(position[known], values[known], n).astype(np.int64)
+    sums: Times = np.bincount(position[some], values[some], n).astype(np.int64)
     return sums
 
 

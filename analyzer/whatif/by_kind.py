@@ -12,8 +12,9 @@ from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.analyzer.latencies.slo import Slo
 from rcp.analyzer.whatif.arrivals import detected
 from rcp.analyzer.whatif.change import Alteration
+from rcp.analyzer.whatif.columns import Recorded
 from rcp.analyzer.whatif.predict import Prediction, predict
-from rcp.analyzer.whatif.recorded import Recorded, read_on_cpu
+from rcp.analyzer.whatif.recorded import read_on_cpu
 from rcp.analyzer.whatif.unasked import read_if_short
 
 

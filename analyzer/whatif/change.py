@@ -56,9 +56,10 @@ class _Task(NamedTuple):
 def change(store: Store, without: Sequence[str], faster: Sequence[str]) -> Alteration:
     """Return the change that a user asks for; raises WhatIfError for what is not there."""
     tasks = store.rows(_Task, query("whatif/tasks"))
-    patterns = dict(store.query("SELECT rank, culprit FROM inversion_pattern"))
     utids: set[int] = set()
-    ranks = [_rank(text, patterns) for text in without if text.startswith("#")]
+    numbers = [text for text in without if text.startswith("#")]
+    ((n_patterns,),) = store.query(query("whatif/n_patterns")) if numbers else ((0,),)
+    ranks = [_rank(text, n_patterns) for text in numbers]
     for text in without:
         if not text.startswith("#"):
             utids |= _matching(text, tasks)
@@ -79,10 +80,10 @@ def _times(text: str) -> str:
     return f"{text.rpartition('=')[2].removesuffix('x')} times"
 
 
-def _rank(text: str, patterns: Mapping[int, str]) -> int:
+def _rank(text: str, n_patterns: int) -> int:
     rank = int(text[1:]) if text[1:].isdecimal() else 0
-    if rank not in patterns:
-        known = f"they go from #1 to #{max(patterns)}" if patterns else "it has none"
+    if not 1 <= rank <= n_patterns:
+        known = f"they go from #1 to #{n_patterns}" if n_patterns else "it has none"
         raise WhatIfError(f"the recording has no inversion {text}: {known}.")
     return rank
 

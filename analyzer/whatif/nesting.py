@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.trace import Times
+from rcp.analyzer.whatif.columns import Places
 
 
-def nearest(parent: Times, value: Times) -> Times:
+def nearest(parent: Places, value: Places) -> Places:
     """Return the value (-1 for none) of each wait, or of the nearest one around it that has one."""
     found = value
     while len(parent):  # each round looks one wait further up
@@ -20,12 +20,12 @@ def nearest(parent: Times, value: Times) -> Times:
     return found
 
 
-def within(parent: Times, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def within(parent: Places, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return which waits have the flag, or are within one that has."""
     return nearest(parent, np.where(flag, 0, -1)) >= 0
 
 
-def around(parent: Times, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def around(parent: Places, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return which waits have the flag, or have one within them that has."""
     found = flag.copy()
     while True:  # each round looks one wait further down

@@ -33,9 +33,9 @@ def next_steps(store: Store) -> list[NextStep]:
     recorded = read_if_short(store) if culprits else None
     if recorded is None:
         return []
-    arrivals, found = detected(recorded.requests), []
+    arrivals, kernel, found = detected(recorded.requests), read_on_cpu(store, ()), []
     for name, alteration in culprits:
-        on_cpu = read_on_cpu(store, alteration.utids)
+        on_cpu = read_on_cpu(store, alteration.utids, kernel)
         prediction = predict(recorded, on_cpu, alteration, arrivals)
         kind = outlook(recorded, prediction, arrivals)[0]
         p99: FigureAfter = next(figure for figure in kind.figures if figure.name == "p99")

@@ -7,13 +7,11 @@ cost nothing, while a commit for its work alone goes with it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import OP_WRITE, Times
-from rcp.analyzer.whatif.recorded import Floats, IoRows, ShareRows
+from rcp.analyzer.whatif.columns import Floats, Recorded
 
 _BEFORE_NS = 100_000_000
 """A flusher's handles, and those that end its ios, are for data written at most so long before."""
@@ -22,16 +20,15 @@ _WHOLE = 0.99
 """Sums of shares have rounding errors, and a flusher writes a page or two for somebody else."""
 
 
-def parts(shares: ShareRows, disks: IoRows, utids: npt.ArrayLike) -> Floats:
+def parts(recorded: Recorded, utids: npt.ArrayLike) -> Floats:
     """Return the part of each io that is the work of some tasks."""
-    n = len(disks)
+    shares, n = recorded.shares, len(recorded.disks)
     own = np.isin(shares.utid, utids).astype(np.float64)
-    helped = _helped(shares, disks, own)
-    known = shares.io >= 0
-    io = shares.io[known]
+    helped = _helped(recorded, own)
 
     def total(weight: Floats) -> Floats:
-        return np.bincount(io, (shares.share * weight)[known], n).astype(np.float64)
+        some = np.flatnonzero((weight > 0) & (shares.io >= 0))
+        return np.bincount(shares.io[some], shares.share[some] * weight[some], n).astype(np.float64)
 
     part = total(np.maximum(own, helped))
     beside = total((shares.is_journal & ~shares.is_kernel & (own == 0)).astype(np.float64))
@@ -39,38 +36,43 @@ def parts(shares: ShareRows, disks: IoRows, utids: npt.ArrayLike) -> Floats:
     return np.where(part > _WHOLE, 1.0, np.clip(part, 0, 1))
 
 
-def others(shares: ShareRows, disks: IoRows) -> npt.NDArray[np.bool_]:
+def others(recorded: Recorded) -> npt.NDArray[np.bool_]:
     """Return which ios are the work of tasks that are not foreground, at least in part."""
-    found = np.zeros(len(disks), bool)
+    shares, found = recorded.shares, np.zeros(len(recorded.disks), bool)
     found[shares.io[(shares.io >= 0) & ~shares.is_foreground & ~shares.is_kernel]] = True
     return found
 
 
-def _helped(shares: ShareRows, disks: IoRows, own: Floats) -> Floats:
+def _helped(recorded: Recorded, own: Floats) -> Floats:
     """Return which part of a kernel thread's journal handles is for the culprit."""
-    found = np.zeros(len(own))
+    shares, disks, found = recorded.shares, recorded.disks, np.zeros(len(own))
     helper = np.flatnonzero(shares.is_kernel & shares.is_journal & (shares.io >= 0))
     io = shares.io[helper]
-    found[helper] = written_before(shares, disks, own, disks.dev[io], disks.queued[io])
+    found[helper] = written_before(recorded, own, disks.dev[io], disks.queued[io])
     return found
 
 
-def written_before(
-    shares: ShareRows, disks: IoRows, own: Floats, dev: Times | None, moment: Times
-) -> Floats:
+def _written(recorded: Recorded) -> Times:
+    """Return the shares of written data in the order in which that was written."""
+    shares, disks = recorded.shares, recorded.disks
+    data = np.flatnonzero((shares.io >= 0) & ~shares.is_journal & ~shares.is_kernel)
+    data = data[disks.op[shares.io[data]] == OP_WRITE]
+    ordered: Times = data[np.argsort(disks.completed[shares.io[data]], kind="stable")]
+    return ordered
+
+
+def written_before(recorded: Recorded, own: Floats, dev: Times | None, moment: Times) -> Floats:
     """Return the culprit's part of the data that was written to a device just before moments.
 
     ``own``: of each share, whether it is the culprit's; ``dev`` None: to all devices.
     """
-    if dev is None:
-        disks = replace(disks, dev=np.zeros_like(disks.dev))
-        dev = np.zeros(len(moment), np.int64)
-    found = np.zeros(len(moment))
-    data = np.flatnonzero((shares.io >= 0) & ~shares.is_journal & ~shares.is_kernel)
-    data = data[disks.op[shares.io[data]] == OP_WRITE]
-    data = data[np.argsort(disks.completed[shares.io[data]], kind="stable")]
-    for number in np.unique(dev) if own[data].any() else ():
-        on, at = data[disks.dev[shares.io[data]] == number], np.flatnonzero(dev == number)
+    shares, disks, found = recorded.shares, recorded.disks, np.zeros(len(moment))
+    data = recorded.once(_written)
+    if len(moment) == 0 or not own[data].any():
+        return found
+    for number in (None,) if dev is None else np.unique(dev):
+        on = data if dev is None else data[disks.dev[shares.io[data]] == number]
+        at = slice(None) if dev is None else np.flatnonzero(dev == number)
         io = shares.io[on]
         size = np.rint(disks.bytes[io] * shares.share[on])
         window = np.searchsorted(disks.completed[io], (moment[at] - _BEFORE_NS, moment[at]))

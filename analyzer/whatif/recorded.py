@@ -1,9 +1,8 @@
-"""What a what-if reads of a recording, as columns whose positions refer to each other."""
+"""Reads what a what-if needs of a recording."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,177 +14,60 @@ from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.device.solo import solo_service_ns
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
+from rcp.analyzer.whatif.columns import (
+    BlameRows,
+    CommitRows,
+    EdgeRows,
+    IoRows,
+    OnCpuRows,
+    Recorded,
+    RequestRows,
+    SegmentRows,
+    ShareRows,
+)
 from rcp.analyzer.whatif.nesting import nearest
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 _PEERS = [name for name, is_peer in zip(REASONS, IS_PEER, strict=True) if is_peer]
 
-_SLOTS = ("admission_tag", "admission_slot")
-_SHARED = (*_SLOTS, "dirty_throttle")
-_KINDS_OF_CHAIN = ("lock", "condition", "io_dependency")
+_SLOTS = ["admission_tag", "admission_slot"]
+_SHARED = [*_SLOTS, "dirty_throttle"]
+_KINDS_OF_CHAIN = ["lock", "condition", "io_dependency"]
+
+_SPARSE = 4
+"""Keys that spread over this many times as many numbers are looked up in a table: it is faster than
+a search, and no larger than the columns that refer to them."""
+
+_SERVICE, _RUNQUEUE, _OWN_TIME = 1, 2, 3
+"""Kinds of segments, see segments.sql."""
+
+Rows = dict[str, npt.NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class RequestRows:
-    """Finished foreground requests in order of their keys."""
-
-    request_id: Times
-    name: npt.NDArray[Any]
-    utid: Times
-    ts: Times
-    dur: Times
-    own_ns: Times
-    """On a CPU, by the request's own thread: no other work can be blamed for it."""
-
-    def __len__(self) -> int:
-        return len(self.request_id)
-
-
-@dataclass(frozen=True)
-class SegmentRows:
-    """Their critical paths; ``request``, ``io`` and ``edge`` are positions, -1 for none."""
-
-    request: Times
-    ts: Times
-    dur: Times
-    utid: Times
-    io: Times
-    edge: Times
-    cpu: Times
-    """The CPU that a task waited for; -1 for none."""
-    journal: Times
-    """The journal thread whose commit the request waits for then; -1 for none."""
-    is_service: Flags
-    """It waits in the scheduler's queue, or is at the device."""
-    is_runqueue: Flags
-    is_own_time: Flags
-    """On a CPU, or not in the recording."""
-
-
-@dataclass(frozen=True)
-class EdgeRows:
-    """The waits on critical paths; a parent has a lower position than its children."""
-
-    parent: Times
-    ts: Times
-    waker: Times
-    """The task whose work was waited for; -1 where there is none, or where a peer serves."""
-    is_served: Flags
-    """The waker serves the request: its own time is still wanted."""
-    is_shared: Flags
-    """It waits for a unit of something shared: who freed one is not who was in the way."""
-    is_by_helper: Flags
-    """A kernel thread's work was waited for."""
-
-
-@dataclass(frozen=True)
-class IoRows:
-    """All ios that were at a device."""
-
-    dev: Times
-    op: Times
-    bytes: Times
-    submitter: Times
-    queued: Times
-    got: Times
-    issued: Times
-    completed: Times
-    asks_flush: Flags
-    solo_ns: Times
-    """Time from D to C that each would take on an idle device."""
-    own_read_ns: Times
-    """Of a read, the time of one of a page; 0 if not known, and for other ios."""
-
-    def __len__(self) -> int:
-        return len(self.dev)
-
-
-@dataclass(frozen=True)
-class ShareRows:
-    """Whose work ios are: ``io`` is a position."""
-
-    io: Times
-    utid: Times
-    share: Floats
-    is_journal: Flags
-    """By handles in the transaction that the io is part of."""
-    is_kernel: Flags
-    """The task is a kernel thread: it works for others."""
-    is_foreground: Flags
-
-
-@dataclass(frozen=True)
-class CommitRows:
-    """CommitRows of journals, a row for each task whose handles joined one."""
-
-    journal_utid: Times
-    ts: Times
-    end_ns: Times
-    dev: Times
-    utid: Times
-    is_kernel: Flags
-
-
-@dataclass(frozen=True)
-class OnCpuRows:
-    """When tasks ran, in order of time."""
-
-    utid: Times
-    cpu: Times
-    ts: Times
-    end_ns: Times
-    is_kernel: Flags
-
-
-@dataclass(frozen=True)
-class BlameRows:
-    """Time of requests that inversions blame on tasks; ``request`` is a position."""
-
-    request: Times
-    culprit: Times
-    rank: Times
-    """Number of the pattern in the report."""
-    dur: Times
-    confidence: Floats
-    """How sure the verdicts are; the culprits' part of what was waited for is in ``dur``."""
-    is_chain: Flags
-    """Lock, condition, io: the culprit's own work was waited for."""
-    is_pool: Flags
-    """A wait for a tag or slot: the culprits held a part of them."""
-    is_whole: Flags
-    """A limit that the culprit reached: all of the wait is its own."""
-    is_cpu: Flags
-    """The culprit had the CPU meanwhile."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A recording, as a what-if sees it."""
-
-    requests: RequestRows
-    segments: SegmentRows
-    edges: EdgeRows
-    disks: IoRows
-    shares: ShareRows
-    commits: CommitRows
-    blamed: BlameRows
-
-
-def _positions(keys: Times, wanted: npt.NDArray[Any]) -> Times:
+def positions(keys: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> Index:
     """Return the position of each wanted key in sorted ``keys``, -1 for one that is not there."""
-    if len(keys) == 0:
-        return np.full(len(wanted), -1, np.int64)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, -1)
+    n = len(keys)
+    if n == 0 or len(wanted) == 0:
+        return np.full(len(wanted), -1, np.int32)
+    span = int(keys[-1]) - int(keys[0]) + 1
+    if span > _SPARSE * n:
+        at = np.minimum(np.searchsorted(keys, wanted), n - 1)
+        return np.where(keys[at] == wanted, at, -1).astype(np.int32)
+    known = (wanted >= keys[0]) & (wanted <= keys[-1])
+    at = np.where(known, wanted, keys[0]) - keys[0]
+    if span == n:
+        found: Index = at.astype(np.int32)
+    else:
+        table = np.full(span, -1, np.int32)
+        table[keys - keys[0]] = np.arange(n, dtype=np.int32)
+        found = table[at]
+    found[~known] = -1
+    return found
 
 
-def _disks(rows: dict[str, npt.NDArray[Any]]) -> IoRows:
+def _disks(rows: Rows) -> IoRows:
     n = len(rows["io_id"])
-    nothing: Index = np.full(n, -1, np.int32)
     ios = Ios(
-        submitter=nothing,
+        submitter=np.full(n, -1, np.int32),
         queued=rows["queued_ns"],
         got=rows["got_ns"],
         issued=rows["issued_ns"],
@@ -222,87 +104,101 @@ def _own_read_ns(ios: Ios) -> Times:
     return found
 
 
-def _edges(rows: dict[str, npt.NDArray[Any]]) -> EdgeRows:
-    # Without a role, the other end of a pipe serves the request: its answer is still wanted.
-    served = np.isin(rows["reason"], _PEERS) & ~rows["is_background"].astype(bool)
-    return EdgeRows(
-        parent=_positions(rows["edge_id"], rows["parent_edge_id"]),
+def _edges(rows: Rows) -> tuple[EdgeRows, Index]:
+    """Return the waits, and for each the journal thread whose commit it is for, or -1."""
+    parent, served = positions(rows["edge_id"], rows["parent_edge_id"]), rows["is_served"]
+    edges = EdgeRows(
+        parent=parent,
         ts=rows["ts"],
+        # Without a role, the other end of a pipe serves the request: its answer is still wanted.
         waker=np.where(served, -1, rows["waker_utid"]),
         is_served=served,
-        is_shared=np.isin(rows["reason"], _SHARED),
-        is_by_helper=rows["is_by_helper"].astype(bool),
+        is_shared=rows["is_shared"],
+        is_by_helper=rows["is_by_helper"],
     )
+    return edges, nearest(parent, rows["journal"]).astype(np.int32)
 
 
-def _journal(rows: dict[str, npt.NDArray[Any]], edge: Times) -> Times:
-    """Return the journal thread that each segment's nearest wait for a commit is for, or -1."""
-    parent = _positions(rows["edge_id"], rows["parent_edge_id"])
-    journal = np.where(rows["reason"] == "journal_commit", rows["waker_utid"], -1)
-    journal = nearest(parent, journal)
-    found: Times = np.where(edge >= 0, np.append(journal, -1)[edge], -1)
+def _bits(numbers: npt.NDArray[Any]) -> tuple[str, int]:
+    """Return a bit for each number from 0 on, as DuckDB reads them, and the last number."""
+    last = int(numbers.max(initial=0))
+    bits = np.full(last + 1, ord("0"), np.uint8)
+    bits[numbers] = ord("1")
+    return bits.tobytes().decode("ascii"), last
+
+
+def _in_order(rows: Rows, requests: RequestRows) -> tuple[Rows, Index]:
+    """Return segments by request and in the order of its path, and their requests' positions."""
+    request = positions(requests.request_id, rows["request_id"])
+    by_path = np.diff(rows["segment_id"]) > 0
+    # Usually they are stored so; that is known at once, sorting them takes a second.
+    if (by_path & (np.diff(request) >= 0)).all():
+        return rows, request
+    order = np.lexsort((rows["segment_id"], request))
+    return {name: values[order] for name, values in rows.items()}, request[order]
+
+
+def _cpus(rows: Rows, segment_id: npt.NDArray[Any]) -> Index:
+    """Return the CPU that each segment's task waited for; -1 for none."""
+    found = np.full(len(segment_id), -1, np.int32)
+    order = np.argsort(segment_id) if (np.diff(segment_id) < 0).any() else slice(None)
+    at = positions(segment_id[order], rows["segment_id"])
+    places = np.arange(len(segment_id), dtype=np.int32)[order]
+    found[places[at[at >= 0]]] = rows["cpu"][at >= 0]
     return found
 
 
-def _commits(rows: dict[str, npt.NDArray[Any]]) -> CommitRows:
-    flags = {"is_kernel": rows.pop("is_kernel").astype(bool)}
-    return CommitRows(**rows, **flags)
+def _segments(rows: Rows, cpus: Rows, requests: RequestRows, ios: Rows, edges: Rows) -> Rows:
+    rows, request = _in_order(rows, requests)
+    kind = rows["kind"]
+    return {
+        "request": request,
+        "ts": rows["ts"],
+        "dur": rows["dur"],
+        "utid": rows["utid"],
+        "io": positions(ios["io_id"], rows["io_id"]),
+        "edge": positions(edges["edge_id"], rows["edge_id"]),
+        "cpu": _cpus(cpus, rows["segment_id"]),
+        "is_service": kind == _SERVICE,
+        "is_runqueue": kind == _RUNQUEUE,
+        "is_own_time": kind == _OWN_TIME,
+    }
 
 
-def _blamed(rows: dict[str, npt.NDArray[Any]], request_ids: Times) -> BlameRows:
-    return BlameRows(
-        request=_positions(request_ids, rows["request_id"]),
-        culprit=rows["culprit_utid"],
-        rank=rows["rank"],
-        dur=rows["dur"],
-        confidence=rows["confidence"],
-        is_chain=np.isin(rows["kind"], _KINDS_OF_CHAIN),
-        is_pool=np.isin(rows["kind"], _SLOTS),
-        is_whole=rows["kind"] == "dirty_throttle",
-        is_cpu=rows["kind"] == "cpu",
-    )
-
-
-def read_on_cpu(store: Store, utids: Sequence[int]) -> OnCpuRows:
-    """Read when some tasks and kernel threads ran."""
-    rows = store.arrays(query("whatif/on_cpu"), [list(utids)])
-    flags = {"is_kernel": rows.pop("is_kernel").astype(bool)}
-    return OnCpuRows(**rows, **flags)
+def read_on_cpu(store: Store, utids: Sequence[int], kernel: OnCpuRows | None = None) -> OnCpuRows:
+    """Read when some tasks and kernel threads ran; *kernel*: kernel threads, if known already."""
+    rows = store.arrays(query("whatif/on_cpu"), [list(utids), kernel is None])
+    if kernel is None:
+        return OnCpuRows(**rows)
+    both = {name: np.concatenate((getattr(kernel, name), rows[name])) for name in rows}
+    order = np.argsort(both["ts"], kind="stable")
+    return OnCpuRows(**{name: values[order] for name, values in both.items()})
 
 
 def read_recorded(store: Store) -> Recorded:
     """Read what a what-if needs; raises StoreError on a damaged file."""
 
-    def columns(name: str) -> dict[str, npt.NDArray[Any]]:
-        return store.arrays(query(f"whatif/{name}"))
+    def read(name: str, *parameters: Any) -> Rows:
+        return store.arrays(query(f"whatif/{name}"), parameters)
 
-    requests, segments = RequestRows(**columns("requests")), columns("segments")
-    edges, ios, shares = columns("edges"), columns("ios"), columns("shares")
+    requests = RequestRows(names=read("names")["name"], **read("requests"))
+    edges, ios, shares = read("edges", _PEERS, _SHARED), read("ios"), read("shares")
+    found = read("segments", *_bits(requests.request_id))
+    segments = _segments(found, read("cpus"), requests, ios, edges)
+    waits, journal = _edges(edges)
+    blamed = read("blamed", _KINDS_OF_CHAIN, _SLOTS)
     return Recorded(
         requests=requests,
         segments=SegmentRows(
-            request=_positions(requests.request_id, segments["request_id"]),
-            ts=segments["ts"],
-            dur=segments["dur"],
-            utid=segments["utid"],
-            io=_positions(ios["io_id"], segments["io_id"]),
-            edge=_positions(edges["edge_id"], segments["edge_id"]),
-            journal=_journal(edges, _positions(edges["edge_id"], segments["edge_id"])),
-            cpu=segments["cpu"],
-            is_service=segments["is_service"].astype(bool),
-            is_runqueue=segments["is_runqueue"].astype(bool),
-            is_own_time=segments["is_own_time"].astype(bool),
+            journal=np.append(journal, np.int32(-1))[segments["edge"]], **segments
         ),
-        edges=_edges(edges),
+        edges=waits,
         disks=_disks(ios),
-        shares=ShareRows(
-            io=_positions(ios["io_id"], shares["io_id"]),
-            utid=shares["utid"],
-            share=shares["share"],
-            is_journal=shares["is_journal"].astype(bool),
-            is_kernel=shares["is_kernel"].astype(bool),
-            is_foreground=shares["is_foreground"].astype(bool),
+        shares=ShareRows(io=positions(ios["io_id"], shares.pop("io_id")), **shares),
+        commits=CommitRows(**read("commits")),
+        blamed=BlameRows(
+            request=positions(requests.request_id, blamed.pop("request_id")),
+            culprit=blamed.pop("culprit_utid"),
+            **blamed,
         ),
-        commits=_commits(columns("commits")),
-        blamed=_blamed(columns("blamed"), requests.request_id),
     )

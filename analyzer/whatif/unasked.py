@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.whatif.recorded import Recorded, read_recorded
+from rcp.analyzer.whatif.columns import Recorded
+from rcp.analyzer.whatif.recorded import read_recorded
 
 SEGMENTS_MAX = 1_000_000
 """Of a longer recording a report does not predict: `rcp-trace whatif` does, when asked."""

@@ -108,8 +108,17 @@ def _by_stretch(
     return total, parts
 
 
+def sizes(n: int) -> list[int]:
+    """Return the number of requests in each stretch of *n*, as SQL's ntile deals them."""
+    least, more = divmod(n, N_STRETCHES)
+    return [size for at in range(N_STRETCHES) if (size := least + (at < more))]
+
+
 def side(store: Store, role: str, kind: str) -> Side | None:
-    """Return one recording's figures; None if it has no such requests."""
+    """Return one recording's figures; None if it has no such requests.
+
+    To be asked with ``ask_inversions``: it needs the tables of inversions.
+    """
     shares = [share for _, share in QUANTILES]
     ((n, total, worst, quantiles),) = store.query(query("compare/load"), [role, kind, shares])
     if not n:
@@ -141,7 +150,7 @@ def side(store: Store, role: str, kind: str) -> Side | None:
         dur_ns=end - begin,
         recorded_share=float(facts(store).get("recorded_share", 1.0)),
         measured=KindSummary(load, quantiles, reasons, culprits, patterns, behind, delayed),
-        stretches=[many for (many,) in store.query(query("compare/stretches"), cut)],
+        stretches=sizes(n),
         reasons=reason_parts,
         patterns=pattern_parts,
         known=known,

@@ -6,7 +6,10 @@ number, or all devices. The prediction is that command's, for the requests shown
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from threading import Lock
+from typing import ClassVar, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -14,8 +17,9 @@ from rcp.analyzer.arrays.roles import FOREGROUND
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.latencies.quantiles import quantile_ns
-from rcp.analyzer.whatif.answer import FIGURES, FigureAfter, predicted
+from rcp.analyzer.whatif.answer import FIGURES, FigureAfter, Ready
 from rcp.analyzer.whatif.change import blamed_tasks, change
+from rcp.analyzer.whatif.predict import Prediction
 from rcp.ui.info.overview import ALONE, STEPS_PER_DOUBLING, Point
 from rcp.ui.queries import query
 
@@ -24,6 +28,10 @@ FASTER = "device=2x"
 _CULPRITS_MAX = 12
 _PATTERNS_MAX = 12
 """As many as a report prints: the others cost little."""
+
+_KEPT_SEGMENTS_MAX = 15_000_000
+"""Segments of critical paths, at 150 bytes: what is kept takes 2.3 GB at most. A recording of
+more is read for each prediction."""
 
 
 class Choice(NamedTuple):
@@ -41,6 +49,15 @@ class Between(NamedTuple):
     low: float
     """The least of that part, 0 to 1."""
     high: float
+
+
+class Predicted(NamedTuple):
+    """The predicted latencies of all finished foreground requests."""
+
+    change: str
+    """``without checkpointer``."""
+    request_id: Times
+    prediction: Prediction
 
 
 class Forecast(NamedTuple):
@@ -69,16 +86,58 @@ def choices(store: Store) -> list[Choice]:
     return [*found, Choice(FASTER, "with every device twice as fast")] if has_ios else found
 
 
-def forecast(store: Store, key: str, kind: str) -> Forecast | None:
+class Memory:
+    """What was read of one open recording for what-ifs, and the last prediction.
+
+    Of the recordings open in this process only the one asked last has it: it may take gigabytes.
+    """
+
+    _latest: ClassVar[Callable[[], Memory | None]] = staticmethod(lambda: None)
+    _choosing: ClassVar[Lock] = Lock()
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._lock = Lock()
+        self._ready: Ready | None = None
+        self._last: tuple[str, Predicted] | None = None
+
+    def predict(self, store: Store, key: str) -> Predicted:
+        """Return a prediction; raises WhatIfError for a key that names nothing."""
+        with self._lock:  # who asks meanwhile needs the same columns
+            self._forget_others()
+            last, ready = self._last, self._ready
+            if last is not None and last[0] == key:
+                return last[1]
+            is_faster = key.startswith("device=")
+            asked = change(store, [] if is_faster else [key], [key] if is_faster else [])
+            ready = ready or Ready(store)
+            prediction, _ = ready.predict(store, asked)
+            found = Predicted(asked.label, ready.recorded.requests.request_id, prediction)
+            is_kept = len(ready.recorded.segments) <= _KEPT_SEGMENTS_MAX
+            self._ready, self._last = ready if is_kept else None, (key, found)
+            return found
+
+    def _forget_others(self) -> None:
+        with Memory._choosing:
+            other, Memory._latest = Memory._latest(), ref(self)
+        if other is not None and other is not self:
+            other._ready = other._last = None
+
+
+def memory(store: Store) -> Memory:
+    """Return a recording's memory, empty; as an answer it lasts as long as the recording."""
+    return Memory()
+
+
+def forecast(store: Store, key: str, kind: str, kept: Memory | None = None) -> Forecast | None:
     """Return the latencies predicted after a change; None without requests of this kind.
 
-    Raises WhatIfError for a key that names nothing.
+    *kept*: what earlier questions about the recording have read. Raises WhatIfError for a key that
+    names nothing.
     """
-    is_faster = key.startswith("device=")
-    asked = change(store, [] if is_faster else [key], [key] if is_faster else [])
-    recorded, prediction, _ = predicted(store, asked)
+    label, request_id, prediction = (kept or Memory()).predict(store, key)
     shown = store.arrays(query("whatif/shown"), [FOREGROUND, kind])["request_id"]
-    chosen = np.flatnonzero(np.isin(recorded.requests.request_id, shown))
+    chosen = np.flatnonzero(np.isin(request_id, shown))
     if len(chosen) == 0:
         return None
     before, after, low, high = (
@@ -87,7 +146,7 @@ def forecast(store: Store, key: str, kind: str) -> Forecast | None:
     )
     ordered = [np.sort(column) for column in (before, after, low, high)]
     return Forecast(
-        change=asked.label,
+        change=label,
         n=len(chosen),
         n_faster=int(np.count_nonzero(after < before)),
         points=_points(ordered[1]),

@@ -37,7 +37,8 @@ def asked(view: View) -> Forecast | None:
         return None
     try:
         with web.waiting("predicting"):
-            return view.recording.ask(whatif.forecast, key, view.kind)
+            kept = view.recording.ask(whatif.memory)
+            return view.recording.ask(whatif.forecast, key, view.kind, kept)
     except WhatIfError as error:
         web.fail(str(error))
         return None

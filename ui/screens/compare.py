@@ -180,7 +180,10 @@ def screen(view: View) -> None:
             "`rcp-trace explore before.duckdb after.duckdb`.",
         )
         return
-    sides = [one.ask(compare.side, view.role, view.kind) for one in (view.recording, view.other)]
+    both = (view.recording, view.other)
+    for one in both:  # the tables of the one are built while the other is asked
+        one.prepare()
+    sides = [one.ask_inversions(compare.side, view.role, view.kind) for one in both]
     a, b = sides
     if a is not None and b is not None:
         _comparison(view, a, b)

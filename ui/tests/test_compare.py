@@ -6,15 +6,20 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rcp.analyzer.compare.by_kind import Tally
 from rcp.analyzer.compare.diff import compare
 from rcp.analyzer.compare.render import verdict
+from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.answer import answer
 from rcp.fixtures.explored import one_request
 from rcp.fixtures.synth import FDATASYNC, FSYNC, Synth
 from rcp.ui.charts import compare as charts
 from rcp.ui.info import overview
-from rcp.ui.info.compare import Compared, compared, half_interval, side
+from rcp.ui.info.compare import N_STRETCHES, Compared, compared, half_interval, side, sizes
+from rcp.ui.info.inversions import pattern_key
 from rcp.ui.tests.test_screens import said
 
 Page = Callable[..., Any]
@@ -55,6 +60,40 @@ def test_a_side_counts_by_stretch(load: Any) -> None:
     assert found.measured.load.total_ns == 100 * 3000
     assert sum(sum(parts.values()) for parts in found.reasons.values()) == 100 * 3000
     assert all(set(parts) == set(range(20)) for parts in found.reasons.values())
+
+
+@given(n=st.integers(1, 2000))
+def test_stretches_are_those_of_ntile(n: int) -> None:
+    parts = "SELECT ntile($2) OVER (ORDER BY n) AS part FROM range($1) t(n)"
+    sql = f"SELECT count(*) FROM ({parts}) GROUP BY part ORDER BY part"
+    with Store.create(None, schema=["SELECT 1"]) as store:
+        expected = store.query(sql, [n, N_STRETCHES])
+    assert sizes(n) == [many for (many,) in expected]
+
+
+def test_a_request_counts_once_for_a_culprit_of_two_role_rules(load: Any) -> None:
+    """Its two inversions of one pattern are by threads that have one name, but two rules."""
+    synth = Synth([("background", "pid:20"), ("background", "pid:30")])
+    fg = synth.task("writer", tid=10, target=True)
+    for tid in (20, 30):
+        synth.sleep(synth.task("backup", tid=tid), 1, 2)
+    for at in range(1, 101):
+        ts = 10_000 * at
+        synth.request(fg, ts, ts + 5000)
+        for culprit, begin, dur in ((20, 500, 1000), (30, 3000, 1200)):
+            if culprit == 20 or at % 2:
+                synth.sleep(fg, ts + begin, ts + begin + dur, waker=culprit)
+    store = load(synth)
+    rules = store.query("SELECT role_rule, count(*) FROM inversion GROUP BY ALL ORDER BY ALL")
+    assert rules == [("pid:20", 100), ("pid:30", 50)]
+    found = side(store, FG, "")
+    assert found is not None
+    (pattern,) = found.known
+    assert found.measured.patterns == {pattern: Tally(100, 100 * 1000 + 50 * 1200)}
+    assert found.measured.culprits == {"condition by backup": Tally(100, 160_000)}
+    of = found.known[pattern]
+    # The longest inversion is by the second thread.
+    assert found.keys[pattern] == pattern_key(of.kind, of.culprit, "pid:30", of.pattern)
 
 
 def test_the_interval_comes_of_how_stretches_differ() -> None:

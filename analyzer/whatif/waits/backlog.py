@@ -16,37 +16,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from rcp.analyzer.arrays.trace import Times
-from rcp.analyzer.whatif.recorded import Floats, IoRows
+from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.whatif.columns import Floats, IoRows
 
 
 def saved_without(disks: IoRows, part: Floats) -> Times:
     """Return by how many ns each io would complete earlier; ``part`` is the culprit's of each."""
     saved = np.zeros(len(disks), np.int64)
-    for dev in np.unique(disks.dev):
-        on = np.flatnonzero(disks.dev == dev)
+    for on in disks.once(_by_completion):
         if part[on].any():
-            on = on[np.argsort(disks.completed[on], kind="stable")]
             saved[on] = _served_again(disks, on, part[on])
     return saved
 
 
-def _served_again(disks: IoRows, on: Times, part: Floats) -> list[int]:
-    saved = []
-    last = done = 0
-    alone_ns = np.minimum(disks.solo_ns[on], disks.completed[on] - disks.issued[on])
-    rows = zip(
-        disks.queued[on].tolist(),
-        disks.completed[on].tolist(),
-        alone_ns.tolist(),
-        part.tolist(),
-        strict=True,
-    )
-    for queued, completed, alone, share in rows:
-        added = completed - max(queued, last)
-        last = completed
-        if share < 1:
-            served = max(queued, done) + round(added * (1 - share))
-            done = max(served, queued + alone) if share == 0 else served
-        saved.append(completed - done)
+def _by_completion(disks: IoRows) -> list[Index]:
+    """Return the ios of each device in the order in which they completed."""
+    return [
+        on[np.argsort(disks.completed[on], kind="stable")].astype(np.int32)
+        for _, on in disks.once(IoRows.by_device)
+    ]
+
+
+def _served_again(disks: IoRows, on: Index, part: Floats) -> Times:
+    """Return what the ios ``on`` of one device save, in the order of their completion.
+
+    An io is done at ``max(done of the one before + its own, its arrival + its own)``. Less the sum
+    of all own times up to it, that is the latest of such sums, so no step is needed for each io.
+    """
+    queued, completed = disks.queued[on], disks.completed[on]
+    added = completed - np.maximum(queued, np.r_[0, completed[:-1]])
+    own = np.where(part < 1, np.rint(added * (1 - part)).astype(np.int64), 0)
+    # A culprit's io ends nothing: those before it do.
+    earliest = np.where(part < 1, queued + own, 0)
+    alone = queued + disks.once(IoRows.alone_ns)[on]
+    earliest = np.where(part == 0, np.maximum(earliest, alone), earliest)
+    before = np.cumsum(own)
+    done: Times = np.maximum.accumulate(earliest - before) + before
+    saved: Times = completed - np.maximum(done, before)
     return saved

@@ -13,20 +13,24 @@ from rcp.analyzer.arrays.as_of import asof_forward
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.commits import CPU_BLOCKS
-from rcp.analyzer.whatif.recorded import Recorded
+from rcp.analyzer.whatif.columns import Recorded, SegmentRows
 
 _BLOCK_BYTES = 4096
 
 
-def for_blocks(recorded: Recorded, utids: Times) -> Times:
-    """Return how much of each segment a journal thread is busy with the culprit's blocks, in ns."""
-    segments, disks, shares = recorded.segments, recorded.disks, recorded.shares
-    found = np.zeros(len(segments.dur), np.int64)
+def _busy(segments: SegmentRows) -> Times:
+    """Return the segments in which a journal thread is on a CPU, for its own commit."""
     busy = segments.is_own_time & (segments.journal >= 0) & (segments.utid == segments.journal)
-    at = np.flatnonzero(busy)
+    return np.flatnonzero(busy)
+
+
+def for_blocks(recorded: Recorded, utids: Times) -> tuple[Times, Times]:
+    """Return segments in which a journal thread is busy with blocks, and the culprit's ns of it."""
+    segments, disks, shares = recorded.segments, recorded.disks, recorded.shares
+    at = segments.once(_busy)
     of_log = np.flatnonzero(shares.is_journal & (shares.io >= 0))
     if not len(at) or not len(of_log):
-        return found
+        return at[:0], at[:0]
     own = shares.share[of_log] * np.isin(shares.utid[of_log], utids)
     part = np.bincount(shares.io[of_log], own, len(disks))
     log = np.unique(shares.io[of_log])
@@ -36,5 +40,6 @@ def for_blocks(recorded: Recorded, utids: Times) -> Times:
     known = (following >= 0) & (disks.queued[io] < end + SUBMIT_DELAY_NS)
     n_blocks = disks.bytes[io] / _BLOCK_BYTES
     share = part[io] * n_blocks / (n_blocks + CPU_BLOCKS)
-    found[at] = np.where(known, np.floor(segments.dur[at] * np.minimum(share, 1)), 0)
-    return found
+    return at, np.where(known, np.floor(segments.dur[at] * np.minimum(share, 1)), 0).astype(
+        np.int64
+    )

@@ -15,29 +15,35 @@ import numpy as np
 
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.blame.cpu.waits import CPU_MIN_NS
+from rcp.analyzer.whatif.columns import Floats, OnCpuRows, Recorded, SegmentRows
 from rcp.analyzer.whatif.ownership import written_before
-from rcp.analyzer.whatif.recorded import Floats, OnCpuRows, Recorded
+
+
+def waits_for_cpus(segments: SegmentRows) -> Times:
+    """Return the segments that wait for a CPU that is known."""
+    return np.flatnonzero(segments.is_runqueue & (segments.cpu >= 0))
 
 
 def had_cpu(recorded: Recorded, on_cpu: OnCpuRows, utids: Times) -> Times:
-    """Return for how many ns of each wait for a CPU the culprit had it; 0 for other segments."""
-    segments, shares = recorded.segments, recorded.shares
-    found = np.zeros(len(segments.dur), np.int64)
-    waits = np.flatnonzero(segments.is_runqueue & (segments.cpu >= 0))
+    """Return for how many ns of each of ``waits_for_cpus`` the culprit had the CPU."""
+    segments, waits = recorded.segments, recorded.segments.once(waits_for_cpus)
+    cpus, found = segments.cpu[waits], np.zeros(len(waits), np.int64)
     if len(waits) == 0 or len(utids) == 0:
         return found
-    own = np.isin(shares.utid, utids).astype(np.float64)
-    helped = written_before(shares, recorded.disks, own, None, on_cpu.ts)
+    own = np.isin(recorded.shares.utid, utids).astype(np.float64)
     own_work = np.isin(on_cpu.utid, utids).astype(np.float64)
-    for_it = np.where(on_cpu.is_kernel, helped * (1 - own_work), 0.0)
-    for cpu in np.unique(segments.cpu[waits]):
-        at, on = waits[segments.cpu[waits] == cpu], np.flatnonzero(on_cpu.cpu == cpu)
-        is_long = segments.dur[at] >= CPU_MIN_NS
+    # Kernel threads on other CPUs are in nobody's way.
+    helpers = np.flatnonzero(on_cpu.is_kernel & np.isin(on_cpu.cpu, cpus) & (own_work == 0))
+    for_it = np.zeros(len(on_cpu.ts))
+    for_it[helpers] = written_before(recorded, own, None, on_cpu.ts[helpers])
+    for cpu in np.unique(cpus):
+        at, on = np.flatnonzero(cpus == cpu), np.flatnonzero(on_cpu.cpu == cpu)
+        is_long = segments.dur[waits[at]] >= CPU_MIN_NS
         for weight, of in ((own_work, at), (for_it, at[is_long])):
             if weight[on].any():
-                lo = segments.ts[of]
-                found[of] += _within(on_cpu, on, weight[on], lo, lo + segments.dur[of])
-    return np.minimum(found, segments.dur)
+                lo, hi = segments.ts[waits[of]], segments.ts[waits[of]] + segments.dur[waits[of]]
+                found[of] += _within(on_cpu, on, weight[on], lo, hi)
+    return np.minimum(found, segments.dur[waits])
 
 
 def _within(on_cpu: OnCpuRows, on: Times, weight: Floats, lo: Times, hi: Times) -> Times:

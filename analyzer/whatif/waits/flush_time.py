@@ -18,22 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import OP_WRITE, Times
-from rcp.analyzer.whatif.recorded import Floats, IoRows
+from rcp.analyzer.whatif.columns import Floats, IoRows, Recorded
+from rcp.analyzer.whatif.ownership import others
 
 
-def flush_excess(
-    disks: IoRows, part: Floats, is_others: npt.NDArray[np.bool_]
-) -> tuple[Times, Floats]:
-    """Return, for each io, its excess in ns if it is a flush, and the culprit's part of it.
-
-    ``is_others``: which ios are not the foreground's alone.
-    """
+def flush_excess(recorded: Recorded, part: Floats) -> tuple[Times, Floats]:
+    """Return, for each io, its excess in ns if it is a flush, and the culprit's part of it."""
+    disks = recorded.disks
     excess, share = np.zeros(len(disks), np.int64), np.zeros(len(disks))
-    for dev in np.unique(disks.dev):
-        on = np.flatnonzero(disks.dev == dev)
+    for _, on in disks.once(IoRows.by_device):
         flush = on[disks.asks_flush[on]]
         if len(flush) and part[on].any():
-            of_culprit, of_others, of_own = _written(disks, on, flush, part, is_others)
+            of_culprit, of_others, of_own = _written(recorded, on, flush, part)
             took = disks.completed[flush] - disks.got[flush]
             usual, is_like = _usual(took, disks.op[flush], of_own, of_others == 0)
             excess[flush] = took - usual
@@ -59,13 +55,10 @@ def _usual(
 
 
 def _written(
-    disks: IoRows,
-    on: npt.NDArray[np.intp],
-    flush: npt.NDArray[np.intp],
-    part: Floats,
-    is_others: npt.NDArray[np.bool_],
+    recorded: Recorded, on: npt.NDArray[np.intp], flush: npt.NDArray[np.intp], part: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the culprit's, all others' and the foreground's bytes since the flush before each."""
+    disks, is_others = recorded.disks, recorded.once(others)
     done = np.sort(disks.completed[flush])
     before = np.searchsorted(done, disks.got[flush], "right") - 1
     issued = disks.issued[flush[np.argsort(disks.completed[flush], kind="stable")]]

@@ -11,11 +11,12 @@ those without, for each interrupt, and no more than a request has itself::
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import group_codes
-from rcp.analyzer.arrays.trace import Times
-from rcp.analyzer.whatif.recorded import Floats, Recorded
+from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.whatif.columns import Floats, Recorded, RequestRows
 
 _REQUESTS_MIN = 10
 """Fewer requests of a kind, with interrupts or without, do not tell what an interrupt takes."""
@@ -30,23 +31,49 @@ _COST_MAX_NS = 50_000
 _MOSTLY = 0.5
 
 
+class _OwnTime(NamedTuple):
+    """Segments in which requests' own threads run."""
+
+    request: Index
+    by_completion: Index
+    """All ios in the order in which they end."""
+    begin: Index
+    """How many ios ended before each segment, and before its end."""
+    end: Index
+
+
+def _own_time(recorded: Recorded) -> _OwnTime:
+    segments, disks = recorded.segments, recorded.disks
+    own = np.flatnonzero(segments.is_own_time & (segments.edge < 0))
+    order = np.argsort(disks.completed, kind="stable")
+    done = disks.completed[order]
+    begin, end = (
+        np.searchsorted(done, moments).astype(np.int32)
+        for moments in (segments.ts[own], segments.ts[own] + segments.dur[own])
+    )
+    return _OwnTime(segments.request[own], order.astype(np.int32), begin, end)
+
+
+def _alike(requests: RequestRows) -> list[Times]:
+    """Return the requests of each thread and name that has enough, with interrupts and without."""
+    kind = requests.once(RequestRows.kind)
+    order = np.argsort(kind, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
+    return [group for group in groups if len(group) >= 2 * _REQUESTS_MIN]
+
+
 def interrupted_ns(recorded: Recorded, part: Floats) -> Times:
     """Return how long interrupts for the culprit's ios took of each request's own CPU time.
 
     ``part``: the culprit's part of each io.
     """
-    requests, segments, disks = recorded.requests, recorded.segments, recorded.disks
-    found = np.zeros(len(requests), np.int64)
-    done = np.sort(disks.completed[part >= _MOSTLY])
-    own = np.flatnonzero(segments.is_own_time & (segments.edge < 0) & (segments.request >= 0))
-    if not len(done) or not len(own):
+    requests, found = recorded.requests, np.zeros(len(recorded.requests), np.int64)
+    own, of_culprit = recorded.once(_own_time), part >= _MOSTLY
+    if not len(own.request) or not of_culprit.any():
         return found
-    ends = segments.ts[own] + segments.dur[own]
-    n_in = np.searchsorted(done, ends) - np.searchsorted(done, segments.ts[own])
-    count = np.bincount(segments.request[own], n_in, len(requests))
-    kind = group_codes(requests.utid, np.unique(requests.name, return_inverse=True)[1])
-    for number in np.unique(kind[count > 0]):
-        alike = np.flatnonzero(kind == number)
+    n_done = np.r_[0, np.cumsum(of_culprit[own.by_completion])]
+    count = np.bincount(own.request, n_done[own.end] - n_done[own.begin], len(requests))
+    for alike in requests.once(_alike):
         some, none = alike[count[alike] > 0], alike[count[alike] == 0]
         if min(len(some), len(none)) < _REQUESTS_MIN or count[some].mean() > _FEW:
             continue

@@ -12,25 +12,47 @@ longest one is left.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import OP_FLUSH, Times
-from rcp.analyzer.whatif.recorded import Flags, Floats, IoRows, SegmentRows
+from rcp.analyzer.whatif.columns import Floats, Places, Recorded, SegmentRows
 
 
-def spared(segments: SegmentRows, disks: IoRows, of_culprit: Floats) -> Flags:
-    """Return which segments are flushes that a request would not wait for, or helpers in between.
+class _Runs(NamedTuple):
+    """Flushes of a request with nothing between them that it needs; a run has a number."""
+
+    run: Times
+    """Of each segment that is a flush."""
+    io: Places
+    """Its flush."""
+    others: Times
+    """Segments in a run, but for those of its longest flush."""
+    run_of_others: Times
+
+
+def spared(recorded: Recorded, of_culprit: Floats) -> Times:
+    """Return the segments that are flushes which a request would not wait for, or between these.
 
     ``of_culprit``: the culprit's part of what each flush writes out.
     """
-    found = np.zeros(len(segments.dur), bool)
+    runs = recorded.once(_runs)
+    guilty = np.unique(runs.run[of_culprit[runs.io] > 0])
+    found: Times = runs.others[np.isin(runs.run_of_others, guilty)]
+    return found
+
+
+def _runs(recorded: Recorded) -> _Runs:
+    segments, disks = recorded.segments, recorded.disks
+    at_io = segments.once(SegmentRows.at_ios)
+    if not (disks.op[segments.io[at_io]] == OP_FLUSH).any():
+        return _Runs(*(at_io[:0] for _ in _Runs._fields))
     order = np.lexsort((segments.ts, segments.request))
     io = segments.io[order]
     is_flush = io >= 0
     is_flush[is_flush] = disks.op[io[is_flush]] == OP_FLUSH
-    if not is_flush.any():
-        return found
     # Another io, or what the request does itself, comes between two flushes that it needs.
     parts = ((io >= 0) & ~is_flush) | (segments.edge[order] < 0)
     parts |= np.r_[True, np.diff(segments.request[order]) != 0]
@@ -42,14 +64,11 @@ def spared(segments: SegmentRows, disks: IoRows, of_culprit: Floats) -> Flags:
     np.minimum.at(begin, run[at], at)
     np.maximum.at(end, run[at], at)
     place = np.arange(len(order))
-    within = (place >= begin[run]) & (place <= end[run])
-    guilty = np.zeros(n_runs, bool)
-    guilty[run[at[of_culprit[io[at]] > 0]]] = True
-    found[order[within & guilty[run] & (io != longest[run])]] = True
-    return found
+    within = np.flatnonzero((place >= begin[run]) & (place <= end[run]) & (io != longest[run]))
+    return _Runs(run[at], io[at], order[within], run[within])
 
 
-def _longest(run: Times, io: Times, dur: Times, at: npt.NDArray[np.intp]) -> Times:
+def _longest(run: Times, io: Places, dur: Times, at: npt.NDArray[np.intp]) -> Times:
     """Return, by run, the flush with most time on the path."""
     pairs, inverse = np.unique(np.stack((run[at], io[at])), axis=1, return_inverse=True)
     total = np.bincount(inverse.reshape(-1), dur[at])

@@ -10,12 +10,13 @@ slower than the slowest of these, if there are enough of its kind::
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import group_codes
-from rcp.analyzer.arrays.trace import OP_READ, Times
+from rcp.analyzer.arrays.trace import OP_READ, Index, Times
 from rcp.analyzer.blame.device.kept_free import covered_ns
-from rcp.analyzer.whatif.recorded import IoRows, RequestRows, SegmentRows
+from rcp.analyzer.whatif.columns import Floats, Recorded, RequestRows, SegmentRows
 
 _ALIKE_MIN = 20
 """With fewer, the slowest of them says little about the slowest of all."""
@@ -23,12 +24,13 @@ _ALIKE_MIN = 20
 _HARDLY = 0.05
 """A request that loses no more than this part of what its kind usually takes is undisturbed."""
 
+_WORKS = 8
+"""What requests wait for is one of so many sets: of commits, reads, and other ios."""
+
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
-def slowest_undisturbed(
-    requests: RequestRows, segments: SegmentRows, disks: IoRows, gone: Times, lost: Times
-) -> Times:
+def slowest_undisturbed(recorded: Recorded, gone: Times, lost: Times) -> Times:
     """Return, for each request, the time of the slowest undisturbed one of its kind.
 
     A kind is the calls of one name by one thread that do alike: they read, write, wait for a
@@ -38,15 +40,16 @@ def slowest_undisturbed(
 
     A request beside a disturbed one may wait for that: it is a measure only if others are too few.
     """
-    names = np.unique(requests.name, return_inverse=True)[1]
-    kind = group_codes(requests.utid, names, _work(requests, segments, disks, gone))
+    requests = recorded.requests
+    kind = requests.once(RequestRows.kind) * _WORKS + _work(recorded, gone)
     n_kinds = int(kind.max(initial=-1)) + 1
-    middle = np.array([np.median(requests.dur[kind == number]) for number in range(n_kinds)])
-    is_disturbed = lost > _HARDLY * middle[kind]
+    is_disturbed = lost > _HARDLY * _middle(requests, kind, n_kinds)[kind]
     limit = np.full(n_kinds, _NO_LIMIT)
     end = requests.ts + requests.dur
-    beside = covered_ns(requests.ts[is_disturbed], end[is_disturbed], requests.ts, end) > 0
-    for chosen in (~is_disturbed, ~is_disturbed & ~beside):
+    calm, beside = np.flatnonzero(~is_disturbed), np.zeros(len(requests), bool)
+    disturbed = requests.ts[is_disturbed], end[is_disturbed]
+    beside[calm] = covered_ns(*disturbed, requests.ts[calm], end[calm]) > 0
+    for chosen in (calm, calm[~beside[calm]]):
         slowest = np.zeros(n_kinds, np.int64)
         np.maximum.at(slowest, kind[chosen], requests.dur[chosen])
         is_known = np.bincount(kind[chosen], minlength=n_kinds) >= _ALIKE_MIN
@@ -55,12 +58,46 @@ def slowest_undisturbed(
     return found
 
 
-def _work(requests: RequestRows, segments: SegmentRows, disks: IoRows, gone: Times) -> Times:
+def _by_dur(requests: RequestRows) -> Times:
+    return np.argsort(requests.dur, kind="stable")
+
+
+def _middle(requests: RequestRows, kind: Times, n_kinds: int) -> Floats:
+    """Return the median time of each kind; 0 for one without requests."""
+    order = requests.once(_by_dur)
+    order = order[np.argsort(kind[order].astype(np.min_scalar_type(n_kinds)), kind="stable")]
+    count = np.bincount(kind, minlength=n_kinds)
+    begin, some = np.cumsum(count) - count, count > 0
+    low, high = (
+        requests.dur[order[begin[some] + at[some]]] for at in ((count - 1) // 2, count // 2)
+    )
+    found = np.zeros(n_kinds)
+    found[some] = (low + high) / 2
+    return found
+
+
+class _Works(NamedTuple):
+    """The segments that are at a read or another io, or wait for a commit."""
+
+    reads: Index
+    other_ios: Index
+    commits: Index
+
+
+def _works(recorded: Recorded) -> _Works:
+    segments = recorded.segments
+    at_io = segments.once(SegmentRows.at_ios)
+    is_read = recorded.disks.op[segments.io[at_io]] == OP_READ
+    found = (at_io[is_read], at_io[~is_read], np.flatnonzero(segments.journal >= 0))
+    return _Works(*(one.astype(np.int32) for one in found))
+
+
+def _work(recorded: Recorded, gone: Times) -> Times:
     """Return what each request waits for as bits: for a commit, a read, and any other io."""
-    found = np.zeros(len(requests), np.int64)
-    left = (segments.dur > gone) & (segments.request >= 0)
-    at_io = np.flatnonzero(left & (segments.io >= 0))
-    bits = np.where(disks.op[segments.io[at_io]] == OP_READ, 2, 4)
-    np.bitwise_or.at(found, segments.request[at_io], bits)
-    np.bitwise_or.at(found, segments.request[left & (segments.journal >= 0)], 1)
+    segments, works = recorded.segments, recorded.once(_works)
+    found = np.zeros(len(recorded.requests), np.int64)
+    for bit, at in ((1, works.commits), (2, works.reads), (4, works.other_ios)):
+        waits = np.zeros(len(found), bool)
+        waits[segments.request[at[segments.dur[at] > gone[at]]]] = True
+        found += bit * waits
     return found

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.tests.whatif.worlds import two_culprits
-from rcp.analyzer.whatif.answer import FigureAfter, whatif
+from rcp.analyzer.whatif.answer import FigureAfter, Ready, whatif
 from rcp.analyzer.whatif.change import change
 from rcp.analyzer.whatif.errors import WhatIfError
 from rcp.fixtures.synth import Synth
@@ -50,6 +51,60 @@ def test_patterns_are_numbered_as_in_the_report() -> None:
         Choice(f"#{rank}", f"without inversion #{rank}: {kind} by {culprit}")
         for rank, kind, culprit in of_report
     ]
+
+
+def test_later_forecasts_are_those_of_a_first_one(load: Load) -> None:
+    store, kept = load(two_culprits()), info.Memory()
+    for key in ("comm:other", "comm:other", "#1", "device=2x", "comm:backup"):
+        assert info.forecast(store, key, "", kept) == info.forecast(store, key, "")
+    with pytest.raises(WhatIfError, match="no task"):
+        info.forecast(store, "comm:nobody", "", kept)
+
+
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
+    """Return a list that gets each store that is read for what-ifs."""
+    found: list[Store] = []
+
+    def read(store: Store) -> Ready:
+        found.append(store)
+        return Ready(store)
+
+    monkeypatch.setattr(info, "Ready", read)
+    return found
+
+
+def test_a_recording_is_read_once_for_all_forecasts(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = reads(monkeypatch)
+    first, second = load(two_culprits()), load(two_culprits())
+    of_first, of_second = info.Memory(), info.Memory()
+    info.forecast(first, "comm:other", "", of_first)
+    info.forecast(first, "comm:backup", "", of_first)
+    assert read == [first]
+    info.forecast(second, "comm:other", "", of_second)
+    # Only the recording that was asked last is kept: one may take a gigabyte.
+    info.forecast(first, "comm:backup", "", of_first)
+    assert read == [first, second, first]
+
+
+def test_what_was_read_of_a_long_recording_is_not_kept(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = reads(monkeypatch)
+    monkeypatch.setattr(info, "_KEPT_SEGMENTS_MAX", 5)
+    store, kept = load(two_culprits()), info.Memory()
+    for key in ("comm:other", "comm:other", "comm:backup"):
+        info.forecast(store, key, "", kept)
+    assert read == [store, store], "the last prediction is kept"
+
+
+def test_a_memory_ends_with_its_recording(load: Load) -> None:
+    kept = info.Memory()
+    info.forecast(load(two_culprits()), "comm:other", "", kept)
+    gone = ref(kept)
+    del kept
+    assert gone() is None
 
 
 def test_a_prediction_is_a_curve_an_interval_and_figures(load: Load) -> None:

@@ -1,0 +1,206 @@
+"""What the segments of critical paths lose after a change: see ``predict``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.whatif.arrivals import Arrivals
+from rcp.analyzer.whatif.change import Alteration
+from rcp.analyzer.whatif.columns import (
+    Flags,
+    Floats,
+    Recorded,
+    SegmentRows,
+    Totals,
+)
+from rcp.analyzer.whatif.nesting import within
+from rcp.analyzer.whatif.ownership import parts
+from rcp.analyzer.whatif.waits.backlog import saved_without
+from rcp.analyzer.whatif.waits.commit_time import for_blocks
+from rcp.analyzer.whatif.waits.commits import needless
+from rcp.analyzer.whatif.waits.device_time import taken, waited_ns
+from rcp.analyzer.whatif.waits.flush_time import flush_excess
+from rcp.analyzer.whatif.waits.helpers import helped
+from rcp.analyzer.whatif.waits.serial_flushes import spared
+from rcp.analyzer.whatif.waits.wake_ups import woken
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What segments lose, in ns: all but ``chain`` is of those at ios."""
+
+    chain: Times
+    """Of the culprit's own work; of each segment."""
+    shared: Times
+    """Of a device's or tag's time, by the culprit's part of it."""
+    shared_at_most: Times
+    """The same if the culprit's use of it were the only reason to wait."""
+    faster: Times
+    part: Floats
+    """The culprit's part of each io."""
+
+
+def totals_at_ios(recorded: Recorded) -> Totals:
+    """Return what adds up what is lost at ios by request."""
+    segments = recorded.segments
+    return Totals(segments.request[segments.once(SegmentRows.at_ios)])
+
+
+def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> Saved:
+    """Return what segments lose by a change."""
+    segments, disks = recorded.segments, recorded.disks
+    part, utids = parts(recorded, change.utids), np.asarray(change.utids, np.int64)
+    on_path = _on_path(recorded, utids)
+    flushes = flush_excess(recorded, part)
+    chain = _chain(recorded, part, flushes[1], utids, on_path)
+    at = segments.once(SegmentRows.at_ios)
+    left = segments.dur[at] - chain[at]
+    # Of a culprit's read, what is left is in place of a read of the waiter's own. A wait for a tag
+    # or slot ends with anybody's io: inversions say whose units were in the way.
+    not_shared = (disks.own_read_ns > 0) & (part > 0)
+    at_device = np.where(
+        recorded.once(_in_pool)[at] | not_shared[segments.io[at]] | ~segments.is_service[at],
+        0,
+        left,
+    )
+    shared, at_most = _shared(recorded, part, flushes, at_device, arrivals)
+    faster = np.zeros(len(at), np.int64)
+    if change.faster:
+        factor, number = np.ones(len(at)), disks.dev[segments.io[at]]
+        for dev, times in change.faster.items():
+            factor[(number == dev) & ~on_path[at]] = times
+        faster = np.floor((left - shared) * (1 - 1 / factor)).astype(np.int64)
+    return Saved(chain, shared, at_most, faster, part)
+
+
+def _chain(
+    recorded: Recorded, part: Floats, of_flush: Floats, utids: Times, on_path: Flags
+) -> Times:
+    """Return what each segment loses of the culprit's own work; adds it to ``on_path``."""
+    segments = recorded.segments
+    at, ns = needless(recorded, utids)
+    on_path[at[ns == segments.dur[at]]] = True
+    chain = np.where(on_path, segments.dur, 0)
+    chain[at] = np.maximum(chain[at], ns)
+    # A wait for a tag or slot ends with anybody's io.
+    at = segments.once(SegmentRows.at_ios)
+    at = at[(part > 0)[segments.io[at]]]
+    at = at[~on_path[at] & ~recorded.once(_in_pool)[at]]
+    of_io = np.floor(segments.dur[at] * part[segments.io[at]]).astype(np.int64)
+    chain[at] = np.maximum(chain[at], np.minimum(of_io, _not_needed(recorded, at)))
+    for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids)):
+        chain[places] = np.maximum(chain[places], ns)
+    at = spared(recorded, of_flush)
+    chain[at] = segments.dur[at]
+    places = woken(recorded, chain)
+    chain[places] = segments.dur[places]
+    return chain
+
+
+def _not_needed(recorded: Recorded, at: Times) -> Times:
+    """Return what of each stage of an io the waiter would not have spent on a read of its own.
+
+    A page that another one reads is wanted by who waits for it: see ``blame.device.needed_reads``.
+    """
+    segments, edges = recorded.segments, recorded.edges
+    own = recorded.disks.own_read_ns[segments.io[at]]
+    left = segments.dur[at]
+    read = np.flatnonzero((own > 0) & (segments.edge[at] >= 0))
+    begin = edges.ts[segments.edge[at[read]]]
+    end = segments.ts[at[read]] + left[read]
+    left[read] = np.clip(end - begin - own[read], 0, left[read])
+    return left
+
+
+def _in_pool(recorded: Recorded) -> Flags:
+    """Return which segments are in waits for a unit of something shared."""
+    edges = recorded.edges
+    in_pool: Flags = np.append(within(edges.parent, edges.is_shared), False)[recorded.segments.edge]
+    return in_pool
+
+
+def _not_taken(recorded: Recorded) -> Flags:
+    """Return the segments that are nobody's work to take away: in pools, or by a server."""
+    served = np.append(recorded.edges.is_served, False)[recorded.segments.edge]
+    not_taken: Flags = served | recorded.once(_in_pool)
+    return not_taken
+
+
+def _utids(segments: SegmentRows) -> npt.NDArray[np.integer[Any]]:
+    return np.unique(segments.utid)
+
+
+def _on_path(recorded: Recorded, utids: Times) -> Flags:
+    """Return which segments are these tasks' work or wait for it."""
+    segments, edges = recorded.segments, recorded.edges
+    found = np.zeros(len(segments), bool)
+    own = np.intersect1d(segments.once(_utids), utids)
+    if len(own):
+        found = np.isin(segments.utid, own) & ~recorded.once(_not_taken)
+    waits = np.isin(edges.waker, utids)
+    if waits.any():
+        below = np.append(within(edges.parent, waits), False)
+        found |= below[segments.edge] & ~recorded.once(_in_pool)
+    return found
+
+
+def _shared(
+    recorded: Recorded,
+    part: Floats,
+    flushes: tuple[Times, Floats],
+    left: Times,
+    arrivals: Arrivals,
+) -> tuple[Times, Times]:
+    """Return what waits for devices lose, and what they lose at most, by stage of an io."""
+    segments, disks, has_any = recorded.segments, recorded.disks, left > 0
+    if not has_any.any() or not part.any():
+        return np.zeros_like(left), np.zeros_like(left)
+    at = segments.once(SegmentRows.at_ios)
+    io, waited = segments.io[at], np.where(has_any, recorded.once(waited_ns), 0)
+    gone = taken(recorded, part, left)
+    if arrivals == "open":
+        again = np.clip(saved_without(disks, part), 0, None)
+        gone = np.maximum(gone, _first(recorded, again[io], waited))
+    saved, most = np.minimum(gone, waited), np.where(gone > 0, waited, 0)
+    flush = np.flatnonzero(has_any & disks.asks_flush[io])
+    if len(flush):
+        excess, of_flush = flushes
+        stage = np.where(has_any, segments.dur[at], 0)
+        for lost, of_io in (
+            (saved, np.floor(excess * of_flush).astype(np.int64)),
+            (most, np.where(of_flush > 0, excess, 0)),
+        ):
+            lost[flush] = _first(recorded, of_io[io], stage)[flush]
+    return np.minimum(saved, left), np.minimum(most, left)
+
+
+class _Same(NamedTuple):
+    """Segments at ios in an order in which those of one request and io follow each other."""
+
+    order: Index
+    is_first: Flags
+
+
+def _same(recorded: Recorded) -> _Same:
+    segments = recorded.segments
+    at = segments.once(SegmentRows.at_ios)
+    request, io = segments.request[at], segments.io[at]
+    order = np.lexsort((io, request)).astype(np.int32)
+    is_first = np.r_[True, (np.diff(io[order]) != 0) | (np.diff(request[order]) != 0)]
+    return _Same(order, is_first)
+
+
+def _first(recorded: Recorded, saved: Times, waited: Times) -> Times:
+    """Divide what an io saves among its stages on a path: the earlier ones lose it first."""
+    order, is_first = recorded.once(_same)
+    own = waited[order]
+    before = np.cumsum(own) - own
+    before -= np.maximum.accumulate(np.where(is_first, before, 0))
+    found = np.zeros(len(order), np.int64)
+    found[order] = np.clip(saved[order] - before, 0, own)
+    return found
