@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import site
 import subprocess
 import sys
+import sysconfig
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ def test_the_first_step_installs_what_the_second_runs(
         if (ROOT / name).exists():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, checkout / name)
-    (packages,) = site.getsitepackages()
+    packages = sysconfig.get_path("purelib")  # Debian's Python names several folders for it
     tools.mkdir()
     (tools / "setuptools").symlink_to(Path(packages) / "setuptools")
     done = run_step(
