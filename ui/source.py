@@ -151,12 +151,18 @@ class Recording:
         """Begin to build the tables for ``ask_inversions``, unless that was begun.
 
         It takes both cores for a second or more of a million requests. So a page that shows
-        something else first begins it after that.
+        something else first begins it after that. Raises StoreError once the recording is closed.
         """
         with self._lock:
             if self._inversion_tables is None:
-                self._inversion_tables = self._pool.submit(self._prepare_inversions)
+                self._inversion_tables = self._submit(self._prepare_inversions)
             return self._inversion_tables
+
+    def _submit(self, task: Callable[[], None]) -> Future[None]:
+        try:
+            return self._pool.submit(task)
+        except RuntimeError as error:
+            raise StoreError(f"{self.path} was closed meanwhile: open it again.") from error
 
     @property
     def id(self) -> str:
@@ -220,10 +226,15 @@ class Recording:
             return question(store, *arguments, **named)
 
     def later(self, tasks: Sequence[Callable[[], None]]) -> None:
-        """Run tasks in the background, one after another, in place of those not yet begun."""
+        """Run tasks in the background, one after another, in place of those not yet begun.
+
+        Raises StoreError once the recording is closed.
+        """
         for waiting in self._ahead:
             waiting.cancel()
-        self._ahead = [self._pool.submit(task) for task in tasks]
+        if tasks:
+            self.prepare()  # or the only thread would wait for itself if a task asks of inversions
+        self._ahead = [self._submit(task) for task in tasks]
 
     def close(self) -> None:
         """Close it."""

@@ -90,20 +90,20 @@ class Memory:
     """What was read of one open recording for what-ifs, and the last prediction.
 
     Of the recordings open in this process only the one asked last has it: it may take gigabytes.
+    So two recordings are not predicted at the same time either.
     """
 
     _latest: ClassVar[Callable[[], Memory | None]] = staticmethod(lambda: None)
-    _choosing: ClassVar[Lock] = Lock()
+    _predicting: ClassVar[Lock] = Lock()
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self._lock = Lock()
         self._ready: Ready | None = None
         self._last: tuple[str, Predicted] | None = None
 
     def predict(self, store: Store, key: str) -> Predicted:
         """Return a prediction; raises WhatIfError for a key that names nothing."""
-        with self._lock:  # who asks meanwhile needs the same columns
+        with Memory._predicting:
             self._forget_others()
             last, ready = self._last, self._ready
             if last is not None and last[0] == key:
@@ -118,8 +118,7 @@ class Memory:
             return found
 
     def _forget_others(self) -> None:
-        with Memory._choosing:
-            other, Memory._latest = Memory._latest(), ref(self)
+        other, Memory._latest = Memory._latest(), ref(self)
         if other is not None and other is not self:
             other._ready = other._last = None
 
@@ -129,13 +128,13 @@ def memory(store: Store) -> Memory:
     return Memory()
 
 
-def forecast(store: Store, key: str, kind: str, kept: Memory | None = None) -> Forecast | None:
+def forecast(store: Store, key: str, kind: str, kept: Memory) -> Forecast | None:
     """Return the latencies predicted after a change; None without requests of this kind.
 
     *kept*: what earlier questions about the recording have read. Raises WhatIfError for a key that
     names nothing.
     """
-    label, request_id, prediction = (kept or Memory()).predict(store, key)
+    label, request_id, prediction = kept.predict(store, key)
     shown = store.arrays(query("whatif/shown"), [FOREGROUND, kind])["request_id"]
     chosen = np.flatnonzero(np.isin(request_id, shown))
     if len(chosen) == 0:

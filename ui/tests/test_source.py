@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rcp.analyzer.db.recording_id import recording_id
-from rcp.analyzer.db.store import Store
+from rcp.analyzer.db.store import Store, StoreError
 from rcp.fixtures.explored import one_request
 from rcp.ui import source
 from rcp.ui.source import ANSWERS_MAX, Recording
@@ -92,3 +92,22 @@ def test_the_oldest_answers_are_dropped(recording: Recording) -> None:
     for number in [*range(ANSWERS_MAX + 1), ANSWERS_MAX, 0]:
         assert recording.ask(question, number) == number
     assert asked == [*range(ANSWERS_MAX + 1), 0]
+
+
+def test_a_task_in_the_background_may_ask_about_inversions_first(recording: Recording) -> None:
+    done = Event()
+
+    def ask() -> None:
+        recording.ask_inversions(recording_id)
+        done.set()
+
+    recording.later([ask])
+    assert done.wait(60)
+
+
+def test_a_recording_that_was_closed_says_so(tmp_path: Path) -> None:
+    closed = Recording(one_request().write(tmp_path / "b.spool"))
+    closed.close()
+    for asked in (closed.prepare, lambda: closed.later([lambda: None])):
+        with pytest.raises(StoreError, match=r"b\.spool was closed meanwhile: open it again"):
+            asked()

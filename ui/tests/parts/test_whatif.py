@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 from weakref import ref
 
@@ -31,6 +33,11 @@ Page = Callable[..., Any]
 LATENCIES = st.lists(st.integers(0, 10**12), min_size=1, max_size=300)
 
 
+def anew(store: Store, key: str, kind: str = "") -> Forecast | None:
+    """Return a prediction by a memory of its own."""
+    return info.forecast(store, key, kind, info.Memory())
+
+
 def test_culprits_and_patterns_of_the_report_can_be_chosen(load: Load) -> None:
     assert info.choices(load(two_culprits())) == [
         Choice("comm:backup", "without backup"),
@@ -56,7 +63,7 @@ def test_patterns_are_numbered_as_in_the_report() -> None:
 def test_later_forecasts_are_those_of_a_first_one(load: Load) -> None:
     store, kept = load(two_culprits()), info.Memory()
     for key in ("comm:other", "comm:other", "#1", "device=2x", "comm:backup"):
-        assert info.forecast(store, key, "", kept) == info.forecast(store, key, "")
+        assert info.forecast(store, key, "", kept) == anew(store, key)
     with pytest.raises(WhatIfError, match="no task"):
         info.forecast(store, "comm:nobody", "", kept)
 
@@ -88,6 +95,29 @@ def test_a_recording_is_read_once_for_all_forecasts(
     assert read == [first, second, first]
 
 
+def test_of_two_recordings_predicted_at_once_one_is_kept(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[ref[Ready]] = []
+
+    def read(store: Store) -> Ready:
+        kept.append(ref(found := Ready(store)))
+        return found
+
+    monkeypatch.setattr(info, "Ready", read)
+    both = [(load(two_culprits()), info.Memory()) for _ in range(2)]
+    together = Barrier(2)
+
+    def predict(store: Store, memory: info.Memory) -> None:
+        together.wait()
+        info.forecast(store, "comm:other", "", memory)
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(predict, *one) for one in both]:
+            done.result()
+    assert [one() is None for one in kept] == [True, False]
+
+
 def test_what_was_read_of_a_long_recording_is_not_kept(
     load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,7 +138,7 @@ def test_a_memory_ends_with_its_recording(load: Load) -> None:
 
 
 def test_a_prediction_is_a_curve_an_interval_and_figures(load: Load) -> None:
-    found = info.forecast(load(two_culprits()), "comm:other", "")
+    found = anew(load(two_culprits()), "comm:other")
     assert found is not None
     assert (found.change, found.n, found.n_faster) == ("without other", 6, 1)
     # Without the other the slow read takes 4 µs: five of six take longer, 6 µs.
@@ -126,7 +156,7 @@ def test_a_prediction_is_a_curve_an_interval_and_figures(load: Load) -> None:
 @pytest.mark.parametrize("key", ["comm:backup", "#2"])
 def test_the_figures_are_those_of_the_command(load: Load, key: str) -> None:
     store = load(two_culprits())
-    found = info.forecast(store, key, "")
+    found = anew(store, key)
     (kind,) = whatif(store, change(store, [key], [])).kinds
     assert found is not None
     assert found.figures == [one for one in kind.figures if one.name != "mean"]
@@ -134,7 +164,7 @@ def test_the_figures_are_those_of_the_command(load: Load, key: str) -> None:
 
 
 def test_requests_of_another_kind_have_no_prediction(load: Load) -> None:
-    assert info.forecast(load(two_culprits()), "comm:other", "fsync") is None
+    assert anew(load(two_culprits()), "comm:other", "fsync") is None
 
 
 @given(latencies=LATENCIES)
@@ -234,7 +264,7 @@ def test_an_address_that_names_nobody_is_told(page: Page, saved: Any) -> None:
 
 def test_a_key_that_names_nothing_is_refused(load: Load) -> None:
     with pytest.raises(WhatIfError, match="has no inversion #9: they go from #1 to #2"):
-        info.forecast(load(two_culprits()), "#9", "")
+        anew(load(two_culprits()), "#9")
 
 
 def see(page: Any, text: str) -> None:
