@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rcp.analyzer.latencies.slo import Slo
-from rcp.ui.info import answer, overview, population, timeline
+from rcp.ui.info import answer, graph, overview, population, timeline
 from rcp.ui.info.population import Kind
 from rcp.ui.source import Recording
 
@@ -67,3 +67,19 @@ def ask_others(recording: Recording, role: str, kind: str, slos: Slos) -> None:
         return  # it is opened anew when it has grown
     near = list(others(recording.ask(population.kinds), role, kind))[:_POPULATIONS_MAX]
     recording.later([partial(ask, recording, *one, slos) for one in near for ask in _QUESTIONS])
+
+
+def ask_graph(recording: Recording, asked: graph.Asked) -> None:
+    """Ask for the graph of all of some requests, in the background: the first one takes seconds.
+
+    Not of a recording that is too large to keep the parts: there it would take as long again for a
+    question that may never come.
+    """
+
+    def ask() -> None:
+        if recording.ask_inversions(graph.keep_parts):
+            graph.ask_hops(recording.ask_inversions, asked)
+            recording.ask_inversions(graph.totals, asked)
+
+    if not recording.is_running:
+        recording.later([ask])

@@ -8,11 +8,11 @@ ios that ended the waits, and on to what these waited for. The rules are in
 from __future__ import annotations
 
 import hashlib
-from threading import Lock
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from rcp.analyzer.db.meta import extent
-from rcp.analyzer.db.store import Store
+from rcp.analyzer.db.store import Store, StoreError
 from rcp.ui.info.inversions import pattern_key
 from rcp.ui.info.population import BANDS, limits
 from rcp.ui.queries import query
@@ -27,11 +27,13 @@ SLOWEST_CHOICES = {
 
 _QUANTILES = {"10": 0.9, "1": 0.99, "0.1": 0.999}
 
+_FEW = ("1", "0.1")
+"""Choices whose parts are found at once: finding those of all requests takes several times as long
+but serves all questions that follow."""
+
 _KEPT_MAX = 25_000_000
 """Waits and segments of a recording whose parts are kept in memory, in some 20 bytes each: half a
 gigabyte. Those of larger ones are found anew for each question."""
-
-_keeping = Lock()
 
 
 class Asked(NamedTuple):
@@ -117,28 +119,35 @@ def _parameters(store: Store, asked: Asked) -> list[object]:
     return [asked.role, asked.kind, least_ns, _pattern_id(store, asked.pattern)]
 
 
-def _keep_parts(store: Store) -> None:
-    """Keep the parts of all requests in memory, unless they are, or there are too many.
+def keep_parts(store: Store) -> bool:
+    """Keep the parts of all requests in memory, for the questions that follow.
 
-    Of a million requests, finding them takes two seconds, asking those that are kept a quarter.
+    Returns whether they are kept: there may be too many, or too little memory. Then each question
+    finds its own. Of a million requests, finding all takes two seconds, asking those that are kept
+    a quarter.
     """
-    with _keeping:  # of two windows that ask at once, the second one waits
-        ((is_kept, n),) = store.query(query("graph/kept"))
-        if not is_kept and n <= _KEPT_MAX:
-            with store.transaction():
-                store.write(query("digest/part"))
-                store.write(query("digest/kept_parts"))
+    ((is_kept, n),) = store.query(query("graph/kept"))
+    if is_kept or n > _KEPT_MAX:
+        return bool(is_kept)
+    try:
+        with store.transaction():
+            store.write(query("digest/part"))
+            store.write(query("digest/kept_parts"))
+    except StoreError:
+        return False
+    return True
+
+
+def ask_hops(ask: Callable[..., Any], asked: Asked) -> list[Hop]:
+    """Return the edges, after keeping the parts if many are asked for; *ask* asks a recording."""
+    if asked.slowest not in _FEW:
+        ask(keep_parts)
+    found: list[Hop] = ask(hops, asked)
+    return found
 
 
 def hops(store: Store, asked: Asked) -> list[Hop]:
-    """Return the edges of the graph, the widest first.
-
-    The slowest requests have few parts, which are found at once. Only a question about all requests
-    has the parts kept, for those that follow. While that goes on, finding as many as of 10 % of the
-    requests beside it takes longer than waiting for it.
-    """
-    if asked.slowest not in _QUANTILES or (asked.slowest == "10" and _keeping.locked()):
-        _keep_parts(store)
+    """Return the edges of the graph, the widest first."""
     return store.rows(Hop, query("graph/edges"), _parameters(store, asked))
 
 

@@ -2,7 +2,7 @@
 
 from rcp.analyzer.text import duration, plural
 from rcp.probes.contract.percent import percent
-from rcp.ui import places, web
+from rcp.ui import ahead, places, web
 from rcp.ui.charts import graph as charts
 from rcp.ui.frame import View, show
 from rcp.ui.info import graph, inversions
@@ -135,28 +135,13 @@ def _listed(found: Graph) -> None:
         _link(f"{len(found.edges) - n_shown} more", shown=len(found.edges))
 
 
-def _ask_all_ahead(view: View, asked: Asked) -> None:
-    """Ask about all requests in the background: that is a click away, and takes seconds.
-
-    Its parts are then kept in memory, which also answers the next clicks.
-    """
-    recording, wider = view.recording, asked._replace(slowest="all")
-
-    def ask() -> None:
-        recording.ask_inversions(graph.hops, wider)
-        recording.ask_inversions(graph.totals, wider)
-
-    if not recording.is_running:  # or else it is opened anew when it has grown
-        recording.later([ask])
-
-
 def screen(view: View) -> None:
     """Show the screen."""
     web.title("Wait-for graph")
     asked = _asked(view)
     _pattern(view, asked)
     with web.waiting("adding up the waits"):
-        hops = view.recording.ask_inversions(graph.hops, asked)
+        hops = graph.ask_hops(view.recording.ask_inversions, asked)
     total = view.recording.ask_inversions(graph.totals, asked)
     if not total.n:
         web.empty("No finished requests of this kind.", "Choose other requests on the left.")
@@ -169,7 +154,7 @@ def screen(view: View) -> None:
     _drawn(found, asked)
     _behind(view, asked, found)
     _listed(found)
-    _ask_all_ahead(view, asked)
+    ahead.ask_graph(view.recording, asked._replace(slowest="all"))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rcp.analyzer.reports.doubts import confidence_word
 from rcp.analyzer.text import duration
 from rcp.probes.contract.percent import percent
-from rcp.ui import places, web
+from rcp.ui import ahead, places, web
 from rcp.ui.frame import View, offer_roles, show
 from rcp.ui.info import graph, inversions
 from rcp.ui.info.health import health
@@ -146,19 +146,6 @@ def _of_pattern(view: View, asked: Filter, of: Pattern) -> None:
     web.link("graph", "Wait-for graph of these requests", slowest="all", pattern=of.key)
 
 
-def _ask_ahead(view: View, of: Pattern) -> None:
-    """Ask in the background what the link to the graph leads to: the first answer takes seconds."""
-    recording = view.recording
-    asked = graph.Asked(view.role, view.kind, "all", of.key)
-
-    def ask() -> None:
-        recording.ask_inversions(graph.hops, asked)
-        recording.ask_inversions(graph.totals, asked)
-
-    if not recording.is_running:  # or else it is opened anew when it has grown
-        recording.later([ask])
-
-
 def screen(view: View) -> None:
     """Show the screen."""
     web.title("Inversions")
@@ -185,7 +172,8 @@ def screen(view: View) -> None:
     )
     _ranked(found, current)
     if chosen is not None:
-        _ask_ahead(view, chosen)
+        # What the link to the graph leads to.
+        ahead.ask_graph(view.recording, graph.Asked(view.role, view.kind, "all", chosen.key))
 
 
 if __name__ == "__main__":

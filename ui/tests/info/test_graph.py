@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rcp.analyzer.db.store import Store
+from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.loading.load import load_in_memory
 from rcp.analyzer.loading.opening import open_recording
 from rcp.fixtures.explored import durations, journal, one_request
@@ -19,7 +20,7 @@ from rcp.ui.info import graph, inversions, population
 from rcp.ui.info.graph import Asked, Hop
 from rcp.ui.info.graph_fold import COLUMN_MAX, LEVELS_MAX, OTHERS, fold
 from rcp.ui.queries import query
-from rcp.ui.source import demo_recording, prepare_inversions, prepare_requests
+from rcp.ui.source import Recording, demo_recording, prepare_inversions, prepare_requests
 
 Load = Callable[[Synth], Store]
 RECORDINGS = demo_recording().parent
@@ -127,21 +128,45 @@ def test_parts_that_are_kept_give_the_same_as_those_found_anew(
         of_whom = [("", ""), *{(kind.role, kind.name) for kind in population.kinds(store)}]
         with monkeypatch.context() as patched:
             patched.setattr(graph, "_KEPT_MAX", 0)
+            assert not graph.keep_parts(store)
             anew = answers()
             assert not is_kept()
+        assert graph.keep_parts(store)
         assert answers() == anew
         assert is_kept()
 
 
-def test_only_a_graph_of_all_requests_has_their_parts_kept(load: Load) -> None:
-    store = load(journal(2))
-    graph.hops(store, ALL._replace(slowest="1"))
-    ((is_kept, n_parts),) = store.query(query("graph/kept"))
-    assert not is_kept
-    graph.hops(store, ALL)
-    assert store.query(query("graph/kept")) == [(True, n_parts)]
-    ((n_kept,),) = store.query("SELECT count(*) FROM digest.part")
-    assert 0 < n_kept <= n_parts
+@pytest.mark.parametrize(
+    ("slowest", "is_kept"), [("all", True), ("10", True), ("1", False), ("0.1", False)]
+)
+def test_questions_about_many_requests_have_the_parts_kept(slowest: str, is_kept: bool) -> None:
+    recording = Recording(demo_recording())
+    graph.ask_hops(recording.ask_inversions, ALL._replace(slowest=slowest))
+    ((found, n_parts),) = recording.ask_uncached(lambda store: store.query(query("graph/kept")))
+    assert found == is_kept
+    if is_kept:
+        count = "SELECT count(*) FROM digest.part"
+        ((n_kept,),) = recording.ask_uncached(lambda store: store.query(count))
+        assert 0 < n_kept <= n_parts
+    recording.close()
+
+
+def test_without_memory_for_the_parts_each_question_finds_its_own(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, write = load(journal(2)), Store.write
+
+    def full(store: Store, sql: str, *parameters: Any) -> None:
+        write(store, sql, *parameters)
+        if "CREATE TABLE digest.part" in sql:
+            raise StoreError("there is not enough memory.")
+
+    expected = graph.hops(store, ALL)
+    monkeypatch.setattr(Store, "write", full)
+    assert not graph.keep_parts(store)
+    assert graph.hops(store, ALL) == expected
+    monkeypatch.undo()
+    assert graph.keep_parts(store), "it can be tried again"
 
 
 def test_a_nested_request_is_in_the_graph_of_its_kind(load: Load) -> None:
