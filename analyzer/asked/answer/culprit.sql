@@ -2,5 +2,5 @@
 SELECT kind, culprit, role, pattern
 FROM inversion
 GROUP BY kind, culprit, role, role_rule, pattern
-ORDER BY sum(dur) DESC, pattern
+ORDER BY sum(dur) DESC, pattern, kind, culprit, role, role_rule
 LIMIT 1

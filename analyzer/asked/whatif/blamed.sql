@@ -11,12 +11,15 @@ SELECT inversion.request_id, inversion.culprit_utid, inversion.dur,
 FROM inversion
 LEFT JOIN (
     -- As inversion_pattern numbers them, which counts requests too: that takes seconds.
-    SELECT row_number() OVER (ORDER BY sum(dur)::BIGINT DESC, pattern) AS rank,
-        kind, culprit, role_rule, pattern
+    SELECT row_number() OVER (
+            ORDER BY sum(dur)::BIGINT DESC, pattern, kind, culprit, role, role_rule
+        ) AS rank,
+        kind, culprit, role, role_rule, pattern
     FROM inversion
     GROUP BY kind, culprit, role, role_rule, pattern
 ) AS pattern
     ON pattern.kind = inversion.kind
     AND pattern.culprit = inversion.culprit
+    AND pattern.role = inversion.role
     AND pattern.role_rule = inversion.role_rule
     AND pattern.pattern = inversion.pattern

@@ -37,7 +37,7 @@ WITH slow_limit AS (
     GROUP BY ALL
 )
 SELECT
-    row_number() OVER (ORDER BY dur DESC, pattern) AS rank,
+    row_number() OVER (ORDER BY dur DESC, pattern, kind, culprit, role, role_rule) AS rank,
     kind, culprit, role, role_rule, pattern, n_requests, dur, max_dur, slow_share, confidence,
     worst_request_id
 FROM grouped;

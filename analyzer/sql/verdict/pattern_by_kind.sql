@@ -17,7 +17,9 @@ FROM inversion
 JOIN request USING (request_id)
 JOIN task USING (utid)
 GROUP BY ALL
-ORDER BY request.name, task.role, sum(inversion.dur) DESC, inversion.pattern;
+ORDER BY
+    request.name, task.role, sum(inversion.dur) DESC, inversion.pattern, inversion.kind,
+    inversion.culprit, inversion.role;
 
 COMMENT ON VIEW pattern_by_kind IS 'inversions by pattern for requests of each name and role';
 COMMENT ON COLUMN pattern_by_kind.name IS 'name of the requests held up';

@@ -2,7 +2,8 @@
 -- is the #1, #2 … of the report: the order is that of the view inversion_pattern, which takes ten times
 -- as long, for it tells more of each.
 CREATE TABLE digest.pattern AS
-SELECT row_number() OVER (ORDER BY dur DESC, pattern) AS pattern_id, * EXCLUDE (dur)
+SELECT row_number() OVER (ORDER BY dur DESC, pattern, kind, culprit, role, role_rule) AS pattern_id,
+    * EXCLUDE (dur)
 FROM (
     SELECT kind, culprit, role, role_rule, pattern, sum(dur)::BIGINT AS dur
     FROM inversion
