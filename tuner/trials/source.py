@@ -54,16 +54,28 @@ def parse_source(text: str) -> Source:
         head, colon, rest = text.partition(":")
         if colon and head in UNITS_NS:
             text, unit = rest, head
-    elif _BARE_WORD.fullmatch(head) and not Path(head).exists():
+    elif _is_typo(head) and not _exists(text):
         raise SourceError(_unknown(head, text))
     if not text:
         raise SourceError("the source of latencies is empty: write lines, or the path of a file.")
-    if format == LINES and unit is None and _BARE_WORD.fullmatch(text) and not Path(text).exists():
+    if format == LINES and unit is None and _is_typo(text):
         raise SourceError(
             f"unknown unit {text!r} in --source {LINES}:{text}: write one of {UNIT_NAMES}, or "
             f"{LINES}:./{text} for a file of that name."
         )
     return Source(text, format, unit)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # longer than the name of a file may be
+        return False
+
+
+def _is_typo(word: str) -> bool:
+    """Return whether a word names no file, and none that a trial could write elsewhere."""
+    return _BARE_WORD.fullmatch(word) is not None and not _exists(word)
 
 
 def _unknown(word: str, text: str) -> str:

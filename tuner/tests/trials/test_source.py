@@ -32,6 +32,8 @@ def test_a_word_may_name_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     Path("latencies").touch()
     assert parse_source("latencies") == Source("latencies")
     assert parse_source("latencies:column") == Source("latencies:column")
+    Path("run:1").touch()
+    assert parse_source("run:1") == Source("run:1")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,11 @@ def test_a_typo_is_no_file(text: str, fault: str, remedy: str) -> None:
     assert told.endswith(" for a file of that name.")
     path = told.removesuffix(" for a file of that name.").rpartition(" or ")[2]
     assert parse_source(path).path.startswith("./")
+
+
+def test_a_word_longer_than_any_file_name_is_a_typo() -> None:
+    with pytest.raises(SourceError, match=r"^unknown --source a+: write recording"):
+        parse_source("a" * 300)
 
 
 @pytest.mark.parametrize("text", ["", "fio-log:", "hgrm:ms:"])
