@@ -106,7 +106,7 @@ def exactly(pair: Pair) -> Tested:
     verdict, why = Verdict.PASS, f"{_percent(ratio - 1)}, within {percent(limit.growth, None)}"
     if ratio == 1:
         why = "the same to the nanosecond"
-    elif ratio >= 1 + limit.growth:
+    elif limit.is_exceeded_by(ratio):
         why = f"{_percent(ratio - 1)}, more than {percent(limit.growth, None)}"
         verdict = Verdict.REGRESSION
     elif ratio <= 1 / (1 + limit.growth):
@@ -161,7 +161,7 @@ def estimated(pair: Pair, how: How) -> Difference:
 
 def change_sought(limit: Limit, ratio: float) -> float:
     """Return the change (of logs) that more runs are to detect: the one seen, or all but blind."""
-    return math.log(ratio) if ratio >= 1 + limit.growth else math.log1p(BLIND * limit.growth)
+    return math.log(ratio) if limit.is_exceeded_by(ratio) else math.log1p(BLIND * limit.growth)
 
 
 def _verdict(
@@ -175,7 +175,7 @@ def _verdict(
         change = change_sought(limit, ratio)
         return max(found.runs_needed(alpha, change, how.in_turn), len(pair.base) + 1)
 
-    if ratio >= 1 + limit.growth:
+    if limit.is_exceeded_by(ratio):
         if p[0] <= alpha:
             why = f"{grown_by}, more than {allowed} and more than run-to-run noise"
             return Verdict.REGRESSION, why, None

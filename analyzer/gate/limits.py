@@ -37,6 +37,10 @@ class Limit:
         """Return what is limited, of requests of *kind*, as an SLO whose bound means nothing."""
         return Slo(self.share, 1, kind, replace(self, kind=kind).label, self.is_tail)
 
+    def is_exceeded_by(self, ratio: float) -> bool:
+        """Return whether candidate over baseline is more than may be."""
+        return ratio >= 1 + self.growth
+
     @property
     def within(self) -> str:
         """Return which requests tell: those ``beyond the p99``, or ``in the tail99``."""

@@ -24,7 +24,7 @@ from rcp.analyzer.whatif.waits.backlog import saved_without
 from rcp.analyzer.whatif.waits.commit_time import for_blocks
 from rcp.analyzer.whatif.waits.commits import needless
 from rcp.analyzer.whatif.waits.device_time import taken, waited_ns
-from rcp.analyzer.whatif.waits.flush_time import flush_excess
+from rcp.analyzer.whatif.waits.flush_time import Excess, flush_excess
 from rcp.analyzer.whatif.waits.helpers import helped
 from rcp.analyzer.whatif.waits.serial_flushes import spared
 from rcp.analyzer.whatif.waits.wake_ups import woken
@@ -57,7 +57,7 @@ def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> S
     part, utids = parts(recorded, change.utids), np.asarray(change.utids, np.int64)
     on_path = _on_path(recorded, utids)
     flushes = flush_excess(recorded, part)
-    chain = _chain(recorded, part, flushes[1], utids, on_path)
+    chain = _chain(recorded, part, flushes.part, utids, on_path)
     at = segments.once(SegmentRows.at_ios)
     left = segments.dur[at] - chain[at]
     # Of a culprit's read, what is left is in place of a read of the waiter's own. A wait for a tag
@@ -152,7 +152,7 @@ def _on_path(recorded: Recorded, utids: Times) -> Flags:
 def _shared(
     recorded: Recorded,
     part: Floats,
-    flushes: tuple[Times, Floats],
+    flushes: Excess,
     left: Times,
     arrivals: Arrivals,
 ) -> tuple[Times, Times]:
@@ -169,11 +169,10 @@ def _shared(
     saved, most = np.minimum(gone, waited), np.where(gone > 0, waited, 0)
     flush = np.flatnonzero(has_any & disks.asks_flush[io])
     if len(flush):
-        excess, of_flush = flushes
         stage = np.where(has_any, segments.dur[at], 0)
         for lost, of_io in (
-            (saved, np.floor(excess * of_flush).astype(np.int64)),
-            (most, np.where(of_flush > 0, excess, 0)),
+            (saved, np.floor(flushes.ns * flushes.part).astype(np.int64)),
+            (most, np.where(flushes.part > 0, flushes.ns, 0)),
         ):
             lost[flush] = _first(recorded, of_io[io], stage)[flush]
     return np.minimum(saved, left), np.minimum(most, left)

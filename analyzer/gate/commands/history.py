@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def _slo_of(quantile: str) -> Slo:
     """Return a quantile or the mean of a tail as an SLO, whose bound means nothing."""
+    from rcp.analyzer.gate import limits
     from rcp.analyzer.latencies import slo
     from rcp.analyzer.latencies.quantiles import PERCENTILE_NAMES, SHARES, TAIL_NAMES, TAILS
 
@@ -26,8 +27,8 @@ def _slo_of(quantile: str) -> Slo:
     if name.strip().lower() not in {**SHARES, **TAILS}:
         known = f"{PERCENTILE_NAMES}, or {TAIL_NAMES}"
         raise slo.SloError(f"{name!r} is not a percentile: write one of {known}.")
-    (found,) = slo.parse(f"{name}=1ns{at}{of}", tails=True)
-    return found
+    (found,) = limits.parse(f"{name}=1%{at}{of}")
+    return found.as_slo(found.kind)
 
 
 @click.command(short_help="Show a quantile over a baseline's saves, with change points.")

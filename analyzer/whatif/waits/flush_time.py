@@ -14,6 +14,8 @@ else the tenth percentile. It says less, so the culprit's part is its part of al
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,8 +24,17 @@ from rcp.analyzer.whatif.columns import Floats, IoRows, Recorded
 from rcp.analyzer.whatif.ownership import others
 
 
-def flush_excess(recorded: Recorded, part: Floats) -> tuple[Times, Floats]:
-    """Return, for each io, its excess in ns if it is a flush, and the culprit's part of it."""
+class Excess(NamedTuple):
+    """What flushes, or ios that ask for one, take beyond their usual time; of each io."""
+
+    ns: Times
+    """0 of other ios."""
+    part: Floats
+    """The culprit's part of it, 0 to 1."""
+
+
+def flush_excess(recorded: Recorded, part: Floats) -> Excess:
+    """Return what each io takes too long as a flush; *part*: the culprit's part of each."""
     disks = recorded.disks
     excess, share = np.zeros(len(disks), np.int64), np.zeros(len(disks))
     for _, on in disks.once(IoRows.by_device):
@@ -35,7 +46,7 @@ def flush_excess(recorded: Recorded, part: Floats) -> tuple[Times, Floats]:
             excess[flush] = took - usual
             of_all = of_others + np.where(is_like, 0, of_own)
             share[flush] = np.clip(of_culprit / np.maximum(of_all, 1), 0, 1)
-    return np.maximum(excess, 0), share
+    return Excess(np.maximum(excess, 0), share)
 
 
 def _usual(
