@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rcp.analyzer.latencies.slo import Slo
-from rcp.ui.info import answer, graph, overview, population, timeline
+from rcp.ui.info import answer, compare, graph, overview, population, timeline
 from rcp.ui.info.population import Kind
 from rcp.ui.source import Recording
 
 _POPULATIONS_MAX = 8
 """Choices of requests that are answered ahead: each takes half a second of a million requests."""
+
+_SIDES_MAX = 4
+"""The same in a comparison, where each takes twice as long."""
 
 Slos = tuple[Slo, ...]
 
@@ -67,6 +70,22 @@ def ask_others(recording: Recording, role: str, kind: str, slos: Slos) -> None:
         return  # it is opened anew when it has grown
     near = list(others(recording.ask(population.kinds), role, kind))[:_POPULATIONS_MAX]
     recording.later([partial(ask, recording, *one, slos) for one in near for ask in _QUESTIONS])
+
+
+def _side(recording: Recording, role: str, kind: str) -> None:
+    recording.ask_inversions(compare.side, role, kind)
+    overview.ask_ccdf(recording.ask, role, kind)
+
+
+def ask_sides(recordings: Sequence[Recording], role: str, kind: str) -> None:
+    """Ask what a comparison shows, in the background, about the requests that may be chosen next.
+
+    Of a million requests each choice takes a second of each recording.
+    """
+    near = list(others(recordings[0].ask(population.kinds), role, kind))[:_SIDES_MAX]
+    for recording in recordings:
+        if not recording.is_running:
+            recording.later([partial(_side, recording, *one) for one in near])
 
 
 def ask_graph(recording: Recording, asked: graph.Asked) -> None:

@@ -109,6 +109,12 @@ def ask_curve(ask: Callable[..., Any], role: str, kind: str, slos: tuple[Slo, ..
     return Curve(ask(ccdf, role, kind, exact_ns), ask(marks, role, kind, ends), found)
 
 
+def ask_ccdf(ask: Callable[..., Any], role: str, kind: str) -> list[Point]:
+    """Return the CCDF with its quantiles alone; *ask* asks a recording one question."""
+    found: list[Point] = ask(ccdf, role, kind, ask(limits, role, kind))
+    return found
+
+
 def totals(store: Store, role: str, kind: str) -> Totals:
     """Return the number of requests, and how long inversions delayed them."""
     (found,) = store.rows(Totals, query("overview/totals"), [role, kind])

@@ -3,7 +3,7 @@
 from rcp.analyzer.compare.diff import Quantile
 from rcp.analyzer.compare.render import of_their_time
 from rcp.analyzer.text import duration, signed
-from rcp.ui import web
+from rcp.ui import ahead, web
 from rcp.ui.charts import compare as charts
 from rcp.ui.frame import View, names_of, show
 from rcp.ui.info import compare, inversions, overview, population
@@ -144,9 +144,8 @@ def _comparison(view: View, a: Side, b: Side) -> None:
     wide, narrow = web.columns(4, 3)
     with wide:
         web.heading("Latency", "share of requests that took longer (CCDF); both axes logarithmic")
-        of = (view.role, view.kind)
         both = (view.recording, view.other)
-        curves = [one.ask(overview.ccdf, *of, one.ask(population.limits, *of)) for one in both]
+        curves = [overview.ask_ccdf(one.ask, view.role, view.kind) for one in both]
         web.chart(charts.ccdf(curves, names, web.is_dark()), "both")
     with narrow:
         _latencies(found)
@@ -187,6 +186,7 @@ def screen(view: View) -> None:
     a, b = sides
     if a is not None and b is not None:
         _comparison(view, a, b)
+        ahead.ask_sides(both, view.role, view.kind)
         return
     for name, side in zip(_names(view), sides, strict=True):
         if side is None:

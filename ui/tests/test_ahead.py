@@ -10,6 +10,7 @@ import pytest
 
 from rcp.fixtures.explored import journal, one_request
 from rcp.ui import ahead
+from rcp.ui.info.graph import Asked
 from rcp.ui.info.population import Kind
 from rcp.ui.source import Recording
 
@@ -43,7 +44,7 @@ def test_all_other_roles_and_kinds_are_a_click_away() -> None:
     ]
 
 
-class Asked:
+class Questions:
     """The page's questions that were not answered from the cache."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +76,7 @@ class Asked:
 def test_a_choice_of_other_requests_computes_nothing(
     box: str, chosen: str, page: Page, saved: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Asked(monkeypatch)
+    asked = Questions(monkeypatch)
     app = page("overview", saved(journal(3), "three.duckdb"))
     assert "heat" in asked.names
     asked.settle()
@@ -88,12 +89,27 @@ def test_a_choice_of_other_requests_computes_nothing(
 def test_two_choices_in_a_row_compute_nothing(
     page: Page, saved: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Asked(monkeypatch)
+    asked = Questions(monkeypatch)
     app = page("overview", saved(journal(3), "three.duckdb"))
     asked.settle()
     for box, chosen in (("Requests of", "all"), ("Kind", "fsync")):
         (found,) = [one for one in app.selectbox if one.label == box]
         found.select(chosen).run()
+    assert not app.exception
+    assert asked.names == []
+
+
+@pytest.mark.parametrize(("box", "chosen"), [("Requests of", "all"), ("Kind", "fsync")])
+def test_a_comparison_of_other_requests_computes_nothing(
+    box: str, chosen: str, page: Page, saved: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Questions(monkeypatch)
+    before, after = (saved(journal(n), f"{n}.duckdb") for n in (3, 4))
+    app = page("compare", before, after)
+    assert asked.names.count("side") == 2
+    asked.settle()
+    (found,) = [one for one in app.selectbox if one.label == box]
+    found.select(chosen).run()
     assert not app.exception
     assert asked.names == []
 
@@ -118,5 +134,7 @@ def test_tasks_not_begun_make_room_for_newer_ones(recording: Recording) -> None:
 def test_nothing_is_asked_ahead_of_a_recording_that_grows(tmp_path: Path) -> None:
     opened = Recording(one_request().write(tmp_path / "live.spool", finished=False))
     ahead.ask_others(opened, "foreground", "", ())
+    ahead.ask_sides((opened, opened), "foreground", "")
+    ahead.ask_graph(opened, Asked("foreground", "", "all"))
     assert opened._ahead == []
     opened.close()
