@@ -98,4 +98,9 @@ TUNABLE_SCENARIOS = words_from(_tunable)
 DISKS = words_from(_disks)
 RULES = words("comm:", "pid:", "cgroup:", "cmdline:")
 KNOB_SETS = words("auto", "rcp", "stock")
-SLO_QUANTILES = words("p50=", "p90=", "p95=", "p99=", "p999=", "p9999=")
+QUANTILES = ("p50", "p90", "p95", "p99", "p999", "p9999", "max")
+FIGURES = (*QUANTILES, *(f"tail{name[1:]}" for name in QUANTILES if name != "max"))
+"""Quantiles and means of tails, as analyzer/latencies/quantiles.py has them."""
+
+SLO_QUANTILES = words(*(f"{name}=" for name in QUANTILES))
+SLO_FIGURES = words(*(f"{name}=" for name in FIGURES))

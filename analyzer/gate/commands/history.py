@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rcp.probes.contract.completions import FIGURES, words
 from rcp.probes.contract.options import PATH, format_option
 from rcp.probes.contract.printing.output import print_json, print_note, print_text
 from rcp.probes.contract.printing.page import page
@@ -38,6 +39,7 @@ def _slo_of(quantile: str) -> Slo:
     default="p99",
     show_default=True,
     metavar="NAME[@KIND]",
+    shell_complete=words(*FIGURES),
     help="Quantile to show, or mean of a tail: p99, p999@fsync, tail95.",
 )
 @click.option(

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rcp.probes.contract.completions import SLO_QUANTILES, words
+from rcp.probes.contract.completions import SLO_FIGURES, words
 from rcp.probes.contract.options import PATH, format_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -28,12 +28,13 @@ _JUDGING = (
     click.option(
         "--slo",
         metavar="SLO",
-        shell_complete=SLO_QUANTILES,
+        shell_complete=SLO_FIGURES,
         help="Bounds on quantiles, or on means of tails: p999=50ms,p99=10ms@fsync,tail95=9ms.",
     ),
     click.option(
         "--max-regression",
         default="p99=5%",
+        shell_complete=SLO_FIGURES,
         show_default=True,
         metavar="LIMITS",
         help="How much quantiles may grow, or means of tails: p99=5%,p999=10%@fsync,tail95=5% (the "

@@ -11,6 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from rcp.analyzer.db.store import open_store
+from rcp.analyzer.latencies.quantiles import SHARES, TAILS
 
 GROUPS = {"rcp-trace": "rcp.analyzer.cli", "rcp-tune": "rcp.tuner.cli", "rcp-lab": "rcp.lab.cli"}
 
@@ -36,6 +37,12 @@ def completed(line: str) -> list[str]:
         ("rcp-trace live --background co", ["comm:"]),
         ("rcp-trace roles x.duckdb --profile r", ["redis", "rocksdb"]),
         ("rcp-trace gate check --unit m", ["ms"]),
+        (
+            "rcp-trace gate check --slo tail9",
+            ["tail90=", "tail95=", "tail99=", "tail999=", "tail9999="],
+        ),
+        ("rcp-trace gate check --max-regression ma", ["max="]),
+        ("rcp-trace gate history base --quantile tail5", ["tail50"]),
         ("rcp-tune --sl", ["--slo"]),
         ("rcp-tune --slo p999", ["p999=", "p9999="]),
         ("rcp-tune --slo p99=1ms --lab wal", ["wal-vs-checkpoint"]),
@@ -50,6 +57,11 @@ def completed(line: str) -> list[str]:
 )
 def test_names_are_completed(line: str, some: list[str]) -> None:
     assert set(completed(line)) == set(some)
+
+
+def test_figures_are_those_that_a_gate_knows() -> None:
+    known = [name for name in (*SHARES, *TAILS) if "." not in name]
+    assert completed("rcp-trace gate history base --quantile ") == sorted(known)
 
 
 def test_disks_are_those_of_the_machine() -> None:
