@@ -7,10 +7,18 @@ beside it says the kind of each request.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError, unit_ns
+from rcp.analyzer.latencies.document import head_of
+from rcp.analyzer.latencies.latency import (
+    Latencies,
+    LatencyError,
+    UnitMissingError,
+    fail,
+    unit_ns,
+)
 from rcp.analyzer.latencies.sheet import (
     KINDS_MAX,
     check_whole,
@@ -28,7 +36,6 @@ if TYPE_CHECKING:
 _PARQUET_MAGIC = b"PAR1"
 _KIND_COLUMNS = ("kind", "request", "operation")
 _SUFFIXES = (".csv", ".tsv")
-_HEAD_BYTES = 4096
 _NUMBERS = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "DOUBLE", "FLOAT", "DECIMAL"),
@@ -40,6 +47,14 @@ _READERS = {
     "csv": "read_csv({})",
     "jsonl": "read_json({}, format = 'newline_delimited')",
 }
+
+
+_OF_MANY = re.compile(
+    r"(?:^|[^a-z])(?:avg|average|mean|median|min|max|std(?:dev)?|p\d{2,4}|\d+(?:st|nd|rd|th)?"
+    r"[ _]?(?:pct|percentile))(?:[^a-z]|$)|%",
+    re.IGNORECASE,
+)
+"""Names of columns that sum up many requests."""
 
 
 def is_parquet(head: bytes) -> bool:
@@ -96,8 +111,7 @@ def _unit_of(column: str) -> str | None:
 
 def read(path: Path, column: str, unit: str | None) -> Latencies:
     """Return the latencies of a column, in the file's order; raise LatencyError."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
+    head = head_of(path)
     format = "parquet" if is_parquet(head) else "jsonl" if head.lstrip()[:1] == b"{" else "csv"
     if format == "csv":
         check_whole(path)
@@ -129,6 +143,14 @@ def _quoted(name: str) -> str:
 
 
 def _chosen(path: Path, column: str, known: list[str]) -> str:
+    summaries = [name for name in known if _OF_MANY.search(name)]
+    if column in summaries or (not column and any(map(_unit_of, summaries))):
+        fail(
+            path,
+            f"has averages or quantiles of many requests ({column or summaries[0]})",
+            "let the program write the latency of each request",
+        )
+    known = [name for name in known if name not in summaries]
     listed = ", ".join(known)
     if not column:
         with_unit = [name for name in known if _unit_of(name)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rcp.analyzer.latencies.columns import has_column
-from rcp.analyzer.latencies.formats import BY_NAME, FORMATS, HEAD_BYTES, Format, PieceParser
+from rcp.analyzer.latencies.document import head_of
+from rcp.analyzer.latencies.fio_log import latency_logs
+from rcp.analyzer.latencies.formats import BY_NAME, FORMATS, Format, PieceParser
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.analyzer.latencies.rows import PIECE_BYTES, Piece, pieces_of
 
@@ -42,7 +44,7 @@ def _known() -> str:
 def _split(path: str, known: Format | None) -> tuple[list[Path], str]:
     """Return the files and the column that a user named."""
     if Path(path).exists():
-        return [Path(path)], ""
+        return latency_logs([Path(path)]), ""
     several = _matching(path, known)
     if several:
         return several, ""
@@ -57,7 +59,7 @@ def _matching(pattern: str, known: Format | None) -> list[Path]:
     found = _glob(pattern)
     if not found and known is not None and known.of_prefix:
         found = _glob(pattern + known.of_prefix)
-    return found
+    return latency_logs(found)
 
 
 def _glob(pattern: str) -> list[Path]:
@@ -70,7 +72,7 @@ def _format_of(path: Path, column: str = "") -> Format:
 
     A *column* that the first line names makes any file a table.
     """
-    head = _head(path) if path.is_file() else b""
+    head = head_of(path) if path.is_file() else b""
     if path.is_file() and not head.strip():
         raise LatencyError(f"{path} is empty: the program wrote no latencies.")
     if head.startswith(_GZIP):
@@ -81,11 +83,6 @@ def _format_of(path: Path, column: str = "") -> Format:
     if column and has_column(head, column):
         return BY_NAME["csv"]
     raise LatencyError(f"{path} is in an unknown format: known are {_known()}.")
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(HEAD_BYTES)
 
 
 def _read(path: Path, column: str, known: Format, unit: str | None) -> Latencies:
@@ -144,7 +141,7 @@ class _GrowingFile:
         if size == self._offset:
             return []
         if self._known is None:
-            if b"\n" not in _head(self._path):  # half a line may look like another format's
+            if b"\n" not in head_of(self._path):  # half a line may look like another format's
                 return []
             self._known = _format_of(self._path)
         if self._known.start is None:

@@ -6,7 +6,7 @@ Plain ``json`` has only a few percentiles. Total latencies are used if fio count
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,37 +14,50 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.latencies.document import json_of
 from rcp.analyzer.latencies.latency import (
     Histogram,
     Latencies,
     LatencyError,
     Points,
+    fail,
     pooled,
 )
 
-_KIND_OF_DIRECTION = {"read": "read", "write": "write", "trim": "trim", "sync": "fsync"}
-"""Names of kinds by fio's names; ``sync`` is fsync=, fdatasync= and sync_file_range=."""
+_KIND_OF_DIRECTION = {
+    "read": "read",
+    "write": "write",
+    "trim": "trim",
+    "sync": "fsync",
+    "mixed": "request",
+}
+"""Names of kinds by fio's names; ``sync`` is fsync=, fdatasync= and sync_file_range=, ``mixed`` is
+all directions with unified_rw_reporting=1."""
 
-_START = re.compile(rb"^\{", re.MULTILINE)  # fio's warnings precede it
-_VERSION = b'"fio version"'
+_START = re.compile(rb'\{\s*"fio version"')  # fio's warnings precede it
+_ALL_CLIENTS = "All clients"
+"""fio --client adds up its clients under this name."""
 
 
 def is_fio_json(head: bytes) -> bool:
     """Whether the head of a file is in this format."""
-    return _VERSION in head and _START.search(head) is not None
+    return _START.search(head) is not None
 
 
 def read(path: Path) -> Latencies:
     """Return the latencies of a result; raise LatencyError."""
-    data = path.read_bytes()
-    start = _START.search(data)
     try:
-        result = json.loads(data[start.start() :] if start else b"")
+        result = json_of(path, _START, "fio")
+        if result["fio version"].startswith("fio-2"):
+            fail(path, f"is of {result['fio version']}, which is too old", "run fio 3")
         shared = result.get("global options", {})
+        found = result["jobs"] if "jobs" in result else result["client_stats"]
         jobs = [
-            {**job, "options": {**shared, **job.get("job options", {})}} for job in result["jobs"]
+            {**job, "options": {**shared, **job.get("job options", {})}}
+            for job in found
+            if job.get("jobname") != _ALL_CLIENTS
         ]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise LatencyError(
             f"{path} is not a complete result: fio was killed or is still running; run it again."
         ) from None
@@ -73,7 +86,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
         histograms=histograms,
         points=points,
         open_loop=all(_keeps_schedule(job["options"]) for job in jobs),
-        warnings=_warnings(path, completions, bool(points)),
+        warnings=(*_warnings(path, completions, bool(points)), *_failures(path, jobs)),
         interval_s=_interval_s(jobs),
     )
 
@@ -83,7 +96,9 @@ def _table(direction: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     for name in ("lat_ns", "clat_ns"):
         table = direction.get(name, {})
         if table.get("bins") or table.get("percentile"):
-            return table, name
+            # Before 3.18 fio wrote no N.
+            n = table.get("N", sum(table.get("bins", {}).values()) or direction.get("total_ios"))
+            return {**table, "N": n}, name
     return {}, ""
 
 
@@ -113,6 +128,16 @@ def _warnings(path: Path, completions: bool, percentiles: bool) -> tuple[str, ..
     if percentiles:
         found.append(f"{path}: percentiles only; --output-format=json+ has the counts")
     return tuple(found)
+
+
+def _failures(path: Path, jobs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Warn of jobs that ended early."""
+    return [
+        f"{path}: job {job.get('jobname', '')!r} failed ({os.strerror(job['error'])}), so it made "
+        "fewer I/Os than it should"
+        for job in jobs
+        if job.get("error")
+    ]
 
 
 def _keeps_schedule(options: Mapping[str, str]) -> bool:

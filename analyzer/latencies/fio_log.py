@@ -6,10 +6,12 @@ fio logs reads, writes and trims. The latencies of fsyncs are only in fio's JSON
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, to_ns
+from rcp.analyzer.latencies.latency import Latencies, LatencyError, fail, to_ns
 from rcp.analyzer.latencies.rows import Piece, rows_of
 
 DIRECTIONS = ("read", "write", "trim")
@@ -17,10 +19,42 @@ DIRECTIONS = ("read", "write", "trim")
 
 _TIME, _LATENCY, _DIRECTION, _BLOCK_SIZE = range(4)
 _FIO_FIELD_COUNTS = range(4, 9)
+_OLD_FIELD_COUNT = 4
+_OLD = "{}: lines of 4 fields, as of old versions of fio: read as ns, but fio 2 wrote µs"
 _N_OF_HISTOGRAMS = 100  # write_hist_log has about 1200, one per bin
 _HEXADECIMAL = re.compile(rb"0x[0-9a-fA-F]+")  # I/O priorities, which are not used
 
 _FIO_LOG_REMEDY = "take a file that fio wrote with write_lat_log"
+
+
+_LOG_NAME = re.compile(r".*_(lat|clat|slat|clat_hist|bw|iops)(?:\.\d+)?\.log")
+"""fio's names of logs: the prefix it was given, what is logged, the number of the thread."""
+
+_NOT_LATENCIES = {
+    "slat": "times to submit",
+    "clat_hist": "histograms over time",
+    "bw": "bandwidth",
+    "iops": "numbers of I/Os",
+}
+
+
+def latency_logs(paths: Sequence[Path]) -> list[Path]:
+    """Return files without the logs that fio wrote of the same I/Os beside their latencies.
+
+    Total latencies are taken, or else completion latencies. Raises LatencyError if only logs of
+    something else are left.
+    """
+    logged = {path: match[1] for path in paths if (match := _LOG_NAME.fullmatch(path.name))}
+    best = next((name for name in ("lat", "clat") if name in logged.values()), "")
+    others = [path for path in paths if path not in logged]
+    if logged and not best and not others:
+        path, name = next(iter(logged.items()))
+        fail(
+            path,
+            f"holds {_NOT_LATENCIES[name]}, not latencies",
+            "take fio's --output-format=json+, or let it log with write_lat_log",
+        )
+    return [path for path in paths if logged.get(path, best) == best]
 
 
 def is_fio_log(head: bytes) -> bool:
@@ -65,4 +99,5 @@ def parse(piece: Piece) -> Latencies:
             for number in np.unique(directions).tolist()
         },
         interval_s=(float(ends_s.min()), float(ends_s.max())),
+        warnings=(_OLD.format(piece.source),) if rows.shape[1] == _OLD_FIELD_COUNT else (),
     )

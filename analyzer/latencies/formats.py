@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rcp.analyzer.latencies import columns, fio_json, fio_log, hdr, pgbench, recording, redis
+from rcp.analyzer.latencies import columns, fio_json, fio_log, hdr, recording
 from rcp.analyzer.latencies.generators import (
     hyperfine,
     jmeter,
     k6,
+    pgbench,
+    redis,
     vegeta,
     vegeta_report,
     wrk,
@@ -23,9 +25,6 @@ from rcp.analyzer.latencies.telemetry import otlp, prometheus
 
 PieceParser = Callable[[Piece], Latencies]
 Look = Callable[[Path, bytes], bool]
-
-HEAD_BYTES = 4096
-"""Bytes at the start of a file that are used to recognize its format."""
 
 
 @dataclass(frozen=True)

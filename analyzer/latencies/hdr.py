@@ -1,25 +1,26 @@
 """HdrHistogram's files: percentile distributions (.hgrm), and logs of compressed histograms (.hdr).
 
-Neither names its unit. YCSB's logs, which name their kind of request, are in µs. The decoder is
-PyPI's ``hdrhistogram``: see docs/decisions/hdrhistogram-from-pypi.md.
+Neither names its unit. YCSB's logs, which name their kind of request, are in µs. cassandra-stress
+tags the same requests three times: by their response time, from when they were due, by the service
+time that is a part of it, and by the wait before. The first counts, or else the second.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
+from rcp.analyzer.latencies.document import head_of, text_of
+from rcp.analyzer.latencies.hdr_codec import AGAIN, Bin, decoded, is_compressed
 from rcp.analyzer.latencies.latency import (
     Histogram,
     Latencies,
     LatencyError,
     UnitMissingError,
-    needed_to_read,
+    fail,
     to_ns,
     unit_ns,
 )
@@ -31,17 +32,9 @@ _TOTAL = re.compile(r"#\[Max\s*=\s*[\d.]+,\s*Total\s?[Cc]ount\s*=\s*([\d.]+)\]")
 _LOGGED = re.compile(r"#\[Logging for: (.+)\]")
 _INTENDED = "Intended-"
 _LOG_VERSION = b"#[Histogram log format version"
-_COMPRESSED = "HISTF"  # base64 of the cookie of compressed histograms of version 2
 
 _YCSB_UNIT = "us"
-_AGAIN = "the program was killed or is still running; run it again"
-
-
-class _Bin(NamedTuple):
-    """The bounds of a bin, both inclusive."""
-
-    high: int
-    low: int
+_RESPONSE_TAG, _SERVICE_TAG, _WAIT_TAG = "-rt", "-st", "-wt"  # cassandra-stress
 
 
 def is_hgrm(head: bytes) -> bool:
@@ -51,25 +44,27 @@ def is_hgrm(head: bytes) -> bool:
 
 def is_log(head: bytes) -> bool:
     """Whether a file with this head is a log of histograms."""
-    return _LOG_VERSION in head or f",{_COMPRESSED}".encode() in head
+    return _LOG_VERSION in head or any(
+        is_compressed(word) for word in head.decode(errors="replace").split(",")
+    )
 
 
 def _scale_ns(path: Path, unit: str | None) -> int:
     if unit is None:
         raise UnitMissingError(
             f"{path} does not give its unit (most programs of Java write ns, YCSB us)",
-            format="hdr-log" if is_log(path.read_bytes()) else "hgrm",
+            format="hdr-log" if is_log(head_of(path)) else "hgrm",
         )
     return unit_ns(unit, path)
 
 
 def read_hgrm(path: Path, unit: str | None) -> Latencies:
     """Return the latencies of a percentile distribution; raise LatencyError."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(path)
     rows = [(float(m[1]), int(m[3])) for line in text.splitlines() if (m := _HGRM_ROW.match(line))]
     total = _TOTAL.search(text)
     if not rows or total is None or round(float(total[1])) != rows[-1][1]:
-        raise LatencyError(f"{path} is not a complete percentile distribution: {_AGAIN}.")
+        raise LatencyError(f"{path} is not a complete percentile distribution: {AGAIN}.")
     values, counts = np.array(rows, np.float64).T
     table = Histogram(to_ns(values, _scale_ns(path, unit), path), counts.astype(np.int64))
     if (np.diff(table.values_ns) < 0).any() or (np.diff(table.cumulative) < 0).any():
@@ -80,13 +75,13 @@ def read_hgrm(path: Path, unit: str | None) -> Latencies:
 
 def read_log(path: Path, unit: str | None) -> Latencies:
     """Return the latencies of a log, all intervals merged, by tag; raise LatencyError."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(path)
     named = _LOGGED.search(text)
     name = named[1] if named else ""
     scale = _scale_ns(path, unit or (_YCSB_UNIT if named else None))
     if text and not text.endswith("\n"):
-        raise LatencyError(f"{path} ends in the middle of a line: {_AGAIN}.")
-    counts: dict[str, Counter[_Bin]] = {}
+        raise LatencyError(f"{path} ends in the middle of a line: {AGAIN}.")
+    counts: dict[str, Counter[Bin]] = {}
     begin, end = float("inf"), float("-inf")
     for number, line in enumerate(text.splitlines(), 1):
         if not line or line.startswith(("#", '"')):
@@ -94,15 +89,32 @@ def read_log(path: Path, unit: str | None) -> Latencies:
         where = f"{path} line {number}"
         tag, start_s, length_s, data = _fields(where, line)
         begin, end = min(begin, start_s), max(end, start_s + length_s)
-        counts.setdefault(tag, Counter()).update(_decoded(where, data))
+        counts.setdefault(tag, Counter()).update(decoded(where, data))
     kind = name.removeprefix(_INTENDED) or NO_KIND
+    counts, open_loop = _once(path, counts)
     tables = {tag or kind: _table(path, of_tag, scale) for tag, of_tag in counts.items() if of_tag}
     return Latencies(
         str(path),
         histograms=tables,
-        open_loop=name.startswith(_INTENDED) if named else None,
+        open_loop=name.startswith(_INTENDED) if named else open_loop,
         interval_s=(begin, end) if begin < end else None,
     )
+
+
+def _once(
+    path: Path,
+    counts: dict[str, Counter[Bin]],
+) -> tuple[dict[str, Counter[Bin]], bool | None]:
+    """Return each request once, by its kind, and whether it was timed from when it was due."""
+    ends = {tag[-len(_WAIT_TAG) :] for tag in counts}
+    if ends == {_WAIT_TAG}:
+        fail(path, "has only how long requests waited before they began", "log their latency")
+    timed = {_RESPONSE_TAG, _SERVICE_TAG}
+    if not ends <= {*timed, _WAIT_TAG} or not ends & timed:
+        return counts, None
+    best = _RESPONSE_TAG if _RESPONSE_TAG in ends else _SERVICE_TAG
+    found = {tag.removesuffix(best): n for tag, n in counts.items() if tag.endswith(best)}
+    return found, best == _RESPONSE_TAG
 
 
 def _fields(where: str, line: str) -> tuple[str, float, float, str]:
@@ -111,34 +123,16 @@ def _fields(where: str, line: str) -> tuple[str, float, float, str]:
     tag = fields.pop(0).removeprefix("Tag=") if line.startswith("Tag=") else ""
     try:
         start, length, _, data = fields
-        if not data.startswith(_COMPRESSED):
+        if not is_compressed(data):
             raise ValueError
         return tag, float(start), float(length), data
     except ValueError:
         raise LatencyError(
-            f"{where} is not an interval of a histogram log of version 1.2 or later: {_AGAIN}."
+            f"{where} is not an interval of a histogram log of version 1.1 or later: {AGAIN}."
         ) from None
 
 
-def _decoded(where: str, data: str) -> dict[_Bin, int]:
-    """Return the counts of a compressed histogram by bin."""
-    with needed_to_read(where):
-        from hdrh.codec import HdrCookieException, HdrLengthException
-        from hdrh.histogram import HdrHistogram
-    try:
-        histogram = HdrHistogram.decode(data)
-        return {
-            _Bin(
-                item.value_iterated_to,
-                histogram.get_lowest_equivalent_value(item.value_iterated_to),
-            ): item.count_at_value_iterated_to
-            for item in histogram.get_recorded_iterator()
-        }
-    except (ValueError, TypeError, zlib.error, HdrCookieException, HdrLengthException):
-        raise LatencyError(f"{where} has a damaged histogram: {_AGAIN}.") from None
-
-
-def _table(path: Path, counts: Counter[_Bin], scale: int) -> Histogram:
+def _table(path: Path, counts: Counter[Bin], scale: int) -> Histogram:
     bins = sorted(counts)
     high, low = np.array(bins, np.float64).T
     n = np.array([counts[one] for one in bins], np.int64)

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from rcp.analyzer.latencies.document import check_narrow, unmarked
 from rcp.analyzer.latencies.latency import LatencyError, Times
 from rcp.analyzer.latencies.numbers import numbers_of
 from rcp.analyzer.text import truncated
@@ -54,11 +55,13 @@ def pieces_of(
 
     Raises LatencyError when the last line is incomplete, unless it *may_be_torn*.
     """
-    rest = b""
+    check_narrow(path)
+    rest, is_first = b"", not offset
     with path.open("rb") as file:
         file.seek(offset)
         while data := file.read(piece_bytes):
-            whole, newline, rest = (rest + data).rpartition(b"\n")
+            whole, newline, rest = (rest + (unmarked(data) if is_first else data)).rpartition(b"\n")
+            is_first = False
             if newline:
                 piece = Piece(str(path), whole + newline, first_line)
                 yield piece
@@ -82,7 +85,8 @@ def rows_of(piece: Piece, separator: bytes, remedy: str) -> Times:
             if len(fields) != n_columns:
                 fault = f"has {len(fields)} fields where the first has {n_columns}"
                 piece.fail(position, fault, remedy)
-            if numbers_of(b" ".join(fields), np.int64) is None:
+            row = numbers_of(b" ".join(fields), np.int64)
+            if row is None or len(row) != n_columns:
                 piece.fail(position, "has a field that is not an integer", remedy)
     assert numbers is not None
     return numbers.reshape(piece.n_lines, n_columns)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rcp.analyzer.latencies.document import check_narrow
 from rcp.analyzer.latencies.latency import LatencyError, Times, needed_to_read, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 
@@ -28,6 +29,7 @@ def sheet(path: Path) -> Iterator[Store]:
     """Open an engine that reads a table; raise LatencyError when the table is damaged."""
     with needed_to_read(path):
         from rcp.analyzer.db.store import Store, StoreError
+    check_narrow(path)
     try:
         with Store.create(None, str(path), ["SELECT 1"], CUT) as store:
             yield store
@@ -37,6 +39,7 @@ def sheet(path: Path) -> Iterator[Store]:
 
 def check_whole(path: Path) -> None:
     """Raise LatencyError when a text's last line has no end: its last number may be cut."""
+    check_narrow(path)
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 1))
         if file.read() not in (b"", b"\n"):

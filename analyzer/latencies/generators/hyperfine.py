@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.latencies.document import bytes_of
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 
@@ -28,7 +29,7 @@ def is_hyperfine(head: bytes) -> bool:
 
 def read(path: Path, command: str) -> Latencies:
     """Return the times of a command's runs, or of all commands by kind; raise LatencyError."""
-    data = path.read_bytes()
+    data = bytes_of(path)
     if data.startswith(_HYPERFINE_CSV_START):
         raise LatencyError(f"{path} has averages, not the time of each run: {_HYPERFINE_AGAIN}.")
     try:

@@ -2,20 +2,22 @@
 
 A request's kind is its label. ``FILE:Latency`` takes the time to the first byte, ``FILE:Connect``
 that to connect, in place of the elapsed time. A transaction controller's sample contains other
-samples, so SLOs without a kind leave it out in CSV; in XML, where samples contain samples, they
-take the outermost ones.
+samples, so SLOs without a kind leave it out in CSV if those are in the file; in XML, where samples
+contain samples, they take the outermost ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import numpy as np
+import numpy.typing as npt
 
+from rcp.analyzer.latencies.document import head_of
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.sheet import (
@@ -36,7 +38,8 @@ _ATTRIBUTES = {_ELAPSED: ("t", "time"), "Latency": ("lt",), "Connect": ("ct",)}
 """Attributes of XML by the column's name; ``time`` was JMeter 2.0's."""
 
 _SAMPLES = ("httpSample", "sample", "sampleResult")
-_OF_TRANSACTION = "Number of samples in transaction"
+_OF_TRANSACTION = r"^Number of samples in transaction : (\d+)"
+_ROUNDED_MS = 1
 
 
 def is_jmeter(head: bytes) -> bool:
@@ -59,9 +62,7 @@ def read(path: Path, column: str) -> Latencies:
         raise LatencyError(
             f"{path}: JMeter has no times {column!r}: name one of {', '.join(_ATTRIBUTES)}."
         )
-    with path.open("rb") as file:
-        head = file.read(4096)
-    separator = _separator(head)
+    separator = _separator(head_of(path))
     return _xml(path, column) if separator is None else _csv(path, column, separator)
 
 
@@ -75,24 +76,28 @@ def _csv(path: Path, column: str, separator: str) -> Latencies:
         there = columns_of(store, table)
         if column not in there:
             raise LatencyError(f"{path} has no column {column!r}: let JMeter save it.")
-        label, success, message = (
+        label, success, message, thread = (
             name_of(name) if name in there else "NULL"
-            for name in ("label", "success", "responseMessage")
+            for name in ("label", "success", "responseMessage", "threadName")
         )
+        n_samples = f"regexp_extract({message}, {literal(_OF_TRANSACTION)}, 1)"
         store.query(
             f"CREATE TABLE sample AS SELECT {name_of(column)}::DOUBLE AS value, {label} AS kind, "
             f"{success} = 'false' AS failed, try_cast(timeStamp AS DOUBLE) / 1e3 AS ended, "
-            f"coalesce(starts_with({message}, {literal(_OF_TRANSACTION)}), false) AS contains "
-            f"FROM {table}"
+            f"coalesce(try_cast({n_samples} AS BIGINT), 0) AS n_samples, "
+            f"hash({thread}) AS thread FROM {table}"
         )
-        ((n, n_failed, n_containing, begin, end),) = store.query(
-            "SELECT count(*), count(*) FILTER (failed), count(*) FILTER (contains), min(ended), "
-            "max(ended) FROM sample"
+        ((n, n_failed, n_transactions, begin, end),) = store.query(
+            "SELECT count(*), count(*) FILTER (failed), count(*) FILTER (n_samples > 0), "
+            "min(ended), max(ended) FROM sample"
         )
         outermost = None
-        if n_containing:
-            values = store.arrays("SELECT value FROM sample WHERE NOT contains")["value"]
-            outermost = to_ns(values, _MS_NS, path)
+        if n_transactions:
+            rows = store.arrays(
+                "SELECT value, n_samples, thread, coalesce(ended * 1e3, 0)::BIGINT AS at_ms "
+                "FROM sample"
+            )
+            outermost = to_ns(rows["value"][~_contains(rows)], _MS_NS, path)
         return Latencies(
             str(path),
             samples_by_kind(store, _MS_NS, path),
@@ -101,6 +106,29 @@ def _csv(path: Path, column: str, separator: str) -> Latencies:
             interval_s=(float(begin), float(end)) if begin is not None and begin < end else None,
             outermost=outermost,
         )
+
+
+def _contains(rows: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Return which samples are transactions whose own samples are in the file.
+
+    "Generate parent sample" leaves those out. A transaction's samples are of its thread and within
+    its time; whether a sample's stamp is its start or its end is a setting of JMeter.
+    """
+    found = np.zeros(len(rows["value"]), bool)
+    took = np.nan_to_num(rows["value"]).astype(np.int64)
+    order = np.argsort(rows["thread"], kind="stable")
+    threads = np.split(order, np.flatnonzero(np.diff(rows["thread"][order])) + 1)
+    for of_thread in threads:
+        is_whole = rows["n_samples"][of_thread] > 0
+        whole, own = of_thread[is_whole], of_thread[~is_whole]
+        for before in (0, took):  # the stamp is the start, or the end
+            begin = rows["at_ms"] - before
+            end = begin + took
+            starts, ends = np.sort(begin[own]), np.sort(end[own])
+            n_earlier = np.searchsorted(starts, begin[whole] - _ROUNDED_MS)
+            n_ended = np.searchsorted(ends, end[whole] + _ROUNDED_MS, "right")
+            found[whole] |= n_ended - n_earlier >= rows["n_samples"][whole]
+    return found
 
 
 class _Sample(NamedTuple):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rcp.analyzer.latencies.document import head_of
 from rcp.analyzer.latencies.first_object import first_object
 from rcp.analyzer.latencies.generators.k6_summary import is_k6_summary, refused
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError, unit_ns
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from rcp.analyzer.db.store import Store
 
 _MS_NS = 1_000_000
-_K6_HEAD_BYTES = 4096
 _CSV_START = b"metric_name,timestamp,metric_value,"
 _LINE = re.compile(rb'^\{[^\n]*"type":"(?:Metric|Point)"[^\n]*"(?:metric|data)":', re.MULTILINE)
 
@@ -63,8 +63,7 @@ def _is_samples(head: bytes) -> bool:
 
 def read(path: Path, metric: str, unit: str | None) -> Latencies:
     """Return the samples of a metric as latencies; raise LatencyError."""
-    with path.open("rb") as file:
-        head = file.read(_K6_HEAD_BYTES)
+    head = head_of(path)
     if not _is_samples(head) and is_k6_summary(head):
         raise refused(path)
     is_csv = head.startswith(_CSV_START)

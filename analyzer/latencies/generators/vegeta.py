@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rcp.analyzer.latencies.document import first_line_of
 from rcp.analyzer.latencies.first_object import first_object
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.sheet import (
@@ -42,8 +43,7 @@ def is_vegeta(head: bytes) -> bool:
 
 def read(path: Path) -> Latencies:
     """Return the latencies of results; raise LatencyError."""
-    with path.open("rb") as file:
-        first = file.readline()
+    first = first_line_of(path)
     if _GOB in first[:_GOB_START_BYTES]:
         raise LatencyError(
             f"{path} is vegeta's binary output: write it as text with `vegeta encode {path}`."

@@ -14,14 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.document import bytes_of, check_one_run
 from rcp.analyzer.latencies.generators.go_duration import go_duration_ns
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, Points
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import SHARES
 
-_VEGETA_JSON = re.compile(rb'\s*\{\s*"latencies":\s*\{\s*"total":')
-_QUANTILES = re.compile(r"Latencies\s+\[min, mean, 50, 90, 95, 99, max\]\s+(.+)")
-_TEXT_SHARES = (0.5, 0.9, 0.95, 0.99, 1.0)
+_VEGETA_JSON = re.compile(rb'\s*\{\s*"latencies":\s*\{\s*"(?:total|mean)":')
+_QUANTILES = re.compile(r"Latencies\s+\[([a-z\d, ]+)\]\s+(.+)")
+_TEXT_SHARES = {"50": 0.5, "90": 0.9, "95": 0.95, "99": 0.99, "max": 1.0}
+"""Versions before 12.8 had no 90th percentile."""
 _VEGETA_REQUESTS = re.compile(r"Requests\s+\[total, rate(?:, throughput)?\]\s+(\d+)")
 _JSON_SHARES = {"50th": 0.5, "90th": 0.9, "95th": 0.95, "99th": 0.99, "max": 1.0}
 _PLOT = re.compile(rb"Value\(ms\)\s+Percentile\s+TotalCount")
@@ -41,7 +43,8 @@ def _is_text(head: bytes) -> bool:
 
 def read(path: Path) -> Latencies:
     """Return the quantiles or the histogram of a report; raise LatencyError."""
-    data = path.read_bytes()
+    data = bytes_of(path)
+    check_one_run(path, _VEGETA_REQUESTS.findall(data.decode(errors="replace")), "vegeta report")
     text = data.decode(errors="replace")
     if _BUCKETS.match(data):
         return _histogram(path, text)
@@ -63,7 +66,11 @@ def _json(text: str) -> tuple[Mapping[float, int], int]:
     try:
         report = json.loads(text)
         found = report["latencies"]
-        by_share = {share: int(found[name]) for name, share in _JSON_SHARES.items()}
+        by_share = {
+            share: int(found[name]) for name, share in _JSON_SHARES.items() if name in found
+        }
+        if not {0.5, 0.99, 1.0} <= by_share.keys():
+            return {}, 0
         return by_share, int(report["requests"])
     except (ValueError, KeyError, TypeError):
         return {}, 0
@@ -73,11 +80,12 @@ def _text(text: str) -> tuple[Mapping[float, int], int]:
     quantiles, requests = _QUANTILES.search(text), _VEGETA_REQUESTS.search(text)
     if quantiles is None or requests is None:
         return {}, 0
-    values = [go_duration_ns(word) for word in quantiles[1].split(",")]
-    known = [value for value in values[2:] if value is not None]  # after the minimum and the mean
-    if len(known) != len(_TEXT_SHARES):
+    names, values = ([word.strip() for word in part.split(",")] for part in quantiles.groups())
+    by_name = dict(zip(names, map(go_duration_ns, values), strict=False))
+    known = {share: by_name[name] for name, share in _TEXT_SHARES.items() if name in names}
+    if len(values) != len(names) or None in by_name.values() or 1.0 not in known:
         return {}, 0
-    return dict(zip(_TEXT_SHARES, known, strict=True)), int(requests[1])
+    return {share: ns for share, ns in known.items() if ns is not None}, int(requests[1])
 
 
 def _plot(path: Path, text: str) -> Points:

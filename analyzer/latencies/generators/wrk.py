@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rcp.analyzer.latencies.document import check_one_run, text_of
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, Times, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import rank
 
-_WRK_START = re.compile(rb"Running \S+ test @ ")
+_WRK_START = re.compile(rb"^Running \S+ test @ ", re.MULTILINE)
 _QUANTILE = re.compile(r"\s*([\d.]+)%\s+([\d.]+)(us|ms|s|m|h)\s*$")
 _STATS = re.compile(r"\s+Latency\s+(?:[\d.]+\w+\s+){2}([\d.]+)(us|ms|s|m|h)\s")
 _WRK_N = re.compile(r"\s*(\d+) requests in ", re.MULTILINE)
@@ -40,12 +41,13 @@ _WRK_AGAIN = "it was killed or is still running; run it again"
 
 def is_wrk(head: bytes) -> bool:
     """Whether a file with this head is wrk's or wrk2's output."""
-    return _WRK_START.match(head) is not None
+    return _WRK_START.search(head) is not None
 
 
 def read(path: Path) -> Latencies:
     """Return the quantiles, or wrk2's histogram; raise LatencyError."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(path)
+    check_one_run(path, _WRK_START.findall(text.encode()), "wrk")
     requests = _WRK_N.search(text)
     if requests is None:
         raise LatencyError(f"{path} is not the whole output of wrk: {_WRK_AGAIN}.")

@@ -4,11 +4,15 @@
 quantiles; ``-p measurement.histogram.verbose=true`` adds counts by bucket. YCSB's own histogram
 (``measurementtype=histogram``) counts by ms and rounds its quantiles down to them.
 
-With ``measurement.interval=both`` only the intended latencies count. CLEANUP is no request.
+With ``measurement.interval=both`` only the intended latencies count, which have names of their own;
+with ``=intended`` they have the plain names, and only the command line tells. CLEANUP is no
+request, nor is an operation that failed: ``READ-FAILED``, or ``READ-NOT_FOUND`` with
+``reportlatencyforeacherror=true``. Versions before 0.2 count them as READ.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.document import text_of
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, Times, to_ns
+from rcp.analyzer.latencies.sheet import failed_warning
 
 _US_NS, _MS_NS = 1_000, 1_000_000
 _MS_US = 1_000
@@ -35,7 +41,12 @@ _HEADS = (
         r"^\[[\w-]+\], (?:Operations|RunTime\(ms\)|AverageLatency\((?:us|ms)\)), ", re.MULTILINE
     ),
     re.compile(r"^YCSB Client \d", re.MULTILINE),
+    re.compile(r'^\[?\s*\{\s*"metric"\s*:\s*"\w+",\s*"measurement"\s*:', re.MULTILINE),
 )
+_COMMAND = "Command line:"
+_OPERATION = re.compile(r"(?:Intended-)?(?:READ-MODIFY-WRITE|[A-Z]+)")
+_RETURN = "Return="
+_SUCCEEDED = ("Return=OK", "Return=0", "Return=BATCHED_OK")
 _PERCENTILE = re.compile(r"([\d.]+)(?:st|nd|rd|th)?PercentileLatency\((us|ms)\)")
 _BUCKET = re.compile(r"(>?)(\d+)")
 _LONGEST = "MaxLatency(us)"
@@ -44,7 +55,6 @@ _VARIANCE = "LatencyVariance(us)"
 
 _INTENDED = "Intended-"
 _NO_REQUESTS = ("CLEANUP",)
-_FAILED = "-FAILED"
 _HDR_DIGITS_BITS = 10  # three digits: buckets of 1/1024 of a power of two
 
 
@@ -56,16 +66,50 @@ def is_ycsb(head: bytes) -> bool:
 
 def read(path: Path) -> Latencies:
     """Return the operations' latencies by kind; raise LatencyError."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(path)
     if _RAW_START.search(text):
         return _raw(path, text)
-    return _summary(path, text)
+    return _summary(path, text, _rows(path, text))
+
+
+def _has_failed(name: str) -> bool:
+    """Whether a measurement is of operations that failed: more than an operation's name."""
+    return _OPERATION.fullmatch(name) is None
 
 
 def _requests(names: Iterable[str]) -> list[str]:
     """Return which of YCSB's measurements are requests that succeeded."""
-    every = [name for name in names if not name.endswith((*_NO_REQUESTS, _FAILED))]
+    every = [name for name in names if not (name.endswith(_NO_REQUESTS) or _has_failed(name))]
     return [name for name in every if name.startswith(_INTENDED)] or every
+
+
+def _is_open(text: str, names: Iterable[str]) -> bool | None:
+    """Whether operations were timed from when they were due; None if the file does not say."""
+    if any(name.startswith(_INTENDED) for name in names) or "interval=intended" in text:
+        return True
+    return False if _COMMAND in text else None
+
+
+def _rows(path: Path, text: str) -> list[tuple[str, str, float]]:
+    """Return measurement, figure and value of a summary, as text or JSON; raise LatencyError."""
+    start = _HEADS[-1].search(text)
+    if start is None:
+        if not text.endswith("\n"):
+            raise _cut(path)
+        return [(kind, name, float(value)) for kind, name, value in _SUMMARY_ROW.findall(text)]
+    found, decoder, at = [], json.JSONDecoder(), start.start()
+    try:
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            found += value if isinstance(value, list) else [value]
+            at += len(text[at:]) - len(text[at:].lstrip())
+        return [(str(r["metric"]), str(r["measurement"]), float(r["value"])) for r in found]
+    except (ValueError, KeyError, TypeError):
+        raise _cut(path) from None
+
+
+def _cut(path: Path) -> LatencyError:
+    return LatencyError(f"{path} ends in the middle of a line: let YCSB finish.")
 
 
 def _raw(path: Path, text: str) -> Latencies:
@@ -75,20 +119,20 @@ def _raw(path: Path, text: str) -> Latencies:
             f"{path} has several runs, because YCSB appends to it: remove it before each run."
         )
     if not text.endswith("\n"):
-        raise LatencyError(f"{path} ends in the middle of a line: let YCSB finish.")
+        raise _cut(path)
     rows = _RAW_ROW.findall(text)
     kinds = np.array([kind for kind, _, _ in rows])
     ends_ms, values = np.array([row[1:] for row in rows], np.float64).reshape(-1, 2).T
     latencies = to_ns(values, _US_NS, path)
     wanted = _requests(starts)
-    n_failed = sum(kind.endswith(_FAILED) for kind in kinds.tolist())
+    n_failed = sum(map(_has_failed, kinds.tolist()))
     by_kind: dict[str, Times] = {
         name.removeprefix(_INTENDED): latencies[kinds == name] for name in wanted
     }
     return Latencies(
         str(path),
         {kind: times for kind, times in by_kind.items() if len(times)},
-        open_loop=any(name.startswith(_INTENDED) for name in wanted),
+        open_loop=_is_open(text, wanted),
         warnings=_warnings(path, n_failed),
         interval_s=(ends_ms.min() / 1e3, ends_ms.max() / 1e3) if len(rows) else None,
     )
@@ -113,6 +157,13 @@ class _Measurement:
         return int(self.figures.get("Operations", 0))
 
     @property
+    def n_failed(self) -> int:
+        """How many of these operations failed: YCSB counts them here too, or only their results."""
+        returned = {name: n for name, n in self.figures.items() if name.startswith(_RETURN)}
+        failed = sum(n for name, n in returned.items() if name not in _SUCCEEDED)
+        return int(failed) if sum(returned.values()) <= self.n else 0
+
+    @property
     def of_own_histogram(self) -> bool:
         """Whether quantiles and buckets are whole ms, rounded down."""
         shares = self.by_share_us.values()
@@ -127,31 +178,36 @@ class _Measurement:
         )
 
 
-def _measurements(text: str) -> dict[str, _Measurement]:
+def _measurements(rows: Iterable[tuple[str, str, float]]) -> dict[str, _Measurement]:
     found: dict[str, _Measurement] = {}
-    for kind, name, value in _SUMMARY_ROW.findall(text):
+    for kind, name, value in rows:
         one = found.setdefault(kind, _Measurement())
         quantile, bucket = _PERCENTILE.fullmatch(name), _BUCKET.fullmatch(name)
         if quantile:
             one.floored |= quantile[2] == "ms"  # versions before 0.2
             scale = _MS_US if quantile[2] == "ms" else 1
-            one.by_share_us[round(float(quantile[1]) / 100, 6)] = float(value) * scale
+            one.by_share_us[round(float(quantile[1]) / 100, 6)] = value * scale
         elif bucket and bucket[1]:
-            one.beyond = float(value)
+            one.beyond = value
         elif bucket:
-            one.counts[int(bucket[2])] = float(value)
+            one.counts[int(bucket[2])] = value
         else:
-            one.figures[name] = float(value)
+            one.figures[name] = value
     return found
 
 
-def _summary(path: Path, text: str) -> Latencies:
-    every = _measurements(text)
+def _summary(path: Path, text: str, rows: list[tuple[str, str, float]]) -> Latencies:
+    every = _measurements(rows)
     timed = {name: one for name, one in every.items() if one.n and one.by_share_us}
     wanted = _requests(timed)
+    if not wanted and any(one.counts for one in every.values()):
+        raise LatencyError(
+            f"{path} has averages over time, not latencies: run YCSB with -p measurementtype=raw."
+        )
     if not wanted:
         raise LatencyError(f"{path} has no latencies of operations: let YCSB finish its run.")
-    n_failed = sum(one.n for name, one in every.items() if name.endswith(_FAILED))
+    n_failed = sum(one.n for name, one in every.items() if _has_failed(name))
+    n_counted = sum(timed[name].n_failed for name in wanted)
     chosen = {name.removeprefix(_INTENDED): timed[name] for name in wanted}
     histograms = {kind: _histogram(path, one) for kind, one in chosen.items() if one.counts}
     points = {kind: _points(one) for kind, one in chosen.items() if not one.counts}
@@ -161,8 +217,12 @@ def _summary(path: Path, text: str) -> Latencies:
         str(path),
         histograms=histograms,
         points=points,
-        open_loop=any(name.startswith(_INTENDED) for name in wanted),
-        warnings=(*_warnings(path, n_failed), *([only] if points else [])),
+        open_loop=_is_open(text, wanted),
+        warnings=(
+            *_warnings(path, n_failed),
+            *failed_warning(path, n_counted, sum(timed[name].n for name in wanted)),
+            *([only] if points else []),
+        ),
         interval_s=(0.0, run_ms / 1e3) if run_ms else None,
     )
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.document import bytes_of
 from rcp.analyzer.latencies.latency import (
     Histogram,
     Latencies,
@@ -45,7 +46,7 @@ def is_otlp(head: bytes) -> bool:
 def read(path: Path, name: str, unit: str | None) -> Latencies:
     """Return the latencies of spans, or the histogram of a metric; raise LatencyError."""
     try:
-        messages = list(_messages(path.read_bytes()))
+        messages = list(_messages(bytes_of(path)))
         if any("resourceSpans" in message for message in messages):
             return _of_spans(path, name, list(_spans(messages)))
         return _of_metric(path, name, unit, list(_metrics(messages)))

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.document import bytes_of
 from rcp.analyzer.latencies.latency import (
     Latencies,
     LatencyError,
     UnitMissingError,
+    fail,
     pooled,
     unit_ns,
 )
@@ -33,15 +35,21 @@ from rcp.analyzer.latencies.telemetry.exponential import (
     is_exponential,
 )
 from rcp.analyzer.latencies.telemetry.proto_text import Message, messages_of
+from rcp.analyzer.text import truncated
 from rcp.probes.contract.durations import UNITS_NS
 
-_JSON = re.compile(rb'\s*\{\s*"status"\s*:\s*"success"\s*,\s*"data"\s*:\s*\{\s*"resultType"')
+_JSON = re.compile(
+    rb'\s*\{\s*"status"\s*:\s*(?:"success"\s*,\s*"data"\s*:\s*\{\s*"resultType"'
+    rb'|"error"\s*,\s*"errorType")'
+)
 _EXPOSED = re.compile(rb"# (?:HELP|TYPE|UNIT) \S+")
 _PROTO = re.compile(rb'name:\s*"[^"]+"\s')
 _UNIT_WORDS = {"seconds": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
-_SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)_bucket\{(.*)\}\s+(\S+)")
+_SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)_bucket\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}\s+(\S+)')
+"""What follows a ``#`` is an example of OpenMetrics."""
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _SCHEMAS = range(-4, 9)
+_REASON_CHARS = 60
 
 
 @dataclass
@@ -59,11 +67,11 @@ def is_prometheus(head: bytes) -> bool:
 
 def read(path: Path, name: str, unit: str | None) -> Latencies:
     """Return the histogram of a metric; raise LatencyError."""
-    data = path.read_bytes()
+    data = bytes_of(path)
     text = data.decode(errors="replace")
     try:
         if _JSON.match(data):
-            families = _of_query(path, json.loads(text)["data"])
+            families = _of_query(path, _result(path, json.loads(text)))
         elif _PROTO.match(data):
             families = _of_proto(messages_of(text, "name"))
         else:
@@ -71,6 +79,16 @@ def read(path: Path, name: str, unit: str | None) -> Latencies:
         return _latencies(path, families, name, unit)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise LatencyError(f"{path} is damaged ({error}): scrape or query it again.") from None
+
+
+def _result(path: Path, answer: dict[str, Any]) -> Any:
+    """Return the data of a query's answer; raise LatencyError if it has none."""
+    if answer["status"] == "error":
+        told = truncated(" ".join(str(answer.get("error", "no reason")).split()), _REASON_CHARS)
+        fail(path, f"is a query that failed ({told})", "mend the query")
+    if answer["data"]["resultType"] == "vector" and not answer["data"]["result"]:
+        fail(path, "is a query without a result", "check the metric's name and the time")
+    return answer["data"]
 
 
 def _latencies(path: Path, families: dict[str, _Family], name: str, unit: str | None) -> Latencies:

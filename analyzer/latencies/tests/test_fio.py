@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -157,4 +158,82 @@ def test_fios_logs_without_single_latencies_are_refused() -> None:
     assert refusal(path) == (
         f"{path} holds histograms over time, not latencies: "
         "take fio's --output-format=json+, or let it log with write_lat_log."
+    )
+
+
+def changed(tmp_path: Path, change: Any, name: str = "mix.json") -> Path:
+    """Write a result of fio's after a change to its jobs."""
+    told = json.loads((FIO / name).read_text())
+    for job in told["jobs"]:
+        change(job)
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(told, indent=1))
+    return path
+
+
+@pytest.mark.parametrize("name", ["mix.json", "plain.json"])
+def test_before_3_18_fio_wrote_no_number(name: str, tmp_path: Path) -> None:
+    def without(job: dict[str, Any]) -> None:
+        for of in ("read", "write", "trim", "sync"):
+            for table in job[of].values():
+                if isinstance(table, dict):
+                    table.pop("N", None)
+
+    found = open_latencies(changed(tmp_path, without, name))
+    expected = open_latencies(FIO / name)
+    assert found.n == expected.n
+    assert found.points == expected.points
+    assert found.histograms.keys() == expected.histograms.keys()
+
+
+def test_a_job_that_failed_is_told(tmp_path: Path) -> None:
+    path = changed(tmp_path, lambda job: job.update(error=28))
+    told = [one for one in open_latencies(path).warnings if ": job " in one]
+    assert told[0].endswith(
+        "failed (No space left on device), so it made fewer I/Os than it should"
+    )
+
+
+def test_fio_2_is_refused_for_its_microseconds(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text((FIO / "mix.json").read_text().replace('"fio-3.', '"fio-2.', 1))
+    assert re.fullmatch(rf"{path} is of fio-2\S+, which is too old: run fio 3\.", refusal(path))
+
+
+def test_all_directions_together_are_one_kind(tmp_path: Path) -> None:
+    def unify(job: dict[str, Any]) -> None:
+        job["mixed"] = job.pop("read")
+        del job["write"]
+
+    found = open_latencies(changed(tmp_path, unify))
+    assert "request" in found.kinds and "read" not in found.kinds
+
+
+def test_clients_are_counted_once(tmp_path: Path) -> None:
+    told = json.loads((FIO / "mix.json").read_text())
+    jobs = told.pop("jobs")
+    path = tmp_path / "x.json"
+    for extra in ([], [{**jobs[0], "jobname": "All clients"}]):
+        path.write_text(json.dumps({**told, "client_stats": [*jobs, *extra]}, indent=1))
+        assert open_latencies(path).n == open_latencies(FIO / "mix.json").n
+
+
+def test_of_the_logs_of_one_run_only_latencies_count(tmp_path: Path) -> None:
+    for number, name in enumerate(("lat", "clat", "slat", "bw", "iops"), 1):
+        (tmp_path / f"x_{name}.1.log").write_text(f"1, {number}, 0, 4096, 0\n")
+    assert open_latencies(f"{tmp_path}/*.log").by_kind["read"].tolist() == [1]
+    (tmp_path / "x_lat.1.log").unlink()
+    assert open_latencies(f"{tmp_path}/*.log").by_kind["read"].tolist() == [2]
+    (tmp_path / "x_clat.1.log").unlink()
+    for name, holds in (("bw", "bandwidth"), ("iops", "numbers of I/Os"), ("slat", "times to sub")):
+        path = tmp_path / f"x_{name}.1.log"
+        assert refusal(path).startswith(f"{path} holds {holds}")
+    assert "not latencies: take fio's --output" in refusal(f"{tmp_path}/*.log")
+
+
+def test_a_log_of_four_fields_may_be_of_fio_2(tmp_path: Path) -> None:
+    path = tmp_path / "x_lat.1.log"
+    path.write_text("0, 202, 1, 4096\n")
+    assert open_latencies(path).warnings == (
+        f"{path}: lines of 4 fields, as of old versions of fio: read as ns, but fio 2 wrote µs",
     )

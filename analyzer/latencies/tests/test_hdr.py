@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.latencies.files import open_latencies
+from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.quantiles import quantile_ns
 from rcp.analyzer.latencies.slo import measure, parse
 from rcp.analyzer.latencies.tests.written import refusal
@@ -102,7 +106,7 @@ def test_a_damaged_log_is_told(tmp_path: Path) -> None:
     )
     path.write_text(text + "1.0,2.0,3.0\n")
     assert refusal(path, "ns") == (
-        f"{path} line 5 is not an interval of a histogram log of version 1.2 or later: "
+        f"{path} line 5 is not an interval of a histogram log of version 1.1 or later: "
         "the program was killed or is still running; run it again."
     )
 
@@ -148,3 +152,68 @@ def test_a_distribution_cut_short_or_doubled_is_refused(tmp_path: Path) -> None:
     assert refusal(path, "ns") == (
         f"{path} has several distributions: write each to a file of its own."
     )
+
+
+def first_version(values: list[int]) -> str:
+    """Return a histogram as HdrHistogram 2.1.4 encodes it, in base64."""
+    made = HdrHistogram(1, 10**12, 3)
+    for value in values:
+        made.record_value(value)
+    counts = [made.get_count_at_index(at) for at in range(made.counts_len)]
+    body = struct.pack(f">{len(counts)}q", *counts)
+    head = struct.pack(">IIIIqqd", 0x1C849381, len(body), 0, 3, 1, 10**12, 1.0)
+    packed = zlib.compress(head + body)
+    return b64encode(struct.pack(">II", 0x1C849382, len(packed)) + packed).decode()
+
+
+def ycsb_log(path: Path, data: str) -> Path:
+    path.write_text(
+        "#[Logging for: Intended-READ]\n#[Histogram log format version 1.1]\n"
+        f'"StartTimestamp","Interval_Length"\n0.000,10.000,0.006,{data}\n'
+    )
+    return path
+
+
+@settings(max_examples=20)
+@given(values=st.lists(st.integers(1, 10**9), min_size=1, max_size=40))
+def test_what_every_released_ycsb_writes_is_read(
+    tmp_path_factory: pytest.TempPathFactory, values: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("first")
+    found = open_latencies(ycsb_log(folder / "old.hdr", first_version(values)))
+    expected = open_latencies(write_log(folder / "new.hdr", [values], "[Logging for: READ]"))
+    assert found.open_loop
+    assert found.histograms["READ"].values_ns.tolist() == (
+        expected.histograms["READ"].values_ns.tolist()
+    )
+    assert found.n == len(values)
+
+
+@given(at=st.integers(0, 99), letter=st.sampled_from("AZaz09+/"))
+def test_a_damaged_histogram_of_the_first_version_is_told(
+    tmp_path_factory: pytest.TempPathFactory, at: int, letter: str
+) -> None:
+    data = first_version([5, 5000, 70_000])
+    broken = data[: 8 + at] + letter + data[9 + at :]
+    path = ycsb_log(tmp_path_factory.mktemp("first") / "x.hdr", broken)
+    try:
+        found = open_latencies(path)
+    except LatencyError as error:
+        assert "has a damaged histogram" in str(error)
+        return
+    assert broken == data and found.n == 3
+
+
+def test_cassandra_stress_counts_each_request_once(tmp_path: Path) -> None:
+    text = ""
+    for tag, values in (("READ-st", [3]), ("READ-rt", [9, 8]), ("READ-wt", [5])):
+        text += write_log(tmp_path / "one.hdr", [values], tag=tag).read_text()
+    path = tmp_path / "all.hdr"
+    path.write_text(text)
+    found = open_latencies(path, unit="ns")
+    assert (found.kinds, found.n, found.open_loop) == (("READ",), 2, True)
+    path.write_text("".join(line for line in text.splitlines(True) if "READ-rt" not in line))
+    found = open_latencies(path, unit="ns")
+    assert (found.kinds, found.n, found.open_loop) == (("READ",), 1, False)
+    write_log(path, [[5]], tag="READ-wt")
+    assert refusal(path, "ns").startswith(f"{path} has only how long requests waited before they")

@@ -70,3 +70,26 @@ def test_of_samples_within_samples_the_outermost_count(path: Path) -> None:
     assert value_ns(found, "p50=1s") == 10 * MS
     assert value_ns(found, "max=1s") == 30 * MS
     assert len(found.by_kind["a"]) == 3
+
+
+@pytest.mark.parametrize("is_end", [False, True])
+def test_a_transaction_without_its_samples_is_the_outermost(path: Path, is_end: bool) -> None:
+    """JMeter's "Generate parent sample" leaves them out; its stamps are starts or ends."""
+    message = '"Number of samples in transaction : 2, number of failing samples : 0"'
+
+    def row(start: int, ms: int, label: str, told: str, thread: str) -> str:
+        stamp = 1000 + start + (ms if is_end else 0)
+        return f"{stamp},{ms},{label},200,{told},{thread},text,true,,1,1,1,1,,1,0,0"
+
+    rows = [
+        row(0, 10, "a", "OK", "one"),
+        row(10, 20, "b", "OK", "one"),
+        row(0, 30, "with its samples", message, "one"),
+        row(100, 50, "without", message, "one"),
+        row(0, 40, "other thread", message, "two"),
+        row(200, 5, "ping", "OK", "two"),
+    ]
+    path.write_text("\n".join([JMETER_HEADING, *rows]) + "\n")
+    found = open_latencies(path)
+    assert found.outermost is not None
+    assert sorted(found.outermost.tolist()) == [ms * MS for ms in (5, 10, 20, 40, 50)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rcp.analyzer.latencies.document import HEAD_BYTES
 from rcp.analyzer.latencies.files import open_latencies
-from rcp.analyzer.latencies.formats import HEAD_BYTES
 from rcp.analyzer.latencies.latency import UnitMissingError
 from rcp.analyzer.latencies.tests.layouts import k6_csv
 from rcp.analyzer.latencies.tests.written import FILES, refusal, rewritten, value_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,71 @@ def test_the_kinds_of_raw_measurements_stay_apart(path: Path) -> None:
 def test_a_run_that_did_not_finish_is_refused(path: Path) -> None:
     path.write_text("YCSB Client 0.17.0\nLoading workload...\n")
     assert refusal(path) == f"{path} has no latencies of operations: let YCSB finish its run."
+
+
+def test_failures_by_name_are_left_out(path: Path) -> None:
+    failed = HDR.split("[CLEANUP]")[0].partition("[READ]")[2]
+    rows = ("[READ]" + failed).replace("[READ]", "[READ-NOT_FOUND]").replace("2000", "700")
+    path.write_text(HDR + rows.replace("[READ-NOT_FOUND], Return=OK, 700\n", ""))
+    found = open_latencies(path)
+    assert (found.kinds, found.n) == (("READ",), 2000)
+    assert f"{path}: 700 operations failed and are left out" in found.warnings
+    raw = "READ-MODIFY-WRITE latency raw data: op, timestamp(ms), latency(us)\n"
+    raw += "READ-MODIFY-WRITE,1,900\n"
+    raw += "READ-MODIFY-WRITE-ERROR latency raw data: op, timestamp(ms), latency(us)\n"
+    path.write_text(raw + "READ-MODIFY-WRITE-ERROR,2,3\n")
+    found = open_latencies(path)
+    assert found.by_kind["READ-MODIFY-WRITE"].tolist() == [900_000]
+    assert found.kinds == ("READ-MODIFY-WRITE",)
+
+
+def test_failures_that_count_as_well_are_told(path: Path) -> None:
+    path.write_text(HDR.replace("Return=OK, 2000", "Return=0, 4\n[READ], Return=-1, 1996"))
+    assert (
+        f"{path}: 1996 of 2000 requests failed: their latencies count as well"
+        in open_latencies(path).warnings
+    )
+
+
+@pytest.mark.parametrize("cut", [1, 2, 15, 40])
+def test_a_summary_that_ends_inside_a_line_is_refused(path: Path, cut: int) -> None:
+    path.write_text(HDR[: HDR.index("[CLEANUP]") - cut])
+    assert refusal(path) == f"{path} ends in the middle of a line: let YCSB finish."
+
+
+@pytest.mark.parametrize(
+    ("command", "is_open"),
+    [
+        ("Command line: -t -p measurement.interval=intended\n", True),
+        ("Command line: -t\n", False),
+        ("", None),
+    ],
+)
+def test_only_the_command_line_tells_what_was_timed(
+    path: Path, command: str, is_open: bool | None
+) -> None:
+    path.write_text(command + "YCSB Client 0.17.0\n" + HDR)
+    assert open_latencies(path).open_loop is is_open
+
+
+def test_yscb_writes_the_same_as_json(path: Path) -> None:
+    path.write_text(HDR)
+    expected = open_latencies(path)
+    rows = [line[1:].replace("]", "", 1).split(", ") for line in HDR.splitlines()]
+    objects = [
+        {"metric": kind, "measurement": name, "value": float(value)} for kind, name, value in rows
+    ]
+    for text in (json.dumps(objects), "\n".join(map(json.dumps, objects))):
+        path.write_text(text)
+        assert open_latencies(path).points == expected.points
+        path.write_text(text[:-9])
+        assert refusal(path) == f"{path} ends in the middle of a line: let YCSB finish."
+
+
+def test_averages_over_time_are_refused(path: Path) -> None:
+    rows = HDR.splitlines(keepends=True)
+    kept = [row for row in rows if "Percentile" not in row and "CLEANUP" not in row]
+    path.write_text("".join(kept) + "[READ], 0, 700.1\n[READ], 1000, 901.4\n")
+    assert refusal(path) == (
+        f"{path} has averages over time, not latencies: run YCSB with -p measurementtype=raw."
+    )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rcp.analyzer.latencies.document import bytes_of
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, to_ns
 from rcp.analyzer.latencies.quantiles import rank
 
@@ -42,7 +43,7 @@ def is_redis(head: bytes) -> bool:
 
 def read(path: Path) -> Latencies:
     """Return the latencies of a report; raise LatencyError."""
-    data = path.read_bytes()
+    data = bytes_of(path)
     if data.startswith(_CSV_HEADER):
         return _quantiles(path, data)
     # Progress lines overwrite themselves.

@@ -24,7 +24,7 @@ _EPOCH_MIN_S = 10**8  # 1973: larger than any number of clients or intervals
 _LAG_US_MIN = 10
 """A column of lags has a median of about 50 µs, a column of retries one of 0."""
 
-_NOT_TIMED = re.compile(rb"^(\d+ \d+) (skipped|failed|serialization|deadlock) ", re.MULTILINE)
+_NOT_TIMED = re.compile(rb"^(\d+ \d+) (skipped|failed|serialization|deadlock|other) ", re.MULTILINE)
 _MARK_US = -(2**62)  # replaces the word, so that lines keep their columns and numbers
 _REPORT = re.compile(rb"pgbench \(|progress: |transaction type: ")
 
