@@ -9,7 +9,7 @@ import click
 
 from rcp.probes.commands.common import fail, say
 from rcp.probes.contract.options import format_option
-from rcp.probes.contract.printing.output import print_json, print_text
+from rcp.probes.contract.printing.output import print_json, print_text, read_or_not
 
 
 @click.command("doctor", short_help="Check whether this machine can record.")
@@ -34,10 +34,12 @@ def doctor(no_load: bool, mount: bool, kind: str) -> None:
     if mount:
         _mount_tracefs()
     diagnosis = diagnose(load=not no_load)
-    if kind == "json":
-        print_json(diagnosis.as_dict())
-    else:
-        print_text(as_text(diagnosis))
+    with read_or_not():
+        if kind == "json":
+            print_json(diagnosis.as_dict())
+        else:
+            print_text(as_text(diagnosis))
+        sys.stdout.flush()
     sys.exit(1 if diagnosis.obstacle else 0)
 
 

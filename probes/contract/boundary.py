@@ -17,7 +17,7 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -123,7 +123,8 @@ def _hold_streams() -> None:
 def run(program: str, where: str) -> NoReturn:
     """Run the click command *where* (``MODULE:NAME``) as *program*; exit with its status.
 
-    130 after Ctrl-C, without a word; 0 where nobody reads its output any more (``| head``);
+    130 after Ctrl-C, without a word; 0 where nobody reads its output any more (``| head``), but
+    what it found out by then stands;
     EXIT_FAULT after an exception that no one foresaw, with its traceback.
     """
     _hold_streams()
@@ -188,8 +189,10 @@ def _failed(program: str, error: Exception) -> int:
         with suppress(OSError):  # here and below: where stderr is full, the status tells
             error.show()
         return error.exit_code
-    if isinstance(error, BrokenPipeError) and _is_unread():
+    if isinstance(error, BrokenPipeError) and _is_unread(sys.__stdout__):
         return 0
+    if isinstance(error, BrokenPipeError) and _is_unread(sys.__stderr__):
+        return EXIT_ERROR  # it ended before its answer, which may be a verdict
     if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
         return _say(program, f"output: {error.strerror}.", EXIT_ERROR)
     # An incomplete installation lacks it, such as one made without dependencies.
@@ -209,13 +212,14 @@ def _say(program: str, message: str, status: int) -> int:
     return status
 
 
-def _is_unread() -> bool:
-    """Whether nobody reads stdout or stderr any more; a program may have other pipes that break."""
+def _is_unread(stream: TextIO | None) -> bool:
+    """Whether nobody reads a stream any more; a program may have other pipes that break."""
     import select
 
+    if stream is None:
+        return False
     streams = select.poll()
-    for number in (1, 2):
-        streams.register(number, 0)  # errors are always told
+    streams.register(stream.fileno(), 0)  # errors are always told
     return bool(streams.poll(0))
 
 

@@ -90,12 +90,20 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 def print_note(text: str) -> None:
     """Print a message on stderr."""
-    click.echo(spelled_text(text, _LAYOUT), err=True)
+    _say(spelled_text(text, _LAYOUT) + "\n")
 
 
 def print_progress(text: str) -> None:
     """Rewrite the line on stderr, which must be a terminal; "" ends it."""
-    click.echo(f"\r{spelled_text(text)}  " if text else "\n", nl=False, err=True)
+    _say(f"\r{spelled_text(text)}  " if text else "\n")
+
+
+def _say(text: str) -> None:
+    """Write to stderr; where nobody reads that any more, the work goes on without a word."""
+    try:
+        click.echo(text, nl=False, err=True)
+    except BrokenPipeError:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
 
 
 def redraw(text: str) -> None:

@@ -89,10 +89,20 @@ module =""",
 )
 
 
-@pytest.mark.parametrize("unread", ["stdout", "stderr"])
+@pytest.mark.parametrize(
+    ("unread", "answer", "status"),
+    [
+        ("stdout", 'click.echo("x" * 100_000)', 0),
+        # What was to come may have been a verdict.
+        ("stderr", 'click.echo("x" * 100_000, err=True)', 2),
+        ("stderr", 'print_note("x" * 100_000); sys.exit(1)', 1),
+    ],
+)
 @pytest.mark.parametrize("toy", [TOY, GROUPED], ids=["command", "group"])
-def test_a_stream_that_nobody_reads_ends_it_quietly(toy: str, unread: str) -> None:
-    code = toy % f'click.echo("x" * 100_000, err={unread == "stderr"})'
+def test_a_stream_that_nobody_reads_ends_it_quietly(
+    toy: str, unread: str, answer: str, status: int
+) -> None:
+    code = "from rcp.probes.contract.printing.output import print_note\n" + toy % answer
     read_end, write_end = os.pipe()
     os.close(read_end)
     out, err = (write_end if unread == name else subprocess.PIPE for name in ("stdout", "stderr"))
@@ -100,7 +110,7 @@ def test_a_stream_that_nobody_reads_ends_it_quietly(toy: str, unread: str) -> No
         done = subprocess.run([sys.executable, "-c", code], stdout=out, stderr=err, check=False)
     finally:
         os.close(write_end)
-    assert done.returncode == 0
+    assert done.returncode == status
     assert not done.stdout and not done.stderr
 
 
