@@ -12,6 +12,7 @@ from rcp.analyzer.db.store import Store
 from rcp.analyzer.text import brief_duration, plural
 from rcp.probes.contract.user_error import UserError
 
+_ALL_MAX = 1 << 62
 _ID_MAX = (1 << 31) - 1
 _NAMED_MAX = 8  # names that an error lists
 
@@ -77,7 +78,7 @@ def select(store: Store, wanted: Wanted = ALL) -> Selection:
     lo, hi = _window(store, wanted)
     ids = list(dict.fromkeys(wanted.request_ids))
     _check_ids(store, ids)
-    most = wanted.slowest if wanted.slowest is not None else 1 << 62
+    most = min(wanted.slowest if wanted.slowest is not None else _ALL_MAX, _ALL_MAX)
     for any_role in (bool(ids), True):
         values = [lo, hi, any_role, ids, most, list(wanted.kinds), list(wanted.tasks)]
         found = store.query(query("selection/chosen"), values)
@@ -129,6 +130,10 @@ def _window(store: Store, wanted: Wanted) -> tuple[int, int]:
     if wanted.from_ns is not None and wanted.to_ns is not None:
         raise SelectionError(f"--from {from_text} must come before --to {to_text}.")
     long = f"{store.name} is {brief_duration(end - begin)} long"
+    if wanted.from_ns is not None and lo < end:
+        raise SelectionError(
+            f"--from {from_text} is after the last event, at {brief_duration(last - begin)}."
+        )
     if wanted.from_ns is not None:
         raise SelectionError(f"--from {from_text} is after the end: {long}.")
     raise SelectionError(f"--to {to_text} is before the first event: {long}.")

@@ -14,6 +14,7 @@ from rcp.analyzer.db.modules import read_modules
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 
+_NUMBERED = ("pattern_number", "inversion_pattern")
 _NARROWED = ("request", "inversion", "edge", "segment")
 _VIEW = re.compile(r"^CREATE VIEW", re.MULTILINE)
 
@@ -30,4 +31,7 @@ def part_of(store: Store, request_ids: Sequence[int]) -> Store:
     for module in read_modules():
         if not module.is_table:
             part.write(_VIEW.sub("CREATE TEMP VIEW", module.text.partition("COMMENT ON")[0]))
+    part.write("ALTER VIEW inversion_pattern RENAME TO pattern_of_part")
+    for name in _NUMBERED:
+        part.write(query(f"part/{name}").replace('"recording"', recording))
     return part

@@ -201,7 +201,7 @@ def _losses(report: Report, page: Page) -> Iterator[str]:
         if loss.missing:
             yield f"{loss.probe}: {loss.missing} missing or damaged of {loss.written} written"
     if not lossy:
-        yield "none"
+        yield "none" if report.losses else "not known: the counts are missing"
     excluded = sum(loss.excluded for loss in report.losses)
     if excluded:
         yield f"{plural(excluded, 'recorder event')} excluded"

@@ -65,3 +65,8 @@ def test_overlapping_intervals_take_two_lanes() -> None:
 def test_intervals_that_cross_take_two_lanes_and_nested_ones_one() -> None:
     found = lanes.nested([(0, 10, "a"), (2, 4, "b"), (6, 12, "c"), (20, None, "d"), (30, 40, "e")])
     assert found == [["a", "b", "d", "e"], ["c"]]
+
+
+def test_more_of_the_slowest_than_there_are_is_all(store: Store) -> None:
+    every = select(store, Wanted(slowest=3)).request_ids
+    assert select(store, Wanted(slowest=10**30)).request_ids == every
