@@ -160,6 +160,10 @@ def _of_store(store: Store, path: Path, how: Reading) -> Run:
 
     latencies = recording.of_store(store, path, without_others=how.without_others)
     meta = facts(store)
-    shares = [lost / max(lost + written, 1), missing_share(meta)]
-    where, ppm = host.of_recording(meta), 1e6 * max(shares)
-    return Run(str(path), latencies, where, ppm, windows, incomplete=incomplete(meta))
+    missing, lacking = missing_share(meta), incomplete(meta)
+    if lacking and not missing:  # all that was written is there: it is told, and judged
+        told = f"{path}: {lacking[:1].lower()}{lacking[1:].removesuffix('.')}"
+        latencies = replace(latencies, warnings=(*latencies.warnings, told))
+    ppm = 1e6 * max(lost / max(lost + written, 1), missing)
+    where = host.of_recording(meta)
+    return Run(str(path), latencies, where, ppm, windows, incomplete=lacking)

@@ -9,6 +9,7 @@ from typing import Any
 from rcp.analyzer.arrays.roles import (
     BACKGROUND,
     FOREGROUND,
+    ROLES,
     RoleError,
     matches,
     parse_rule,
@@ -136,11 +137,14 @@ def idle_rules(change: RoleChange, meta: Mapping[str, Any], tasks: Tasks) -> Ite
     """
     settings = {setting.partition("=")[0::2] for setting in (*change.added, *change.replaced)}
     given = {(role, text if ":" in text else _spelled(text)) for role, text in settings}
+    decided = {*zip(tasks.role.tolist(), tasks.role_rule, strict=True)}
     for rule in parse_rules(meta):
-        if (rule.role, rule.text) not in given or rule.text in tasks.role_rule:
+        if (rule.role, rule.text) not in given or (ROLES.index(rule.role), rule.text) in decided:
             continue
-        matched = zip(task_facts(tasks), tasks.role_rule, strict=True)
-        by = next((decided for task, decided in matched if matches(rule, task)), None)
+        matched = zip(task_facts(tasks), tasks.role.tolist(), tasks.role_rule, strict=True)
+        by = next(
+            (f"{ROLES[role]}={text}" for task, role, text in matched if matches(rule, task)), None
+        )
         if by is None:
             yield (
                 f"{rule.role}={rule.text} matches no thread: `rcp-trace roles FILE` lists those "

@@ -12,9 +12,6 @@ from rcp.probes.contract.percent import percent
 from rcp.probes.contract.printing.json_text import as_json
 from rcp.probes.contract.printing.page import PIPED, Page
 
-_SAME = 0.01
-"""A figure that changes by a smaller part than this is called unchanged."""
-
 _PACE_SAID = 1.02
 
 
@@ -26,7 +23,7 @@ def sentence(answer: Outlook) -> str:
     if not kind.n_faster:
         return f"{change}, {kind.request} requests would take as long as they did."
     before, after = brief_duration(told.recorded_ns), brief_duration(told.predicted_ns)
-    if told.recorded_ns - told.predicted_ns < _SAME * told.recorded_ns:
+    if before == after or told.predicted_ns > told.recorded_ns:
         told_text = f"{kind.request} p99 would stay at {before}"
     else:
         between = f"{brief_duration(told.low_ns)} to {brief_duration(told.high_ns)}"

@@ -20,7 +20,9 @@ from rcp.tuner.session.persist import FORMATS, best_format, check_carries, persi
 
 @click.command(short_help="Write files that keep settings over a reboot.")
 @click.argument("settings", type=PATH)
-@click.option("--disk", shell_complete=DISKS, help="The disk; default: the one in SETTINGS.")
+@click.option(
+    "--disk", shell_complete=DISKS, help="The disk; default: the one in SETTINGS, or the only one."
+)
 @needs_options
 @click.option(
     "--format",

@@ -161,6 +161,11 @@ def screen(view: View) -> None:
         return
     current = web.params().get("pattern", "")
     chosen = next((pattern for pattern in found if pattern.key == current), None)
+    if current and chosen is None:
+        web.fail(
+            "The pattern of this link is not among these: remove filters. If roles were changed "
+            "since, the pattern is another one."
+        )
     if chosen is not None:
         _of_pattern(view, asked, chosen)
         web.heading("All patterns")

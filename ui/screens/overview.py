@@ -70,10 +70,10 @@ def _judge(view: View) -> tuple[tuple[Slo, ...], Curve]:
 def _gained(one: Worst, share: float | None) -> str:
     if one.gain is None or share is None:
         return "too few requests to say what would be gained"
-    name, now = f"p{share * 100:g}", duration(one.gain.now_ns)
-    if one.gain.without_ns == one.gain.now_ns:
+    name, now, then = f"p{share * 100:g}", *map(duration, (one.gain.now_ns, one.gain.without_ns))
+    if now == then:
         return f"without it {name} would stay at {now}"
-    return f"without it {name} would fall from {now} to {duration(one.gain.without_ns)} at best"
+    return f"without it {name} would fall from {now} to {then} at best"
 
 
 def _worst(view: View, slos: tuple[Slo, ...]) -> None:

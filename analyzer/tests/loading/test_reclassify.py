@@ -291,6 +291,15 @@ def test_a_rule_without_effect_is_a_warning(loaded: Loaded) -> None:
     assert told.stderr.splitlines()[:2] == [
         "rcp-trace: warning: background=comm:backup* matches no thread: `rcp-trace roles FILE` "
         "lists those of the recording.",
-        "rcp-trace: warning: background=pid:10 decides nothing: comm:writer comes first for what "
-        "it matches.",
+        "rcp-trace: warning: background=pid:10 decides nothing: foreground=comm:writer comes first "
+        "for what it matches.",
     ]
+
+
+def test_a_rule_that_the_other_role_has_already_is_a_warning(loaded: Loaded) -> None:
+    recording = loaded(everything(WRITER_FIRST))
+    told = run("roles", recording, "--add", "background=comm:writer")
+    assert told.stderr.splitlines()[0] == (
+        "rcp-trace: warning: background=comm:writer decides nothing: foreground=comm:writer comes "
+        "first for what it matches."
+    )

@@ -125,7 +125,7 @@ def test_a_file_that_is_no_study_is_named(tmp_path: Path) -> None:
 def test_a_study_is_not_overwritten(tmp_path: Path) -> None:
     study = tmp_path / "s.duckdb"
     study.write_bytes(b"")
-    assert _error("--slo", "p99=5ms", "--lab", "x", "--study", str(study)) == (
+    assert _error(*("--slo", "p99=5ms", "--lab", "wal-vs-checkpoint", "--study", str(study))) == (
         f"rcp-tune: error: {study} exists: continue it with --resume, or name another with "
         "--study.\n"
     )
