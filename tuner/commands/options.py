@@ -42,12 +42,12 @@ def _check_tunable(options: LabOptions) -> None:
     """Raise TuneError for a scenario that runs no trials, before a guest is booted for it."""
     known = {folder.name: folder for folder in scenarios(options.checkout)}
     chosen = known.get(options.scenario)
-    if chosen is not None and is_tunable(chosen):
-        return
+    if chosen is None or is_tunable(chosen):
+        return  # one that only the lab knows, or a tunable one
     able = [name for name, folder in sorted(known.items()) if is_tunable(folder)]
-    fault = "there is no such scenario" if chosen is None else "this scenario has no trials"
     raise TuneError(
-        f"--lab {options.scenario}: {fault}: choose {', '.join(able[:-1])} or {able[-1]}"
+        f"--lab {options.scenario}: this scenario has no trials: choose {', '.join(able[:-1])} or "
+        f"{able[-1]}"
     )
 
 
