@@ -19,7 +19,11 @@ from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.cpu.waits import CpuWaits
-from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, MODEL_CONFIDENCE
+from rcp.analyzer.blame.device.evidence import (
+    GUESS_CONFIDENCE,
+    LIMIT_CONFIDENCE,
+    MODEL_CONFIDENCE,
+)
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
@@ -108,24 +112,19 @@ class Contention:
         """Blame the suspect that dirtied most pages for segments within pauses of writers."""
         edges = self.paths.edges
         edge, of_segment = np.unique(wait, return_inverse=True)
-        who, _ = dirtied_meanwhile(
-            self.trace,
-            edges.ts[edge],
-            edges.ts[edge] + edges.dur[edge],
-            self.parties.of_edge[edge],
-            self.suspects,
-            self.blame,
+        dirtied = dirtied_meanwhile(
+            self.trace, edges, edge, self.parties.of_edge[edge], self.suspects, self.blame
         )
-        hit = np.flatnonzero(who >= 0)
+        hit = np.flatnonzero(dirtied.utid >= 0)
         chosen, wait, at = _with_culprit(hit, len(edge), chosen, wait, of_segment)
         return candidate_rows(
             chosen,
             KIND["dirty_throttle"],
-            who[at],
+            dirtied.utid[at],
             self.paths.segments.dur[chosen],
             wait,
             wait,
-            GUESS_CONFIDENCE,
+            np.where(dirtied.is_needless[at], LIMIT_CONFIDENCE, GUESS_CONFIDENCE),
         )
 
     def io_max(self, chosen: Positions) -> Candidates:

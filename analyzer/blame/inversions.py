@@ -3,7 +3,8 @@
 The first of these rules that applies to a segment decides:
 
 1. A background task is on its chain. The first one is the culprit: it held a ``lock``, it had to
-   make a ``condition`` true, or the io waited for carries its data (``io_dependency``).
+   make a ``condition`` true, or the io waited for carries its data (``io_dependency``). It is not
+   to blame for the time that it waited for the same lock itself (``relays``).
 2. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
@@ -41,6 +42,7 @@ from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
+from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
     THROTTLE,
@@ -71,6 +73,7 @@ class _Search:
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
         self._unknown_on_chain = np.zeros(len(self._open), bool)
+        self._passed = passed_on(paths.edges, trace.sleeps)
         self.found: list[Candidates] = []
 
     def undecided(self, mask: npt.NDArray[np.bool_]) -> Positions:
@@ -103,7 +106,8 @@ class _Search:
         """Return the undecided segments with a guilty edge on their chains, and the first one."""
         edges, segments = self.paths.edges, self.paths.segments
         # The chain below a wait for a tag or slot is that of the task that freed one: see rule 2.
-        first = first_on_chain(edges, guilty | np.isin(edges.reason, (THROTTLE, *ADMISSION)))
+        stops = guilty | np.isin(edges.reason, (THROTTLE, *ADMISSION))
+        first = first_to_blame(edges, stops, self._passed)
         first = np.where((first >= 0) & guilty[first], first, -1).astype(np.int32)
         chosen = self.undecided(segments.edge >= 0)
         chosen = chosen[first[segments.edge[chosen]] >= 0]

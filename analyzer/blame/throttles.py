@@ -2,15 +2,25 @@
 
 No record says which pages the limit counted, so this is a guess from two sources: the pages each
 paused writer had dirtied (``throttle`` records), and the data in writes to devices (``causes``).
+
+It is more than a guess where the kernel's own rule says that the writer would not have been paused
+without them (balance_dirty_pages, mm/page-writeback.c)::
+
+    dirty pages  0 |------ others' ------|---- suspects' ----|   paused
+                                  freerun ^ below it nobody is
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
+from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.events import THROTTLE
 
 LOOKBACK_NS = 1_000_000_000
@@ -18,6 +28,19 @@ LOOKBACK_NS = 1_000_000_000
 time (MAX_PAUSE, mm/page-writeback.c), several times in a row."""
 
 PAGE_BYTES = 4096
+
+ROOT_CGROUP = 1
+"""Id of cgroup v2's root: writeback of the root counts the whole machine's dirty pages."""
+
+
+@dataclass(frozen=True)
+class Dirtied:
+    """For each pause: who dirtied the pages over the limit."""
+
+    utid: Index
+    """The suspect with most; -1 if suspects dirtied less than half: then it is the writer's own."""
+    is_needless: npt.NDArray[np.bool_]
+    """Others' pages alone would have been below the limit, so it is no guess."""
 
 
 def _sum_between(time: Times, pages: npt.NDArray[np.float64], lo: Times, hi: Times) -> Times:
@@ -47,24 +70,67 @@ def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.fl
 
 
 def dirtied_meanwhile(
-    trace: Trace, lo: Times, hi: Times, pid: Times, suspects: Suspects, blame: Blame
-) -> tuple[Index, npt.NDArray[np.float64]]:
-    """Return, for each pause [lo, hi) of party ``pid``, the top suspect and all suspects' share.
-
-    -1 if suspects dirtied less than half of the pages: then the writer is paused for its own.
-    """
-    if len(lo) == 0:  # the rest reads every io
-        return np.zeros(0, np.int32), np.zeros(0)
+    trace: Trace, edges: Edges, at: Index, pid: Times, suspects: Suspects, blame: Blame
+) -> Dirtied:
+    """Return who dirtied most before the pauses at edges ``at`` of parties ``pid`` ended."""
+    if len(at) == 0:  # the rest reads every io
+        return Dirtied(np.zeros(0, np.int32), np.zeros(0, bool))
     time, utid, pages = _events(trace, blame)
-    begin = lo - LOOKBACK_NS
-    total = np.maximum(_sum_between(time, pages, begin, hi), 1)
-    who, most, of_suspects = np.full(len(lo), -1, np.int32), np.zeros_like(lo), np.zeros_like(lo)
+    begin, end = edges.ts[at] - LOOKBACK_NS, edges.ts[at] + edges.dur[at]
+    total = np.maximum(_sum_between(time, pages, begin, end), 1)
+    who, most = np.full(len(at), -1, np.int32), np.zeros(len(at), np.int64)
+    of_suspects, counted = np.zeros_like(most), np.zeros_like(most)
+    decision = _decisions(trace, edges, at)
     for suspect in np.unique(utid[suspects.any[utid] & (utid >= 0)]):
         own = utid == suspect
-        dirtied = _sum_between(time[own], pages[own], begin, hi)
+        dirtied = _sum_between(time[own], pages[own], begin, end)
         dirtied[suspects.is_exempt(suspect, pid)] = 0
         of_suspects += dirtied
+        counted += np.where(_shares_limit(trace, suspect, edges.waiter[at], decision), dirtied, 0)
         more = dirtied > most
         who[more], most[more] = suspect, dirtied[more]
-    share = np.minimum(of_suspects / total, 1)
-    return np.where(share >= MOSTLY, who, -1).astype(np.int32), share
+    who = np.where(of_suspects / total >= MOSTLY, who, -1).astype(np.int32)
+    return Dirtied(who, _is_needless(trace, decision, 1 - counted / total))
+
+
+def _decisions(trace: Trace, edges: Edges, at: Index) -> Index:
+    """Return the throttle row that led to the pause at each edge, -1 without one."""
+    fell_asleep = trace.sleeps.ts[edges.sleep[at]]
+    ts = trace.rows[THROTTLE.name]["ts"].astype(np.int64)
+    return asof_backward(trace.utids[THROTTLE.name], ts, edges.waiter[at], fell_asleep)
+
+
+def _shares_limit(
+    trace: Trace, suspect: int, waiter: Index, decision: Index
+) -> npt.NDArray[np.bool_]:
+    """Return for which waiters a suspect's pages count against the limit that paused them.
+
+    In one cgroup they do. The root's limit counts everybody's. Whether that of a cgroup above both
+    of them paused the waiter is not recorded.
+    """
+    cgroup = trace.tasks.cgroup_id
+    together: npt.NDArray[np.bool_] = (cgroup[waiter] == cgroup[suspect]) & (cgroup[suspect] > 0)
+    rows = trace.rows[THROTTLE.name]
+    if len(rows):
+        together |= rows["cgroup_id"][decision] == ROOT_CGROUP
+    return together & (decision >= 0)
+
+
+def _is_needless(
+    trace: Trace, decision: Index, others: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """Return which pauses would not have been with only the share ``others`` of the dirty pages.
+
+    Nobody is paused below ``freerun``; the tracepoint's setpoint is halfway from it to the limit.
+    Below it all the same, the limit is a device's own (strict_limit), of which less is recorded.
+    """
+    rows = trace.rows[THROTTLE.name]
+    if not len(rows):
+        return np.zeros(len(decision), bool)
+    setpoint, limit, dirty = (
+        rows[name][decision].astype(np.int64)
+        for name in ("setpoint_pages", "limit_pages", "dirty_pages")
+    )
+    freerun = 2 * setpoint - limit
+    needless: npt.NDArray[np.bool_] = (freerun <= dirty) & (others * dirty < freerun)
+    return needless & (decision >= 0)

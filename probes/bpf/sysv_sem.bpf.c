@@ -11,6 +11,9 @@ struct sem_key {
 	u32 number;
 };
 
+/* The first set has the id 0, and the object 0 means none. */
+#define SEM_OBJECT (1ULL << 63)
+
 BPF_TABLE("lru_hash", struct sem_key, u32, sem_takers, 4096);
 
 #ifdef RCP_HAVE___do_semtimedop
@@ -27,7 +30,7 @@ KFUNC_PROBE(__do_semtimedop, int id, struct sembuf *operations, unsigned int n_o
 	bpf_probe_read_kernel(&operation, sizeof(operation), operations);
 	key.number = operation.sem_num;
 	state->note = (struct wait_note){
-		.object = (u64)id << 32 | operation.sem_num,
+		.object = SEM_OBJECT | (u64)id << 32 | operation.sem_num,
 		.reason = RCP_WAIT_SYSV_SEM,
 	};
 	taker = sem_takers.lookup(&key);

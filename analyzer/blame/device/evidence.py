@@ -22,3 +22,7 @@ in the CPU time of kernel threads as their ios tell it."""
 
 FLUSHER_CONFIDENCE = _succession(2, 2)
 """It is a guess that a flusher was working on the io it queued next."""
+
+LIMIT_CONFIDENCE = _succession(1, 1)
+"""Without the suspects' pages the kernel would not have paused a writer: right in the plant
+``dirty`` of docs/planted.md."""

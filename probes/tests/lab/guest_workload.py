@@ -270,7 +270,7 @@ def semaphore() -> dict[str, Any]:
         lambda: libc.semop(semaphores, b"\1\0\xff\xff\0\0", 1),
         lambda: libc.semop(semaphores, b"\1\0\1\0\0\0", 1),
     )
-    return {"object": semaphores << 32 | 1}
+    return {"object": 1 << 63 | semaphores << 32 | 1}
 
 
 def throttled() -> dict[str, Any]:

@@ -1,0 +1,117 @@
+"""Who waits in a lock's queue is to blame for the time it has the lock, and for no more."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rcp.analyzer.tests.blame.found import Found, found
+from rcp.fixtures.synth import WRITE, Synth
+from rcp.probes.contract.events import WaitReason
+
+US = 1000
+LOCK, OTHER = 0xFFFF800000001000, 0xFFFF800000002000
+ROLES = [("foreground", "comm:client*"), ("background", "comm:backup*")]
+
+
+def relay(
+    reason: WaitReason = WaitReason.LOCK, *, inner: int = LOCK, owner: bool = False
+) -> list[Found]:
+    """client1 has the lock until 180 µs, backup until 190, then client2, who waits from 110 on."""
+    synth = Synth(ROLES)
+    holder, waiter = synth.task("client1"), synth.task("client2", target=True)
+    backup = synth.task("backup")
+    for task in (holder, backup):
+        synth.preempt(task, 1, 2)  # they are watched
+    owned = {"owner": holder, "guessed": True} if owner else {}
+    synth.request(waiter, 100 * US, 200 * US, nr=WRITE)
+    synth.sleep(waiter, 110 * US, 190 * US, waker=backup, reason=reason, obj=LOCK, **owned)
+    synth.sleep(backup, 105 * US, 180 * US, waker=holder, reason=reason, obj=inner, **owned)
+    return found(synth)
+
+
+def blamed(rows: list[Found]) -> list[tuple[str, str, int]]:
+    return [(row.kind, row.culprit, row.dur // US) for row in rows]
+
+
+def test_who_only_queued_is_blamed_for_its_own_time_with_the_lock() -> None:
+    assert blamed(relay()) == [("lock", "backup", 10)]
+    assert blamed(relay(WaitReason.SYSV_SEM)) == [("lock", "backup", 10)]
+
+
+def test_who_waits_for_another_lock_meanwhile_holds_the_first_one() -> None:
+    assert blamed(relay(inner=OTHER)) == [("lock", "backup", 80)]
+
+
+def test_without_an_address_nothing_is_known_of_two_locks() -> None:
+    assert blamed(relay(inner=0)) == [("lock", "backup", 80)]
+
+
+def test_a_futex_is_a_lock_if_it_has_an_owner() -> None:
+    assert blamed(relay(WaitReason.FUTEX, owner=True)) == [("condition", "backup", 10)]
+    assert blamed(relay(WaitReason.FUTEX)) == [("condition", "backup", 80)]
+
+
+def test_what_delays_the_holder_is_still_found() -> None:
+    synth = Synth(ROLES)
+    holder, waiter = synth.task("client1"), synth.task("client2", target=True)
+    relays, reader = synth.task("backup1"), synth.task("backup2")
+    for task in (holder, relays, reader):
+        synth.preempt(task, 1, 2)
+    synth.request(waiter, 100 * US, 200 * US, nr=WRITE)
+    lock = {"reason": WaitReason.LOCK, "obj": LOCK}
+    synth.sleep(waiter, 110 * US, 190 * US, waker=relays, **lock)
+    synth.sleep(relays, 105 * US, 180 * US, waker=holder, **lock)
+    synth.sleep(holder, 120 * US, 150 * US, waker=reader, reason=WaitReason.LOCK, obj=OTHER)
+    assert blamed(found(synth)) == [("lock", "backup2", 30), ("lock", "backup1", 10)]
+
+
+NAMES = ("client1", "client3", "backup1", "backup2")
+# Steps of 10 µs: far apart, so that nothing is too short to count.
+TURNS = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.integers(1, 20), st.integers(1, 20)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TURNS, st.integers(0, 60))
+def test_in_a_queue_each_is_blamed_for_its_turns(
+    turns: list[tuple[str, int, int]], arrival: int
+) -> None:
+    """A lock is had in the order of arrival; client2 comes among the others and is judged."""
+    synth, step = Synth(ROLES), 10 * US
+    task = {name: synth.task(name) for name in NAMES}
+    task["client2"] = synth.task("client2", target=True)
+    for watched in task.values():
+        synth.preempt(watched, 1, 2)
+    free, before, lock = 1, 0, {"reason": WaitReason.LOCK, "obj": LOCK}
+    expected: Counter[str] = Counter()
+    held: list[tuple[str, int, int]] = []
+    again = dict.fromkeys(task, 1)
+    waits = arrival + 1
+    for name, gap, hold in turns:
+        # A task asks again some time after its last turn.
+        asks = again[name] + gap
+        if asks >= waits:
+            continue  # client2 was there before
+        got = max(asks, free)
+        if got > asks:
+            synth.sleep(task[name], asks * step, got * step, waker=before, **lock)
+        held.append((name, got, got + hold))
+        free, before = got + hold, task[name]
+        again[name] = free
+    if free <= waits:
+        return
+    synth.request(task["client2"], waits * step, free * step + step, nr=WRITE)
+    synth.sleep(task["client2"], waits * step, free * step, waker=before, **lock)
+    for name, got, release in held:
+        expected[name] += max(0, release - max(got, waits)) * 10
+    expected = Counter({name: n for name, n in expected.items() if "backup" in name and n})
+    rows: Counter[str] = Counter()
+    for _, culprit, dur_us in blamed(found(synth)):
+        rows[culprit] += dur_us
+    assert rows == expected
