@@ -13,6 +13,7 @@ REASON_COLOURS = {
     # on and for the CPU: greys
     "cpu": "#7f7f7f",
     "runqueue": "#a9a9a9",
+    "cpu_max": "#5d6770",
     # locks and other threads: purples
     "lock": "#8c2360",
     "condition": "#cc79a7",

@@ -183,6 +183,7 @@ REASON_TABLE: tuple[Reason, ...] = (
     ),
     Reason(name="cpu", culprit_step="runqueue behind"),
     Reason(name="runqueue"),
+    Reason(name="cpu_max", culprit_step="cpu_max behind"),
     *MEMORY_REASONS,
     *FILE_REASONS,
     Reason(

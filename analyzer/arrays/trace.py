@@ -73,6 +73,8 @@ class Sleeps:
     owner_utid: Index
     owner_guessed: npt.NDArray[np.bool_]
     """The owner was read from user memory and only looks like a tid."""
+    cpu_max: npt.NDArray[np.bool_]
+    """Most of the time from ``woken`` to ``run``, its cgroup's CPU limit kept it from running."""
     ran_utid: Index
     """The task that ran before it on the CPU it got; -1 if not known."""
 
@@ -174,6 +176,7 @@ def _sleeps(
             "reason": reason_codes(part["reason"], part["stack_id"], stacks),
             "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
+            "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
             "ran_utid": _optional_utids(part["ran_tid"], run, resolver),
         }
 

@@ -21,6 +21,7 @@ KINDS = (
     "device",
     "flush",
     "cpu",
+    "cpu_max",
 )
 """Kinds of inversions; the position is the code used in arrays."""
 

@@ -18,6 +18,7 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.cpu.quota import used_up
 from rcp.analyzer.blame.cpu.waits import CpuWaits
 from rcp.analyzer.blame.device.evidence import (
     GUESS_CONFIDENCE,
@@ -270,6 +271,18 @@ class Contention:
         edge = segments.edge[at]
         confidence = np.where(ran.is_guess, MODEL_CONFIDENCE, 1.0)
         return candidate_rows(at, KIND["cpu"], ran.utid, ran.dur, edge, edge, confidence)
+
+    def cpu_max(self, chosen: Positions) -> Candidates:
+        """Blame who used up a cgroup's CPU limit for segments that wait for its next period."""
+        segments = self.paths.segments
+        lo, party = segments.ts[chosen], self.parties.of_segments(segments, chosen)
+        hi = lo + segments.dur[chosen]
+        found = used_up(self.trace, segments.utid[chosen], lo, hi, party, self.suspects)
+        at = chosen[found.wait]
+        edge, dur = segments.edge[at], segments.dur[at]
+        return candidate_rows(
+            at, KIND["cpu_max"], found.utid, dur, edge, edge, 1.0, part=found.part
+        )
 
 
 def _with_culprit(

@@ -11,7 +11,8 @@ The first of these rules that applies to a segment decides:
 3. The segment is a stage of an io. Suspects' writes filled the cache it must ``flush``, or their
    ios had the tags, were ahead of it (``queue``), or were at the ``device`` with it. At the device
    only the excess over its solo time counts. An idle device may be kept free for suspects.
-4. A task is runnable while a suspect runs (``cpu``).
+4. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
+   limit, which suspects in the cgroup have used up (``cpu_max``).
 5. A kernel thread mostly does suspects' work (``condition``, ``lock``).
 6. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 5
    look for background tasks only: a task that is known to be background comes first.
@@ -51,7 +52,14 @@ from rcp.analyzer.blame.suspects import (
     first_on_chain,
     guilty_edges,
 )
-from rcp.analyzer.paths.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE, RUNQUEUE
+from rcp.analyzer.paths.critical_path import (
+    ADMISSION_SLOT,
+    ADMISSION_TAG,
+    CPU_MAX,
+    DEVICE,
+    QUEUE,
+    RUNQUEUE,
+)
 from rcp.analyzer.paths.segments import Edges, Paths
 
 __all__ = ["KINDS", "Inversions", "find_inversions"]
@@ -193,6 +201,7 @@ class _Search:
             self.add(of_queue(self.undecided(of_io & (segments.kind == QUEUE))))
         self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
         self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
+        self.add(rules.cpu_max(self.undecided(segments.kind == CPU_MAX)))
 
     def by_helpers(self) -> None:
         """Rule 5."""

@@ -61,7 +61,8 @@ _SLEEP = f"""
             + {_flag("is_first_seen", SleepFlag.FIRST_SEEN)}
             + {_flag("waker_context = 'hardirq'", SleepFlag.WOKEN_BY_HARDIRQ)}
             + {_flag("waker_context = 'softirq'", SleepFlag.WOKEN_BY_SOFTIRQ)}
-            + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)} AS flags,
+            + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)}
+            + {_flag("is_cpu_max", SleepFlag.CPU_MAX)} AS flags,
         {_position(_RECORDED, "reason")} AS reason
     FROM sleep ORDER BY sleep_id
 """

@@ -66,6 +66,7 @@ def sleep(trace: Trace) -> Columns:
         "is_preempted": (flags & SleepFlag.PREEMPTED) != 0,
         "is_first_seen": first_seen,
         "is_owner_guessed": sleeps.owner_guessed,
+        "is_cpu_max": sleeps.cpu_max,
     }
     return columns | given(
         object=ids_or_none(sleeps.object),

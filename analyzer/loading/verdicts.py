@@ -27,7 +27,7 @@ from rcp.analyzer.db.columns import (
     null_if,
     texts,
 )
-from rcp.analyzer.paths.critical_path import CPU, RUNQUEUE
+from rcp.analyzer.paths.critical_path import CPU, RUNNABLE
 from rcp.analyzer.paths.segments import Paths
 from rcp.probes.contract.events import IO, REQUEST
 
@@ -55,7 +55,9 @@ def request(trace: Trace, paths: Paths, names: Mapping[int, str]) -> Columns:
         "ret": rows["ret"],
         "arg0": rows["arg0"],
         "cpu_dur": total(segments.request, segments.dur, own & (segments.kind == CPU)),
-        "runqueue_dur": total(segments.request, segments.dur, own & (segments.kind == RUNQUEUE)),
+        "runqueue_dur": total(
+            segments.request, segments.dur, own & np.isin(segments.kind, RUNNABLE)
+        ),
         "asleep_dur": total(edges.request, edges.dur, slept),
         "parent_request_id": keys(enclosing(requests)),
         "n_sleeps": total(edges.request, np.ones(len(edges), np.int64), slept),

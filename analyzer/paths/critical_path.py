@@ -45,6 +45,9 @@ N_THREADS = 2
 """More gain little: gathering from large arrays is bound by memory, and Python by its lock."""
 
 CPU, RUNQUEUE, UNKNOWN_CODE = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
+CPU_MAX = CODE["cpu_max"]
+RUNNABLE = (RUNQUEUE, CPU_MAX)
+"""Kinds of segments in which a task could run but did not."""
 ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
 ADMISSION_SLOT = CODE["admission_slot"]
 
@@ -109,7 +112,8 @@ class _Walk:
         kind = np.where(unrecorded, UNKNOWN_CODE, CPU).astype(np.int8)
         self.emit(pieces.running, depth, np.broadcast_to(kind, len(pieces.running)))
         ran = self.sleeps.ran_utid[pieces.delayed]
-        self.emit(pieces.runnable, depth, RUNQUEUE, ran=ran)
+        waits_for = np.where(self.sleeps.cpu_max[pieces.delayed], CPU_MAX, RUNQUEUE)
+        self.emit(pieces.runnable, depth, waits_for.astype(np.int8), ran=ran)
         self.emit(pieces.unseen, depth, UNKNOWN_CODE)
         return self._asleep(pieces, depth)
 

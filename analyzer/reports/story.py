@@ -52,6 +52,8 @@ def _segment_node(segment: PathSegment) -> _Node:
     elif segment.kind == "runqueue":
         instead = f"{segment.ran} ran instead" if segment.ran else "waits for a CPU"
         text = short = f"{who} runnable, {instead} (runqueue)"
+    elif segment.kind == "cpu_max":
+        text = short = f"{who} runnable, its cgroup has used up its cpu.max (cpu_max)"
     elif segment.io_id is not None and segment.op is not None:
         io = f"{segment.op} of {size_text(segment.bytes or 0)}" if segment.bytes else segment.op
         # prepositions: a write goes to a file, a read comes from one

@@ -134,6 +134,60 @@ static inline void describe_sleep(struct sleep_record *event, struct task_state 
 	event->flags |= state->wake_flags;
 }
 
+#ifdef RCP_HAS_cfs_rq_throttled_clock_pelt_time
+/* When a cgroup's run queue on a CPU was throttled (cpu.max) last, as far as its tasks told. */
+struct cfs_throttle {
+	u64 total_ns;
+	u64 begin_ns;
+	u64 end_ns;
+};
+
+BPF_TABLE("lru_hash", u64, struct cfs_throttle, cfs_throttles, 4096);
+
+static inline u64 shared_ns(u64 begin, u64 end, u64 other_begin, u64 other_end)
+{
+	begin = begin > other_begin ? begin : other_begin;
+	end = end < other_end ? end : other_end;
+	return begin < end ? end - begin : 0;
+}
+
+/*
+ * Whether the task could not run for most of [woken_ns, now) because of cpu.max. The kernel adds a
+ * throttled time, also that of a cgroup above, to throttled_clock_pelt_time as it ends
+ * (kernel/sched/fair.c:tg_unthrottle_up). The first task to run then sees the sum grow; it and those
+ * after it have waited for that end. The first time of each run queue is not told from older ones.
+ */
+static inline int waited_for_cpu_max(struct task_struct *next, u64 woken_ns, u64 now)
+{
+	struct cfs_throttle first = {}, *last;
+	struct cfs_rq *cfs_rq = NULL;
+	u64 key, total_ns = 0;
+
+	bpf_probe_read_kernel(&cfs_rq, sizeof(cfs_rq), &next->se.cfs_rq);
+	bpf_probe_read_kernel(&total_ns, sizeof(total_ns), &cfs_rq->throttled_clock_pelt_time);
+	if (!total_ns)
+		return 0;
+	key = (u64)cfs_rq;
+	last = cfs_throttles.lookup(&key);
+	if (!last) {
+		first.total_ns = total_ns;
+		cfs_throttles.update(&key, &first);
+		return 0;
+	}
+	if (total_ns > last->total_ns) {
+		last->begin_ns = now - (total_ns - last->total_ns);
+		last->end_ns = now;
+	}
+	last->total_ns = total_ns;
+	return shared_ns(woken_ns, now, last->begin_ns, last->end_ns) > (now - woken_ns) / 2;
+}
+#else
+static inline int waited_for_cpu_max(struct task_struct *next, u64 woken_ns, u64 now)
+{
+	return 0;
+}
+#endif
+
 static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64 now)
 {
 	struct task_state *state = state_of(next, tid);
@@ -157,6 +211,8 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 	state->sleep_ts = 0;
 	if (event.ts && is_too_short(event.run_ns - event.ts))
 		return;
+	if (event.ts && waited_for_cpu_max(next, event.woken_ns, now))
+		event.flags |= RCP_SLEEP_CPU_MAX;
 	count_output(sleep_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_SLEEP);
 }
 

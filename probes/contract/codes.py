@@ -36,6 +36,7 @@ class SleepFlag(enum.IntFlag):
     WOKEN_BY_HARDIRQ = 8  # the waker was a hard interrupt, not the task it interrupted
     WOKEN_BY_SOFTIRQ = 16
     OWNER_GUESSED = 32  # owner_tid may be wrong: from glibc's mutex, the last reader or taker
+    CPU_MAX = 64  # most of woken_ns to run_ns its cgroup, or one above, had used up its cpu.max
 
 
 class IoFlag(enum.IntFlag):

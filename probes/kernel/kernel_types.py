@@ -27,6 +27,7 @@ STRUCTS: dict[str, str] = {
     "blkcg_gq": "blkcg",
     "block_device": "bd_dev",
     "buffer_head": "b_blocknr b_bdev",
+    "cfs_rq": "throttled_clock_pelt_time",
     "cgroup": "kn level ancestors",
     "css_set": "dfl_cgrp",
     "dentry": "d_name.name d_parent d_u.d_alias",
@@ -59,8 +60,8 @@ STRUCTS: dict[str, str] = {
     "sock": "sk_type",
     "super_block": "s_dev",
     "task_struct": (
-        "__state cgroups comm flags io_context journal_info mm pid real_parent start_time tgid "
-        "thread_pid"
+        "__state cgroups comm flags io_context journal_info mm pid real_parent se.cfs_rq "
+        "start_time tgid thread_pid"
     ),
     "transaction_s": "t_tid t_journal",
     "vm_area_struct": "vm_file",

@@ -131,6 +131,10 @@ def doubts(store: Store, of: Pattern) -> list[str]:
 
 
 _STEPS = (
+    (
+        re.compile(r"cpu_max behind (.+)"),
+        "waits for the next period of its CPU limit, used up by {0} (cpu_max)",
+    ),
     (re.compile(r"runqueue behind (.+)"), "waits for a CPU while {0} runs (runqueue)"),
     (re.compile(r"(\w+) behind (.+)"), "waits behind {1} ({0})"),
     (re.compile(r"(\w+) shared with (.+)"), "shares the {0} with {1}"),

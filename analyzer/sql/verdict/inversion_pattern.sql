@@ -1,6 +1,7 @@
 -- Groups inversions by kind, culprit and chain shape, so that ten thousand slow requests of one
 -- cause are one row. A request is slow if it is among the slowest 1 % of the finished foreground
--- requests of its name.
+-- requests of its name. asked/pattern/numbered.sql, which a view in a recording cannot read, has
+-- the same order of the numbers; ui/tests/parts/test_numbers.py holds the two equal.
 -- depends: verdict.inversion
 -- depends: verdict.request_latency
 -- depends: base.request
@@ -44,7 +45,7 @@ FROM grouped;
 
 COMMENT ON VIEW inversion_pattern IS 'inversions grouped by pattern, the costliest first';
 COMMENT ON COLUMN inversion_pattern.rank IS 'rank by total time, from 1';
-COMMENT ON COLUMN inversion_pattern.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush or cpu';
+COMMENT ON COLUMN inversion_pattern.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush, cpu or cpu_max';
 COMMENT ON COLUMN inversion_pattern.culprit IS 'name of the culprits, without numbers';
 COMMENT ON COLUMN inversion_pattern.role IS 'their role';
 COMMENT ON COLUMN inversion_pattern.role_rule IS 'rule that assigned the role';

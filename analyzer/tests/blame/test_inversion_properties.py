@@ -48,6 +48,7 @@ SLEEP = st.fixed_dictionaries(
         "stack": st.integers(-1, len(STACKS) - 1),
         "interrupt": st.booleans(),
         "first_seen": st.booleans(),
+        "cpu_max": st.booleans(),
     }
 )
 IO = st.tuples(SOMEBODY, TIMES, TIMES, TIMES, TIMES, FLAGS, st.sampled_from((0, 4096, 1 << 20)))
@@ -83,7 +84,8 @@ def build(recording: dict[str, Any], rules: list[RoleRule]) -> Trace:
     for sleep in recording["sleeps"]:
         ts, woken, run = sorted(sleep["times"])
         stack = STACKS.get(sleep["stack"], [])
-        options = {k: sleep[k] for k in ("waker", "io", "owner", "ran", "reason", "interrupt")}
+        kept = ("waker", "io", "owner", "ran", "reason", "interrupt", "cpu_max")
+        options = {name: sleep[name] for name in kept}
         begin = 0 if sleep["first_seen"] else ts
         synth.sleep(sleep["tid"], begin, woken, run, stack=stack, first_seen=not begin, **options)
     for io, tid, pages in recording["causes"]:

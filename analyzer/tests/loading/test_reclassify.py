@@ -64,7 +64,7 @@ def everything(roles: Roles) -> Synth:
         synth.sleep(
             bg, ts + 200, ts + 610, io=own, reason=WaitReason.FUTEX, obj=9, owner=fg, guessed=True
         )
-        synth.preempt(bg, ts + 700, ts + 750, ran=fg)
+        synth.preempt(bg, ts + 700, ts + 750, ran=fg, cpu_max=True)
         synth.commit(jbd2, ts + 155, ts + 650, transaction=ts)
         synth.handle(bg, ts, ts + 100, transaction=ts, n=3, blocks=3)
         synth.handle(fg, ts, ts + 90, transaction=ts)

@@ -82,6 +82,14 @@ def test_a_wait_for_the_cpu_names_who_ran(load: Load) -> None:
     assert "writer runnable, rsync ran instead (runqueue)" in texts(load, synth)
 
 
+def test_a_wait_for_the_next_period_of_a_cpu_limit_names_nobody_who_ran(load: Load) -> None:
+    synth = Synth()
+    fg, bg = synth.task("writer", target=True), synth.task("rsync")
+    synth.request(fg, 1000, 1100)
+    synth.preempt(fg, 1010, 1090, ran=bg, cpu_max=True)
+    assert "writer runnable, its cgroup has used up its cpu.max (cpu_max)" in texts(load, synth)
+
+
 def test_a_throttled_writer_is_told_its_numbers(load: Load) -> None:
     synth = Synth()
     fg = synth.task("writer", target=True)

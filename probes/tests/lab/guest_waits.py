@@ -140,6 +140,20 @@ def admission(stage: Stage) -> None:
     price(stage, priced, iops=20)
     seen("iocost", "ioc_rqos_throttle", group.inside(lambda: direct(priced, 20)))
     held_back(stage, group)
+    limited(group)
+
+
+def limited(group: Group) -> None:
+    """A task that computes for ten of its group's periods; the kernel counts its pauses."""
+    group.limit_cpu(quota_us=5_000, period_us=50_000)
+    end(task("limited", group.inside(burn)))
+    truth["cpu.max"] = group.cpu_stat()
+
+
+def burn() -> None:
+    """Use 50 ms of CPU time."""
+    while time.process_time() < 0.05:
+        pass
 
 
 def held_back(stage: Stage, group: Group) -> None:

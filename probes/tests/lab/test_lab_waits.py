@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from rcp.analyzer.arrays.reasons import REASONS, function_name, reason_codes
-from rcp.probes.contract.events import IO, SLEEP, TASK, IoFlag, WaitReason
+from rcp.probes.contract.events import IO, SLEEP, TASK, IoFlag, SleepFlag, WaitReason
 from rcp.probes.contract.spool import open_spool
 
 pytestmark = pytest.mark.lab
@@ -108,3 +108,16 @@ def test_ios_that_io_max_holds_back_are_their_writers_from_when_it_wrote(waits: 
     for io, let_go_ns in zip(throttled, late, strict=True):
         assert int(io["queued_ns"]) < let_go_ns - 5 * MS
         assert abs(int(io["got_ns"]) - let_go_ns) < MS
+
+
+def test_waits_for_the_next_period_of_cpu_max_are_told(waits: Waits) -> None:
+    """cpu.stat counts how often and how long the group could not run."""
+    stat, rows = waits.truth["cpu.max"], waits.sleeps
+    told = rows[rows["flags"] & SleepFlag.CPU_MAX > 0]
+    assert {waits.names[int(tid)] for tid in told["tid"]} == {"limited"}
+    # The first is not told from older ones, and the task may have ended within the last.
+    assert stat["nr_throttled"] > 5
+    assert stat["nr_throttled"] - 2 <= len(told) <= stat["nr_throttled"]
+    mean_ns = float(np.mean(told["run_ns"] - told["woken_ns"]))
+    counted_ns = 1000 * stat["throttled_usec"] / stat["nr_throttled"]
+    assert mean_ns == pytest.approx(counted_ns, rel=0.2)

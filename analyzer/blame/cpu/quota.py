@@ -1,0 +1,130 @@
+"""Who used up the CPU limit (cpu.max) of a cgroup, so that a task in it waits for the next period.
+
+    period     |---------------------|---------------------|
+    quota of 4 |c|b|b|b|                |c|
+    client             wants to run |~~~~~|      backup had three quarters of it
+
+The limit may be that of a cgroup above. Then only the members of the task's own one are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Suspects
+
+PERIOD_NS = 100_000_000
+"""A period of cpu.max, unless it is set (kernel/sched/core.c:default_cfs_period)."""
+
+
+@dataclass(frozen=True)
+class UsedUp:
+    """Who used up quotas: one row for each wait and suspect with a part in it."""
+
+    wait: npt.NDArray[np.intp]
+    utid: Index
+    part: npt.NDArray[np.float64]
+    """Of the wait that is the suspect's."""
+
+
+@dataclass(frozen=True)
+class _OnCpu:
+    """When tasks were on CPUs: pieces [begin, end), each column in order."""
+
+    begin: Times
+    end: Times
+
+    @staticmethod
+    def of(begin: Times, end: Times) -> _OnCpu:
+        return _OnCpu(np.sort(begin), np.sort(end))
+
+    def between(self, lo: Times, hi: Times) -> Times:
+        """Return how long they were on CPUs in each [lo, hi), added up."""
+        used: Times = self._until(hi) - self._until(lo)
+        return used
+
+    def _until(self, time: Times) -> Times:
+        # What began before it, less what ended before it. A sum may overflow: so does what is
+        # subtracted from it, and the difference is right.
+        begun = np.searchsorted(self.begin, time)
+        ended = np.searchsorted(self.end, time)
+        until: Times = (begun - ended) * time + self._ends[ended] - self._begins[begun]
+        return until
+
+    @cached_property
+    def _begins(self) -> Times:
+        return np.r_[0, np.cumsum(self.begin)]
+
+    @cached_property
+    def _ends(self) -> Times:
+        return np.r_[0, np.cumsum(self.end)]
+
+
+def _pieces(trace: Trace) -> tuple[Index, Times, Times]:
+    """Return when each task was on a CPU, in order of tasks: (utid, begin, end)."""
+    sleeps, tasks = trace.sleeps, trace.tasks
+    order = np.lexsort((sleeps.run, tasks.thread[sleeps.utid]))
+    utid, begin = sleeps.utid[order], sleeps.run[order]
+    thread = tasks.thread[utid]
+    end = np.r_[sleeps.ts[order][1:], 0][: len(thread)]
+    # A thread that never left its CPU again ran until it exited, or the recording ended.
+    last = np.r_[thread[1:] != thread[:-1], True][: len(thread)]
+    exited = tasks.exit_ns[utid]
+    end = np.where(last, np.where(exited > 0, exited, begin.max(initial=0)), end)
+    by_task = np.argsort(utid, kind="stable")
+    utid, begin = utid[by_task], begin[by_task]
+    return utid, begin, np.maximum(end[by_task], begin)
+
+
+def used_up(
+    trace: Trace, waiter: Index, lo: Times, hi: Times, party: Times, suspects: Suspects
+) -> UsedUp:
+    """Return who used up the quota that each task ``waiter`` waited for in [lo, hi).
+
+    As with other pools: if suspects used most of it, the wait is all theirs.
+    """
+    cgroup = trace.tasks.cgroup_id
+    if not len(waiter) or not len(trace.sleeps):
+        return _joined([])
+    of_piece, piece_begin, piece_end = _pieces(trace)
+    found: list[UsedUp] = []
+    for group in np.unique(cgroup[waiter]):
+        wait = np.flatnonzero(cgroup[waiter] == group)
+        begin, end = lo[wait] - PERIOD_NS, hi[wait]
+        members = np.flatnonzero(cgroup == group).astype(np.int32)
+        piece = np.flatnonzero(np.isin(of_piece, members))
+        of_all = _OnCpu.of(piece_begin[piece], piece_end[piece]).between(begin, end)
+        used: dict[int, Times] = {}
+        for utid in members[suspects.any[members]].tolist():
+            own = slice(*np.searchsorted(of_piece, [utid, utid + 1]))
+            time = _OnCpu.of(piece_begin[own], piece_end[own]).between(begin, end)
+            used[utid] = np.where(suspects.is_exempt(utid, party[wait]), 0, time)
+        found += _parts(wait, used, of_all)
+    return _joined(found)
+
+
+def _parts(wait: npt.NDArray[np.intp], used: dict[int, Times], of_all: Times) -> list[UsedUp]:
+    """Return each suspect's part of the waits, from the CPU time it and all members used."""
+    share = sum(used.values(), np.zeros(len(wait))) / np.maximum(of_all, 1)
+    of_wait = np.where(
+        share >= MOSTLY, 1 / np.maximum(share, MOSTLY), np.where(share > SHARE_MIN, 1, 0)
+    )
+    rows = []
+    for utid, time in used.items():
+        part = time / np.maximum(of_all, 1) * of_wait
+        at = np.flatnonzero(part > 0)
+        rows.append(UsedUp(wait[at], np.full(len(at), utid, np.int32), part[at]))
+    return rows
+
+
+def _joined(rows: list[UsedUp]) -> UsedUp:
+    return UsedUp(
+        np.concatenate([np.empty(0, np.intp), *(row.wait for row in rows)]),
+        np.concatenate([np.empty(0, np.int32), *(row.utid for row in rows)]),
+        np.concatenate([np.empty(0), *(row.part for row in rows)]),
+    )

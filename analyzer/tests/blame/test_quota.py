@@ -1,0 +1,64 @@
+"""A task that waits for the next period of cpu.max waits for who used up the quota."""
+
+from __future__ import annotations
+
+import pytest
+
+from rcp.analyzer.tests.blame.found import Found, found
+from rcp.fixtures.synth import WRITE, Synth
+
+MS = 1_000_000
+ROLES = [("foreground", "comm:client"), ("background", "comm:backup*")]
+
+
+def throttled(*ran: tuple[str, int], client_ms: int = 10, cgroup: int = 7) -> list[Found]:
+    """The client has run for ``client_ms``, the others one after another; then all wait for 60 ms.
+
+    Meanwhile ``hog``, which has no limit, is on the CPU.
+    """
+    synth = Synth(ROLES)
+    client = synth.task("client", target=True, cgroup_id=7)
+    hog = synth.task("backup-hog", cgroup_id=9)
+    begin = 1000 * MS
+    synth.sleep(client, 900 * MS, begin)
+    now = begin + client_ms * MS
+    for name, ran_ms in ran:
+        member = synth.task(name, cgroup_id=cgroup)
+        synth.sleep(member, 900 * MS, now)
+        now += ran_ms * MS
+        synth.preempt(member, now, 1100 * MS + 1, cpu_max=True)
+    synth.sleep(hog, 900 * MS, now)
+    synth.sleep(hog, 1100 * MS, 1101 * MS)
+    synth.request(client, begin, 1110 * MS, nr=WRITE)
+    synth.preempt(client, begin + client_ms * MS, 1100 * MS, ran=hog, cpu_max=True)
+    return found(synth)
+
+
+def blamed(rows: list[Found]) -> list[tuple[str, str, int]]:
+    return [(row.kind, row.culprit, row.dur // MS) for row in rows]
+
+
+def test_who_ran_meanwhile_is_not_to_blame_for_a_used_up_quota() -> None:
+    assert throttled() == []
+
+
+def test_who_used_most_of_the_quota_is_to_blame() -> None:
+    assert blamed(throttled(("backup", 30))) == [("cpu_max", "backup", 90)]
+
+
+def test_several_are_to_blame_for_what_each_used() -> None:
+    rows = throttled(("backup1", 10), ("backup2", 20))
+    assert blamed(rows) == [("cpu_max", "backup2", 60), ("cpu_max", "backup1", 30)]
+
+
+def test_who_used_less_than_half_has_a_share_of_the_wait() -> None:
+    assert blamed(throttled(("backup", 10), client_ms=30)) == [("cpu_max", "backup", 17)]
+
+
+@pytest.mark.parametrize("used_ms", [0, 2])
+def test_who_used_next_to_nothing_is_not_to_blame(used_ms: int) -> None:
+    assert throttled(("backup", used_ms), client_ms=30) == []
+
+
+def test_another_cgroup_has_a_quota_of_its_own() -> None:
+    assert throttled(("backup", 30), cgroup=8) == []
