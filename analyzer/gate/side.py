@@ -18,7 +18,7 @@ from rcp.analyzer.latencies.files import AUTO, open_latencies
 from rcp.analyzer.latencies.formats import BY_NAME
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError
 from rcp.analyzer.loading.opening import open_recording
-from rcp.analyzer.reports.doubts import incomplete, missing_share
+from rcp.analyzer.reports.doubts import incomplete, incomplete_warning, missing_share
 from rcp.probes.contract.durations import UNITS_NS
 
 _HEAD_BYTES = 4096
@@ -162,7 +162,7 @@ def _of_store(store: Store, path: Path, how: Reading) -> Run:
     meta = facts(store)
     missing, lacking = missing_share(meta), incomplete(meta)
     if lacking and not missing:  # all that was written is there: it is told, and judged
-        told = f"{path}: {lacking[:1].lower()}{lacking[1:].removesuffix('.')}"
+        told = incomplete_warning(str(path), lacking)
         latencies = replace(latencies, warnings=(*latencies.warnings, told))
     ppm = 1e6 * max(lost / max(lost + written, 1), missing)
     where = host.of_recording(meta)

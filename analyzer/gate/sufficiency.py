@@ -14,6 +14,7 @@ from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics.design import Design
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN, n_needed
 from rcp.analyzer.latencies.slo import Measured, Slo
+from rcp.analyzer.reports.doubts import incomplete_refusal
 from rcp.analyzer.text import duration, plural
 from rcp.probes.contract.percent import percent
 
@@ -171,9 +172,8 @@ def too_lossy(runs: Sequence[Run], max_loss_ppm: float) -> str:
     if worst.lost_ppm <= max_loss_ppm:
         return ""
     if worst.incomplete:
-        what = worst.incomplete.partition(": ")[2].removesuffix(".")
         return (
-            f"{worst.name} is incomplete: {what}; record anew, or allow "
+            f"{incomplete_refusal(worst.name, worst.incomplete)}; record anew, or allow "
             f"it with --max-loss {math.ceil(worst.lost_ppm)}"
         )
     return (

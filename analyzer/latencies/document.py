@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +65,11 @@ def text_of(path: Path) -> str:
     return bytes_of(path).decode(errors="replace").replace("\r\n", "\n")
 
 
-def check_one_run(path: Path, starts: Sequence[object], program: str) -> None:
-    """Raise LatencyError if a file has several outputs of a *program*, by where they start."""
-    if len(starts) > 1:
+def check_one_run(path: Path, n_runs: int, program: str) -> None:
+    """Raise LatencyError if a file has the output of several runs of a *program*."""
+    if n_runs > 1:
         raise LatencyError(
-            f"{path} has the output of {len(starts)} runs of {program}: write each run to a file "
+            f"{path} has the output of {n_runs} runs of {program}: write each run to a file "
             "of its own."
         )
 
@@ -85,5 +84,5 @@ def json_of(path: Path, start: re.Pattern[bytes], program: str) -> Any:
     text = data[begin.start() if begin else 0 :].decode(errors="replace").lstrip()
     value, end = json.JSONDecoder().raw_decode(text)
     later = start.findall(text[end:].encode())
-    check_one_run(path, ["first", *later], program)
+    check_one_run(path, 1 + len(later), program)
     return value

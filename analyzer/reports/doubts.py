@@ -19,6 +19,8 @@ _SURE = 0.995  # rounds to 1.00
 LOST_MUCH = 0.01
 """Share of lost events from which that comes before any answer."""
 
+_INCOMPLETE = "Incomplete recording: "
+
 
 def confidence_word(confidence: float) -> str:
     """Return ``high``, ``medium`` or ``low``."""
@@ -54,7 +56,17 @@ def incomplete(meta: Mapping[str, Any]) -> str:
     clauses += meta.get("damage", ())
     if "end" in meta and meta["end"] is None and not any("end.json" in text for text in clauses):
         clauses.append("the recorder was killed")
-    return f"Incomplete recording: {'; '.join(clauses)}." if clauses else ""
+    return f"{_INCOMPLETE}{'; '.join(clauses)}." if clauses else ""
+
+
+def incomplete_warning(name: str, sentence: str) -> str:
+    """Return a sentence of ``incomplete`` about a run that is judged all the same."""
+    return f"{name}: {sentence[:1].lower()}{sentence[1:].removesuffix('.')}"
+
+
+def incomplete_refusal(name: str, sentence: str) -> str:
+    """Return a sentence of ``incomplete`` about a run that is not judged."""
+    return f"{name} is incomplete: {sentence.partition(': ')[2].removesuffix('.')}"
 
 
 def lacks(meta: Mapping[str, Any]) -> str:
@@ -66,7 +78,7 @@ def lacks(meta: Mapping[str, Any]) -> str:
     gone = incomplete(meta)
     if gone or lost < LOST_MUCH:
         return gone
-    return f"Incomplete recording: the recorder lost {percent(lost)} of the sleeps and ios."
+    return f"{_INCOMPLETE}the recorder lost {percent(lost)} of the sleeps and ios."
 
 
 def missing_share(meta: Mapping[str, Any]) -> float:

@@ -6,18 +6,10 @@ SELECT inversion.request_id, inversion.culprit_utid, inversion.dur,
     coalesce(pattern.rank, 0) AS rank,
     list_contains($1::VARCHAR[], inversion.kind) AS is_chain,
     list_contains($2::VARCHAR[], inversion.kind) AS is_pool,
-    inversion.kind = 'dirty_throttle' AS is_whole,
+    inversion.kind IN ('dirty_throttle', 'cpu_max') AS is_whole,
     inversion.kind = 'cpu' AS is_cpu
 FROM inversion
-LEFT JOIN (
-    -- As inversion_pattern numbers them, which counts requests too: that takes seconds.
-    SELECT row_number() OVER (
-            ORDER BY sum(dur)::BIGINT DESC, pattern, kind, culprit, role, role_rule
-        ) AS rank,
-        kind, culprit, role, role_rule, pattern
-    FROM inversion
-    GROUP BY kind, culprit, role, role_rule, pattern
-) AS pattern
+LEFT JOIN "asked/pattern/numbered" AS pattern
     ON pattern.kind = inversion.kind
     AND pattern.culprit = inversion.culprit
     AND pattern.role = inversion.role

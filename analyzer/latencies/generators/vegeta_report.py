@@ -44,8 +44,8 @@ def _is_text(head: bytes) -> bool:
 def read(path: Path) -> Latencies:
     """Return the quantiles or the histogram of a report; raise LatencyError."""
     data = bytes_of(path)
-    check_one_run(path, _VEGETA_REQUESTS.findall(data.decode(errors="replace")), "vegeta report")
     text = data.decode(errors="replace")
+    check_one_run(path, len(_VEGETA_REQUESTS.findall(text)), "vegeta report")
     if _BUCKETS.match(data):
         return _histogram(path, text)
     if _PLOT.match(data):

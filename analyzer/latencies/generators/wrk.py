@@ -47,7 +47,7 @@ def is_wrk(head: bytes) -> bool:
 def read(path: Path) -> Latencies:
     """Return the quantiles, or wrk2's histogram; raise LatencyError."""
     text = text_of(path)
-    check_one_run(path, _WRK_START.findall(text.encode()), "wrk")
+    check_one_run(path, len(_WRK_START.findall(text.encode())), "wrk")
     requests = _WRK_N.search(text)
     if requests is None:
         raise LatencyError(f"{path} is not the whole output of wrk: {_WRK_AGAIN}.")

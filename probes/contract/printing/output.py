@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -35,12 +35,12 @@ def _safe(text: str, *, is_coloured: bool) -> str:
 
 
 @contextmanager
-def read_or_not() -> Iterator[None]:
-    """Go on where nobody reads stdout any more: the status that follows is a verdict."""
+def read_or_not(stream: Literal["stdout", "stderr"] = "stdout") -> Iterator[None]:
+    """Go on where nobody reads *stream* any more: what follows may be a verdict."""
     try:
         yield
     except BrokenPipeError:
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+        setattr(sys, stream, Path(os.devnull).open("w"))  # noqa: SIM115
 
 
 def print_text(text: str) -> None:
@@ -100,10 +100,8 @@ def print_progress(text: str) -> None:
 
 def _say(text: str) -> None:
     """Write to stderr; where nobody reads that any more, the work goes on without a word."""
-    try:
+    with read_or_not("stderr"):
         click.echo(text, nl=False, err=True)
-    except BrokenPipeError:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
 
 
 def redraw(text: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rcp.analyzer.db.part import part_of
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory
@@ -58,6 +59,9 @@ def test_patterns_that_took_as_long_have_one_order_everywhere(
     expected = sorted(costs, key=lambda of: (-costs[of], of[4], *of[:4]))
     assert store.query(f"SELECT {_COLUMNS} FROM inversion_pattern ORDER BY rank") == expected
     assert store.query(f"SELECT {_COLUMNS} FROM digest.pattern ORDER BY pattern_id") == expected
+    with part_of(store, [1]) as part:
+        assert part.query(f"SELECT {_COLUMNS} FROM pattern_number ORDER BY rank") == expected
+        assert part.query(f"SELECT {_COLUMNS} FROM inversion_pattern ORDER BY rank") == expected
     kind, culprit, role, _, pattern = expected[0]
     assert store.query(query("answer/culprit")) == [(kind, culprit, role, pattern)]
     ranks = [expected.index(tuple(of)) + 1 for *of, _ in patterns]
