@@ -18,11 +18,18 @@ Rows = Sequence[Sequence[Any]]
 _EXACT_MAX = 1e15  # doubles below it hold every whole number
 
 
+def _plain(value: Any) -> str:
+    """Return a value as text; lists, structs and maps as JSON, which other programs read too."""
+    if isinstance(value, list | tuple | dict):
+        return as_json(value, indent=None).removesuffix("\n")
+    return str(value)
+
+
 _QUOTED_IN_CSV = re.compile(r'[",\r\n]')
 
 
 def _csv_field(value: Any) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else _plain(value)
     return '"' + text.replace('"', '""') + '"' if _QUOTED_IN_CSV.search(text) else text
 
 
@@ -40,7 +47,7 @@ _TSV = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 def _tsv(names: Sequence[str], rows: Rows) -> str:
     r"""Return rows as TSV; in a field a tab is ``\t``, a newline ``\n``, a backslash ``\\``."""
-    fields = ((("" if value is None else str(value)) for value in row) for row in (names, *rows))
+    fields = ((("" if value is None else _plain(value)) for value in row) for row in (names, *rows))
     return "".join("\t".join(one.translate(_TSV) for one in row) + "\n" for row in fields)
 
 
@@ -69,7 +76,7 @@ def _cell(value: Any) -> str:
         return "NULL"
     if isinstance(value, float):
         return f"{value:.0f}" if 1e6 <= abs(value) < _EXACT_MAX else f"{value:.6g}"
-    return spelled_text(str(value))
+    return spelled_text(_plain(value))
 
 
 def markdown(names: Sequence[str], rows: Rows) -> str:

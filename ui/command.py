@@ -82,7 +82,8 @@ def explore(files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     The server listens on this machine only and changes no file. Each FILE is a recording, a spool
     (also of a recorder that is still running) or a study of rcp-tune. Without FILE it shows the
     recording that comes with rcp. With two recordings, the second is compared with the first.
-    The page also offers the other recordings in the same folders.
+    The page also offers the other recordings in the same folders. Ctrl-C stops the server; once
+    it serves, that is exit status 0.
 
     \b
     Examples:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import runpy
 import sys
+import threading
 from pathlib import Path
-from threading import Thread
 
 from rcp.probes.contract.boundary import end_on_ctrl_c, leave
 
@@ -21,11 +21,13 @@ def main() -> None:
     from rcp.ui import frame
     from rcp.ui.source import given
 
-    Thread(target=frame.open_ahead, args=[given()[0]], name="ahead").start()
+    threading.Thread(target=frame.open_ahead, args=[given()[0]], name="ahead").start()
     sys.argv = ["streamlit", "run", str(_SCRIPT), *sys.argv[1:]]
     try:
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     except SystemExit as ended:
+        # A recording that is still being opened is refused more threads from here on: no news.
+        threading.excepthook = lambda _args: None
         leave(ended.code if isinstance(ended.code, int) else 0)
 
 

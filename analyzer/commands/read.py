@@ -154,7 +154,7 @@ def sql(file: Path, query: str | None, kind: str) -> None:
 
     Without QUERY, or with -, the statement is read from stdin. Ctrl-C stops the query. A table too
     wide for the terminal is printed with a value a line. NULL is an empty field in TSV and CSV.
-    JSON has no NaN and no infinity: they are null.
+    Lists, structs and maps are printed as JSON, which has no NaN and no infinity: they are null.
 
     \b
     Examples:

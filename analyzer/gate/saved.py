@@ -67,14 +67,15 @@ class Listed(NamedTuple):
     """Why the other saves are left out; each names its own."""
 
 
-def _folders(folder: Path) -> list[Path]:
+def folders(folder: Path) -> list[Path]:
+    """Return the folders of all saves, damaged ones too, the oldest first."""
     return sorted(path for path in folder.glob("[0-9]*") if path.name.isdigit() and path.is_dir())
 
 
 def listed(folder: Path) -> Listed:
     """Return the saves in *folder*; a damaged one does not hide the others."""
     found = Listed([], [])
-    for path in _folders(folder):
+    for path in folders(folder):
         try:
             table = _table(path / _TABLE)
         except LatencyError as error:
@@ -92,7 +93,7 @@ def saves(folder: Path) -> list[Save]:
 def is_saved(path: Path) -> bool:
     """Whether *path* is a baseline or one of its saves."""
     return path.is_dir() and (
-        (path / _TABLE).is_file() or bool(_folders(path)) or not any(path.iterdir())
+        (path / _TABLE).is_file() or bool(folders(path)) or not any(path.iterdir())
     )
 
 
@@ -150,7 +151,7 @@ def left_out(path: Path, damaged: Sequence[LatencyError], used: Save | None = No
     """Return a warning of damaged saves, "" if there are none; *used* is the one in use."""
     if not damaged:
         return ""
-    n = len(_folders(path))
+    n = len(folders(path))
     verb = "is" if len(damaged) == 1 else "are"
     instead = f", {used.folder.name} is used" if used is not None else ""
     reasons = "; ".join(str(error).rstrip(".") for error in damaged)
@@ -247,7 +248,7 @@ def save(folder: Path, runs: Sequence[SavedRun], *, saved: str, label: str) -> P
 
     Raises LatencyError.
     """
-    every = _folders(folder) if folder.is_dir() else []
+    every = folders(folder) if folder.is_dir() else []
     number = int(every[-1].name) + 1 if every else 1
     target = folder / f"{number:06}"
     building = folder / f".{number:06}.new"
@@ -284,14 +285,3 @@ def _entry(run: SavedRun, file: str) -> dict[str, Any]:
             for around, window in run.windows.items()
         ],
     }
-
-
-def prune(folder: Path, keep: int) -> list[Path]:
-    """Remove all but the last *keep* saves that can be read; return the removed folders."""
-    usable = saves(folder)
-    if len(usable) <= keep:
-        return []
-    old = [path for path in _folders(folder) if path < usable[-keep].folder]
-    for path in old:
-        shutil.rmtree(path)
-    return old

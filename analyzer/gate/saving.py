@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from rcp.analyzer.gate import causes, host
 from rcp.analyzer.gate.limits import Limit
-from rcp.analyzer.gate.saved import SavedRun, prune, save
+from rcp.analyzer.gate.saved import SavedRun, folders, save, saves
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.sufficiency import RUNS_ADVISED, RUNS_MIN, too_few
 from rcp.analyzer.latencies.quantiles import SHARES, TAILS
@@ -59,14 +61,31 @@ def shortages(runs: Sequence[Run]) -> list[str]:
     return found
 
 
+class Pruned(NamedTuple):
+    """What became of the older saves of a baseline; all are folders."""
+
+    removed: list[Path]
+    unread: list[Path]
+    """Left in place, and not among those that are kept: they cannot be read."""
+
+
+def prune(folder: Path, keep: int) -> Pruned:
+    """Remove all but the last *keep* saves that can be read."""
+    usable = [one.folder for one in saves(folder)]
+    old = [path for path in folders(folder) if len(usable) > keep and path < usable[-keep]]
+    for path in old:
+        shutil.rmtree(path)
+    return Pruned(old, [path for path in folders(folder) if path not in usable])
+
+
 def save_runs(
     runs: Sequence[Run], folder: Path, label: str = "", keep: int | None = None
-) -> tuple[Path, list[Path]]:
-    """Add a save to a baseline; return its folder and the removed ones. Raises LatencyError."""
+) -> tuple[Path, Pruned]:
+    """Add a save to a baseline; return its folder and the older ones. Raises LatencyError."""
     saved_runs = [
         SavedRun(run.latencies, run.host, run.lost_ppm, _windows(run), run.incomplete)
         for run in runs
     ]
     when = datetime.now(UTC).isoformat(timespec="seconds")
     target = save(folder, saved_runs, saved=when, label=label or _commit())
-    return target, prune(folder, keep) if keep else []
+    return target, prune(folder, keep) if keep else Pruned([], [])

@@ -11,7 +11,13 @@ from rcp.probes.contract.options import OUTPUT_PATH, PATH, is_file
 from rcp.probes.contract.printing.output import print_data, print_note
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
-from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
+from rcp.tuner.commands.wanted import (
+    SettingsError,
+    Wanted,
+    complete_settings,
+    needs_options,
+    read_wanted,
+)
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.session.apply_settings import check_settings
 from rcp.tuner.session.kept import present_disk
@@ -19,7 +25,7 @@ from rcp.tuner.session.persist import FORMATS, best_format, check_carries, persi
 
 
 @click.command(short_help="Write files that keep settings over a reboot.")
-@click.argument("settings", type=PATH)
+@click.argument("settings", type=PATH, shell_complete=complete_settings)
 @click.option(
     "--disk", shell_complete=DISKS, help="The disk; default: the one in SETTINGS, or the only one."
 )

@@ -10,12 +10,19 @@ from typing import Any
 import click
 
 from rcp.analyzer.text import plural
+from rcp.probes.contract.completions import DISKS
 from rcp.probes.contract.options import PATH, format_option
 from rcp.probes.contract.printing.output import print_json, print_note, print_text, read_or_not
 from rcp.probes.contract.printing.spelled import spelled
 from rcp.tuner.commands.choices import disk_of
 from rcp.tuner.commands.common import machine
-from rcp.tuner.commands.wanted import SettingsError, Wanted, needs_options, read_wanted
+from rcp.tuner.commands.wanted import (
+    SettingsError,
+    Wanted,
+    complete_settings,
+    needs_options,
+    read_wanted,
+)
 from rcp.tuner.errors import TuneError
 from rcp.tuner.knobs.catalog import whole_catalog
 from rcp.tuner.knobs.tree import Tree
@@ -34,8 +41,12 @@ class _Result:
 
 
 @click.command(short_help="Compare this machine with the settings that were kept.")
-@click.argument("sources", nargs=-1, type=PATH, metavar="[SOURCE]...")
-@click.option("--disk", help="The disk; default: the one that the settings are for.")
+@click.argument(
+    "sources", nargs=-1, type=PATH, metavar="[SOURCE]...", shell_complete=complete_settings
+)
+@click.option(
+    "--disk", shell_complete=DISKS, help="The disk; default: the one that the settings are for."
+)
 @needs_options
 @click.option(
     "-i", "--ignore-missing", is_flag=True, help="A knob that this machine lacks is no difference."

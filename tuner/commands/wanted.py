@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from rcp.tuner.commands.choices import group_of, which_knobs
 from rcp.tuner.errors import TuneError
@@ -22,6 +24,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DUCKDB_MAGIC, _MAGIC_AT = b"DUCK", 8
 _KNOWN_SETS = ("auto", "rcp", "stock")
+
+_SETTINGS_SUFFIXES = (".duckdb", ".json", ".toml")
+_PLAIN_WORD = re.compile(r"\w[\w.+-]*")
+"""Other names of files are left to the shell, which quotes them and hides hidden ones."""
 
 
 class SettingsError(TuneError):
@@ -55,6 +61,23 @@ class Wanted:
             f"candidate {first.candidate.name}: a profile is where a search starts, no result for "
             f"this machine: see `rcp-tune --start {self.profile}`",
         ]
+
+
+def complete_settings(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete names of profiles, and of studies and files of settings in this folder.
+
+    Any other path is the shell's to complete. It is not asked for both: bash forgets the profiles
+    when it completes paths.
+    """
+    try:
+        here = [path.name for path in Path().iterdir() if path.suffix in _SETTINGS_SUFFIXES]
+    except OSError:  # an error in the middle of a command line helps nobody
+        here = []
+    words = sorted({*names(), *filter(_PLAIN_WORD.fullmatch, here)})
+    found = [CompletionItem(word) for word in words if word.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
 
 
 def knobs_file(text: str | None) -> KnobsFile | None:

@@ -1,6 +1,12 @@
-"""``rcp-trace explore`` refuses in one line what it cannot show."""
+"""``rcp-trace explore`` refuses in one line what it cannot show, and ends by Ctrl-C."""
 
+import signal
 import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -8,6 +14,7 @@ from click.testing import CliRunner
 
 from rcp.analyzer.cli import main
 from rcp.fixtures.explored import one_request
+from rcp.fixtures.processes import HANG_S
 from rcp.ui.command import server_command
 from rcp.ui.source import demo_recording, given, offered
 
@@ -74,3 +81,38 @@ def test_recordings_beside_a_file_are_offered_too(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
     names = [path.name for path in offered([tmp_path / "a.duckdb"]).values()]
     assert names == ["a.duckdb", "b.spool"]
+
+
+def until_it_serves(process: subprocess.Popen[str], port: int) -> None:
+    until_s = time.monotonic() + HANG_S
+    while time.monotonic() < until_s:
+        assert process.poll() is None, process.communicate()
+        try:
+            with closing(HTTPConnection("127.0.0.1", port)) as asking:
+                asking.request("GET", "/")
+                asking.getresponse()
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError
+
+
+def test_ctrl_c_is_how_a_server_ends_so_its_status_is_0() -> None:
+    port = free_port()
+    words = ["explore", "--no-browser", "--port", str(port)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "rcp.analyzer", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            until_it_serves(process, port)
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=HANG_S)
+        finally:
+            process.kill()
+    told = f"rcp-trace: http://127.0.0.1:{port} until Ctrl-C\n"
+    assert (process.returncode, error) == (0, told)
+    help_text = CliRunner().invoke(main, ["explore", "--help"]).output
+    assert "once it serves, that is exit status 0" in " ".join(help_text.split())

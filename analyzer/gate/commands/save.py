@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from rcp.analyzer.gate.commands.options import reading_options
+from rcp.analyzer.text import plural
 from rcp.probes.contract.options import PATH
 from rcp.probes.contract.printing.output import print_note, print_text
+
+_SAVES_NAMED_MAX = 5
+"""Damaged saves that a warning names; more would be no short line."""
 
 
 @click.command(short_help="Save runs as a baseline.")
@@ -54,14 +59,27 @@ def save(
     """
     from rcp.analyzer.gate.saving import save_runs, shortages
     from rcp.analyzer.gate.side import Reading, read_side
-    from rcp.analyzer.text import plural
 
     runs = read_side(run, Reading(input_format, unit, here))
-    target, removed = save_runs(runs, output, label, keep)
-    pruned = f", {plural(len(removed), 'older save')} removed" if removed else ""
+    target, old = save_runs(runs, output, label, keep)
+    pruned = f", {plural(len(old.removed), 'older save')} removed" if old.removed else ""
     print_text(f"{target} written: {plural(len(runs), 'run')}{pruned}.")
+    if old.unread:
+        print_note(f"rcp-trace: warning: {output}: {_left_in_place(old.unread)}")
     for saved in runs:
         if saved.incomplete:
             print_note(f"rcp-trace: warning: {saved.name}: {saved.incomplete}")
     for lack in shortages(runs):
         print_note(f"rcp-trace: warning: {lack}.")
+
+
+def _left_in_place(unread: Sequence[Path]) -> str:
+    """Say which saves `--keep` neither counted nor removed."""
+    names = [path.name for path in unread[:_SAVES_NAMED_MAX]]
+    more = len(unread) - len(names)
+    listed = ", ".join(names) + (f" and {more} more" if more else "")
+    verb, folders = ("was", "its folder") if len(unread) == 1 else ("were", "their folders")
+    return (
+        f"{plural(len(unread), 'save')} could not be read and {verb} left in place ({listed}): "
+        f"remove {folders}, or restore what is damaged."
+    )

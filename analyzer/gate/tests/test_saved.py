@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from rcp.analyzer.gate.history import Point, drifts
-from rcp.analyzer.gate.saved import SavedRun, load, prune, save, saves
+from rcp.analyzer.gate.saved import SavedRun, load, save, saves
+from rcp.analyzer.gate.saving import prune
 from rcp.analyzer.gate.side import Reading, read_side
 from rcp.analyzer.gate.tests.conftest import Gate, GateError, MakeRuns
 from rcp.analyzer.latencies.latency import Latencies
@@ -51,8 +52,9 @@ def test_saves_are_added_and_old_ones_forgotten(tmp_path: Path) -> None:
     one = [SavedRun(Latencies("x", {"read": np.array([1])}), {}, 0.0)]
     for number in range(4):
         save(tmp_path, one, saved=f"2026-01-0{number + 1}", label="")
-    removed = prune(tmp_path, 2)
-    assert [path.name for path in removed] == ["000001", "000002"]
+    pruned = prune(tmp_path, 2)
+    assert [path.name for path in pruned.removed] == ["000001", "000002"]
+    assert pruned.unread == []
     assert [kept.saved for kept in saves(tmp_path)] == ["2026-01-03", "2026-01-04"]
     save(tmp_path, one, saved="2026-01-05", label="")
     assert saves(tmp_path)[-1].folder.name == "000005"
@@ -174,8 +176,9 @@ def test_damaged_saves_do_not_count_among_those_kept(tmp_path: Path) -> None:
         save(tmp_path, one, saved=f"2026-01-0{number + 1}", label="")
     for name in ("000001", "000004"):
         _damage(tmp_path / name, "cut table")
-    removed = prune(tmp_path, 2)
-    assert [path.name for path in removed] == ["000001", "000002"]
+    pruned = prune(tmp_path, 2)
+    assert [path.name for path in pruned.removed] == ["000001", "000002"]
+    assert [path.name for path in pruned.unread] == ["000004"]
     assert [kept.folder.name for kept in saves(tmp_path)] == ["000003", "000005"]
 
 

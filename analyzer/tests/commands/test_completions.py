@@ -18,10 +18,15 @@ GROUPS = {"rcp-trace": "rcp.analyzer.cli", "rcp-tune": "rcp.tuner.cli", "rcp-lab
 
 def completed(line: str) -> list[str]:
     """Return what follows after TAB at the end of *line*."""
+    return [value for _, value in items(line)]
+
+
+def items(line: str) -> list[tuple[str, str]]:
+    """Return the kinds and values that the shell gets: of kind file, it completes a path."""
     program, *words, incomplete = line.split(" ")
     main: click.Command = import_module(GROUPS[program]).main
     shell = ShellComplete(main, {}, program, "_COMPLETE")
-    return [item.value for item in shell.get_completions(words, incomplete)]
+    return [(item.type, item.value) for item in shell.get_completions(words, incomplete)]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,9 @@ def completed(line: str) -> list[str]:
         ("rcp-tune --lab wal-vs-checkpoint -e CHECK", ["CHECKPOINT_MIB="]),
         ("rcp-tune --slo p99=1ms --start r", ["redis", "rocksdb"]),
         ("rcp-tune profiles show m", ["mixed"]),
+        ("rcp-tune keep r", ["redis", "rocksdb"]),
+        ("rcp-tune verify r", ["redis", "rocksdb"]),
+        ("rcp-tune verify redis m", ["mixed"]),
         ("rcp-tune st", ["status"]),
         ("rcp-lab run wal", ["wal-vs-checkpoint"]),
         ("rcp-lab run wal-vs-checkpoint -e PRESET=s", ["PRESET=sata_ssd", "PRESET=sata_ssd_plp"]),
@@ -66,8 +74,34 @@ def test_figures_are_those_that_a_gate_knows() -> None:
 
 def test_disks_are_those_of_the_machine() -> None:
     disks = {path.name for path in Path("/sys/block").iterdir()}
-    for line in ("rcp-tune --disk ", "rcp-tune keep best.toml --disk "):
-        assert set(completed(line)) <= disks
+    for command in ("rcp-tune", "rcp-tune keep best.toml", "rcp-tune verify best.toml"):
+        assert set(completed(f"{command} --disk ")) <= disks
+
+
+@pytest.mark.parametrize("command", ["keep", "verify"])
+def test_settings_are_profiles_and_the_files_of_this_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "rcp-tune.duckdb",
+        "best.toml",
+        "notes.txt",
+        "x;y.toml",
+        ".hidden.toml",
+        "-o.toml",
+    ):
+        (tmp_path / name).touch()
+    profiles = completed("rcp-tune profiles show ")
+    line = f"rcp-tune {command} "
+    assert completed(line) == sorted([*profiles, "best.toml", "rcp-tune.duckdb"])
+    assert completed(f"{line}r") == ["rcp-tune.duckdb", "redis", "rocksdb"]
+
+
+@pytest.mark.parametrize("word", ["./b", "/etc/sysctl.d/60", "no-such-name"])
+def test_other_paths_of_settings_are_left_to_the_shell(word: str) -> None:
+    for command in ("keep", "verify"):
+        assert items(f"rcp-tune {command} {word}") == [("file", word)]
 
 
 def test_ids_are_those_of_the_slowest_requests(recording: Path) -> None:

@@ -73,6 +73,53 @@ def test_rows_in_every_format(recording: Path, kind: str, text: str) -> None:
     assert sql(recording, ROWS, "--format", kind).stdout == text
 
 
+NESTED = (
+    "SELECT [1, NULL] AS l, {'a': 'x|y', 'b': NULL} AS s, map {1: [chr(27)]} AS m, "
+    "row(1, DATE '2020-01-01') AS r"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        (
+            "text",
+            [
+                "l          s                        m                  r",
+                r'[1, null]  {"a": "x|y", "b": null}  {"1": ["\u001b"]}  [1, "2020-01-01"]',
+            ],
+        ),
+        (
+            "tsv",
+            [
+                "l\ts\tm\tr",
+                '[1, null]\t{"a": "x|y", "b": null}\t{"1": ["\\\\u001b"]}\t[1, "2020-01-01"]',
+            ],
+        ),
+        (
+            "csv",
+            [
+                "l,s,m,r",
+                r'"[1, null]","{""a"": ""x|y"", ""b"": null}","{""1"": [""\u001b""]}",'
+                '"[1, ""2020-01-01""]"',
+            ],
+        ),
+        (
+            "markdown",
+            [
+                "| l | s | m | r |",
+                "| --- | --- | --- | --- |",
+                r'| [1, null] | {"a": "x\|y", "b": null} | {"1": ["\u001b"]} | [1, "2020-01-01"] |',
+            ],
+        ),
+    ],
+)
+def test_nested_values_are_json_in_every_format(
+    recording: Path, kind: str, rows: list[str]
+) -> None:
+    assert sql(recording, NESTED, "--format", kind).stdout.splitlines() == rows
+
+
 def test_json_has_no_infinity(recording: Path) -> None:
     query = "SELECT 1 / 0 AS a, 'nan'::DOUBLE AS b, ['inf'::FLOAT] AS c"
     for kind, want in (("json", "[%s]"), ("ndjson", "%s")):
