@@ -185,8 +185,8 @@ def _bands(view: View) -> None:
         tail = max(wait.band for wait in waits)
         worst = next(wait for wait in waits if wait.band == tail)
         web.say(
-            f"The {population.BAND_NAMES[tail]} of requests spend {percent(worst.share)} of their "
-            f"time in {worst.reason}."
+            f"In the slowest band ({population.BAND_NAMES[tail]}), requests spend "
+            f"{percent(worst.share)} of their time in {worst.reason}."
         )
     web.chart(charts.band_waits(waits, web.is_dark()), "bands")
     for band in reversed(view.recording.ask(population.bands, *of)):
