@@ -154,8 +154,9 @@ static inline u64 shared_ns(u64 begin, u64 end, u64 other_begin, u64 other_end)
 /*
  * Whether the task could not run for most of [woken_ns, now) because of cpu.max. The kernel adds a
  * throttled time, also that of a cgroup above, to throttled_clock_pelt_time as it ends
- * (kernel/sched/fair.c:tg_unthrottle_up). The first task to run then sees the sum grow; it and those
- * after it have waited for that end. The first time of each run queue is not told from older ones.
+ * (kernel/sched/fair.c:tg_unthrottle_up). The first task to run then sees the sum grow; it and
+ * those after it have waited for that end. The first time of each run queue is not told from older
+ * ones.
  */
 static inline int waited_for_cpu_max(struct task_struct *next, u64 woken_ns, u64 now)
 {

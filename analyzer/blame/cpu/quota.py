@@ -58,11 +58,13 @@ class _OnCpu:
 
     @cached_property
     def _begins(self) -> Times:
-        return np.r_[0, np.cumsum(self.begin)]
+        begins: Times = np.r_[0, np.cumsum(self.begin)]
+        return begins
 
     @cached_property
     def _ends(self) -> Times:
-        return np.r_[0, np.cumsum(self.end)]
+        ends: Times = np.r_[0, np.cumsum(self.end)]
+        return ends
 
 
 def _pieces(trace: Trace) -> tuple[Index, Times, Times]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ def relay(
     backup = synth.task("backup")
     for task in (holder, backup):
         synth.preempt(task, 1, 2)  # they are watched
-    owned = {"owner": holder, "guessed": True} if owner else {}
+    owned: dict[str, Any] = {"owner": holder, "guessed": True} if owner else {}
     synth.request(waiter, 100 * US, 200 * US, nr=WRITE)
     synth.sleep(waiter, 110 * US, 190 * US, waker=backup, reason=reason, obj=LOCK, **owned)
     synth.sleep(backup, 105 * US, 180 * US, waker=holder, reason=reason, obj=inner, **owned)
@@ -61,7 +62,7 @@ def test_what_delays_the_holder_is_still_found() -> None:
     for task in (holder, relays, reader):
         synth.preempt(task, 1, 2)
     synth.request(waiter, 100 * US, 200 * US, nr=WRITE)
-    lock = {"reason": WaitReason.LOCK, "obj": LOCK}
+    lock: dict[str, Any] = {"reason": WaitReason.LOCK, "obj": LOCK}
     synth.sleep(waiter, 110 * US, 190 * US, waker=relays, **lock)
     synth.sleep(relays, 105 * US, 180 * US, waker=holder, **lock)
     synth.sleep(holder, 120 * US, 150 * US, waker=reader, reason=WaitReason.LOCK, obj=OTHER)
@@ -88,7 +89,8 @@ def test_in_a_queue_each_is_blamed_for_its_turns(
     task["client2"] = synth.task("client2", target=True)
     for watched in task.values():
         synth.preempt(watched, 1, 2)
-    free, before, lock = 1, 0, {"reason": WaitReason.LOCK, "obj": LOCK}
+    lock: dict[str, Any] = {"reason": WaitReason.LOCK, "obj": LOCK}
+    free, before = 1, 0
     expected: Counter[str] = Counter()
     held: list[tuple[str, int, int]] = []
     again = dict.fromkeys(task, 1)
