@@ -24,6 +24,7 @@ from rcp.analyzer.blame.device.evidence import (
     GUESS_CONFIDENCE,
     LIMIT_CONFIDENCE,
     MODEL_CONFIDENCE,
+    QUOTA_CONFIDENCE,
 )
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
@@ -281,7 +282,7 @@ class Contention:
         at = chosen[found.wait]
         edge, dur = segments.edge[at], segments.dur[at]
         return candidate_rows(
-            at, KIND["cpu_max"], found.utid, dur, edge, edge, 1.0, part=found.part
+            at, KIND["cpu_max"], found.utid, dur, edge, edge, QUOTA_CONFIDENCE, part=found.part
         )
 
 

@@ -90,14 +90,22 @@ def dirtied_meanwhile(
         more = dirtied > most
         who[more], most[more] = suspect, dirtied[more]
     who = np.where(of_suspects / total >= MOSTLY, who, -1).astype(np.int32)
-    return Dirtied(who, _is_needless(trace, decision, 1 - counted / total))
+    return Dirtied(who, _is_needless(trace, decision, counted, total))
 
 
 def _decisions(trace: Trace, edges: Edges, at: Index) -> Index:
     """Return the throttle row that led to the pause at each edge, -1 without one."""
-    fell_asleep = trace.sleeps.ts[edges.sleep[at]]
+    sleeps, waiter = trace.sleeps, edges.waiter[at]
+    fell_asleep = sleeps.ts[edges.sleep[at]]
     ts = trace.rows[THROTTLE.name]["ts"].astype(np.int64)
-    return asof_backward(trace.utids[THROTTLE.name], ts, edges.waiter[at], fell_asleep)
+    decision = asof_backward(trace.utids[THROTTLE.name], ts, waiter, fell_asleep)
+    if not len(ts):
+        return decision
+    # A decision leads to the next sleep. If that was another one, this sleep's decision was lost.
+    slept = np.flatnonzero(sleeps.woken > sleeps.ts)
+    before = asof_backward(sleeps.utid[slept], sleeps.ts[slept], waiter, fell_asleep - 1)
+    is_older = (before >= 0) & (sleeps.ts[slept[before]] >= ts[decision])
+    return np.where(is_older, -1, decision).astype(np.int32)
 
 
 def _shares_limit(
@@ -117,12 +125,13 @@ def _shares_limit(
 
 
 def _is_needless(
-    trace: Trace, decision: Index, others: npt.NDArray[np.float64]
+    trace: Trace, decision: Index, counted: Times, total: Times
 ) -> npt.NDArray[np.bool_]:
-    """Return which pauses would not have been with only the share ``others`` of the dirty pages.
+    """Return which pauses would not have been, had the pages ``counted`` of ``total`` been clean.
 
     Nobody is paused below ``freerun``; the tracepoint's setpoint is halfway from it to the limit.
     Below it all the same, the limit is a device's own (strict_limit), of which less is recorded.
+    ``total`` is what was dirtied of late; what is dirty for longer is not the suspects'.
     """
     rows = trace.rows[THROTTLE.name]
     if not len(rows):
@@ -132,5 +141,6 @@ def _is_needless(
         for name in ("setpoint_pages", "limit_pages", "dirty_pages")
     )
     freerun = 2 * setpoint - limit
-    needless: npt.NDArray[np.bool_] = (freerun <= dirty) & (others * dirty < freerun)
+    others = np.maximum((1 - counted / total) * dirty, dirty - counted)
+    needless: npt.NDArray[np.bool_] = (freerun <= dirty) & (others < freerun)
     return needless & (decision >= 0)

@@ -16,6 +16,7 @@ from rcp.analyzer.blame.candidates import KINDS
 from rcp.analyzer.blame.causes import CAUSE_KINDS, Causes
 from rcp.analyzer.blame.chains import generic_name, syscall_name
 from rcp.analyzer.blame.inversions import Inversions
+from rcp.analyzer.blame.relays import passed_on
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import (
     Array,
@@ -102,6 +103,7 @@ def edge(trace: Trace, paths: Paths) -> Columns:
         "waiter_utid": edges.waiter,
         "reason": Coded(edges.reason, REASONS),
         "object": null_if(objects, objects == 0),
+        "is_passed": passed_on(edges, trace.sleeps),
         "waker_utid": missing(edges.waker),
         "io_id": _io_id(trace, edges.io),
     }

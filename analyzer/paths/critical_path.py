@@ -111,8 +111,10 @@ class _Walk:
         unrecorded = ~self.offcpu.has_records[pieces.running.utid] if depth else False
         kind = np.where(unrecorded, UNKNOWN_CODE, CPU).astype(np.int8)
         self.emit(pieces.running, depth, np.broadcast_to(kind, len(pieces.running)))
-        ran = self.sleeps.ran_utid[pieces.delayed]
-        waits_for = np.where(self.sleeps.cpu_max[pieces.delayed], CPU_MAX, RUNQUEUE)
+        kept = self.sleeps.cpu_max[pieces.delayed]
+        # Who ran meanwhile did not keep a task from the CPU whose cgroup has used up its limit.
+        ran = np.where(kept, -1, self.sleeps.ran_utid[pieces.delayed]).astype(np.int32)
+        waits_for = np.where(kept, CPU_MAX, RUNQUEUE)
         self.emit(pieces.runnable, depth, waits_for.astype(np.int8), ran=ran)
         self.emit(pieces.unseen, depth, UNKNOWN_CODE)
         return self._asleep(pieces, depth)

@@ -28,7 +28,7 @@ class Segments:
     edge: Index
     """The last edge to this segment, -1 at depth 0."""
     ran: Index
-    """Of a ``runqueue`` or ``cpu_max`` segment, the task that ran on the CPU last; else -1."""
+    """For a ``runqueue`` segment, the task that ran on the CPU last; -1 for other kinds."""
 
     def __len__(self) -> int:
         return len(self.request)

@@ -136,6 +136,8 @@ class EdgeRows(Columns):
     """It waits for a unit of something shared: who freed one is not who was in the way."""
     is_by_helper: Flags
     """A kernel thread's work was waited for."""
+    is_passed: Flags
+    """The waiter only passes the lock on that its parent waits for: see ``blame.relays``."""
 
 
 @dataclass(frozen=True)

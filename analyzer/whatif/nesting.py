@@ -25,6 +25,17 @@ def within(parent: Places, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]
     return nearest(parent, np.where(flag, 0, -1)) >= 0
 
 
+def without_relays(parent: Places, passed: npt.NDArray[np.bool_]) -> Places:
+    """Return the wait around each, without those whose waker only passed it on."""
+    above = parent
+    while True:  # each round looks one wait further up
+        higher = np.where(parent >= 0, above[parent], -1) if len(parent) else parent
+        found = np.where(passed, higher, parent)
+        if np.array_equal(found, above):
+            return found
+        above = found
+
+
 def around(parent: Places, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return which waits have the flag, or have one within them that has."""
     found = flag.copy()

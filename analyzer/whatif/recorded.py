@@ -115,6 +115,7 @@ def _edges(rows: Rows) -> tuple[EdgeRows, Index]:
         is_served=served,
         is_shared=rows["is_shared"],
         is_by_helper=rows["is_by_helper"],
+        is_passed=rows["is_passed"],
     )
     return edges, nearest(parent, rows["journal"]).astype(np.int32)
 

@@ -14,11 +14,12 @@ from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import (
     Flags,
     Floats,
+    Places,
     Recorded,
     SegmentRows,
     Totals,
 )
-from rcp.analyzer.whatif.nesting import within
+from rcp.analyzer.whatif.nesting import within, without_relays
 from rcp.analyzer.whatif.ownership import parts
 from rcp.analyzer.whatif.waits.backlog import saved_without
 from rcp.analyzer.whatif.waits.commit_time import for_blocks
@@ -135,6 +136,10 @@ def _utids(segments: SegmentRows) -> npt.NDArray[np.integer[Any]]:
     return np.unique(segments.utid)
 
 
+def _around(recorded: Recorded) -> Places:
+    return without_relays(recorded.edges.parent, recorded.edges.is_passed)
+
+
 def _on_path(recorded: Recorded, utids: Times) -> Flags:
     """Return which segments are these tasks' work or wait for it."""
     segments, edges = recorded.segments, recorded.edges
@@ -144,7 +149,7 @@ def _on_path(recorded: Recorded, utids: Times) -> Flags:
         found = np.isin(segments.utid, own) & ~recorded.once(_not_taken)
     waits = np.isin(edges.waker, utids)
     if waits.any():
-        below = np.append(within(edges.parent, waits), False)
+        below = np.append(within(recorded.once(_around), waits), False)
         found |= below[segments.edge] & ~recorded.once(_in_pool)
     return found
 

@@ -8,7 +8,8 @@ SELECT edge_id, coalesce(parent_edge_id, -1) AS parent_edge_id, edge.ts,
     list_contains($1::VARCHAR[], reason) AND NOT coalesce(waker.role = 'background', false)
         AS is_served,
     list_contains($2::VARCHAR[], reason) AS is_shared,
-    io_id IS NULL AND coalesce(waker.is_kthread, false) AS is_by_helper
+    io_id IS NULL AND coalesce(waker.is_kthread, false) AS is_by_helper,
+    is_passed
 FROM edge
 LEFT JOIN task AS waker ON waker.utid = waker_utid
 ORDER BY edge_id

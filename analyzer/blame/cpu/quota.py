@@ -18,6 +18,9 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Suspects
 
+ROOT_CGROUP = 1
+"""The root has no limit, and in it are all tasks whose cgroup is not known (0) or not of v2."""
+
 PERIOD_NS = 100_000_000
 """A period of cpu.max, unless it is set (kernel/sched/core.c:default_cfs_period)."""
 
@@ -73,11 +76,10 @@ def _pieces(trace: Trace) -> tuple[Index, Times, Times]:
     order = np.lexsort((sleeps.run, tasks.thread[sleeps.utid]))
     utid, begin = sleeps.utid[order], sleeps.run[order]
     thread = tasks.thread[utid]
-    end = np.r_[sleeps.ts[order][1:], 0][: len(thread)]
-    # A thread that never left its CPU again ran until it exited, or the recording ended.
-    last = np.r_[thread[1:] != thread[:-1], True][: len(thread)]
-    exited = tasks.exit_ns[utid]
-    end = np.where(last, np.where(exited > 0, exited, begin.max(initial=0)), end)
+    # What a thread did after its last record is not known: it may sleep to this day.
+    end = np.r_[sleeps.ts[order][1:], begin[-1:]]
+    last = np.r_[thread[1:] != thread[:-1], True]
+    end = np.where(last, begin, end)
     by_task = np.argsort(utid, kind="stable")
     utid, begin = utid[by_task], begin[by_task]
     return utid, begin, np.maximum(end[by_task], begin)
@@ -96,32 +98,30 @@ def used_up(
     of_piece, piece_begin, piece_end = _pieces(trace)
     found: list[UsedUp] = []
     for group in np.unique(cgroup[waiter]):
+        if group <= ROOT_CGROUP:
+            continue
         wait = np.flatnonzero(cgroup[waiter] == group)
         begin, end = lo[wait] - PERIOD_NS, hi[wait]
         members = np.flatnonzero(cgroup == group).astype(np.int32)
         piece = np.flatnonzero(np.isin(of_piece, members))
         of_all = _OnCpu.of(piece_begin[piece], piece_end[piece]).between(begin, end)
-        used: dict[int, Times] = {}
+        used: list[UsedUp] = []
         for utid in members[suspects.any[members]].tolist():
             own = slice(*np.searchsorted(of_piece, [utid, utid + 1]))
             time = _OnCpu.of(piece_begin[own], piece_end[own]).between(begin, end)
-            used[utid] = np.where(suspects.is_exempt(utid, party[wait]), 0, time)
-        found += _parts(wait, used, of_all)
+            part = np.where(suspects.is_exempt(utid, party[wait]), 0, time) / np.maximum(of_all, 1)
+            at = np.flatnonzero(part)
+            used.append(UsedUp(wait[at], np.full(len(at), utid, np.int32), part[at]))
+        found.append(_most_is_all(_joined(used), len(lo)))
     return _joined(found)
 
 
-def _parts(wait: npt.NDArray[np.intp], used: dict[int, Times], of_all: Times) -> list[UsedUp]:
-    """Return each suspect's part of the waits, from the CPU time it and all members used."""
-    share = sum(used.values(), np.zeros(len(wait))) / np.maximum(of_all, 1)
-    of_wait = np.where(
-        share >= MOSTLY, 1 / np.maximum(share, MOSTLY), np.where(share > SHARE_MIN, 1, 0)
-    )
-    rows = []
-    for utid, time in used.items():
-        part = time / np.maximum(of_all, 1) * of_wait
-        at = np.flatnonzero(part > 0)
-        rows.append(UsedUp(wait[at], np.full(len(at), utid, np.int32), part[at]))
-    return rows
+def _most_is_all(used: UsedUp, n_waits: int) -> UsedUp:
+    """Return the parts of waits for which suspects' shares of the CPU time stand."""
+    share = np.bincount(used.wait, used.part, n_waits)[used.wait]
+    part = np.where(share >= MOSTLY, used.part / np.maximum(share, MOSTLY), used.part)
+    at = np.flatnonzero(share > SHARE_MIN)
+    return UsedUp(used.wait[at], used.utid[at], part[at])
 
 
 def _joined(rows: list[UsedUp]) -> UsedUp:

@@ -23,6 +23,10 @@ in the CPU time of kernel threads as their ios tell it."""
 FLUSHER_CONFIDENCE = _succession(2, 2)
 """It is a guess that a flusher was working on the io it queued next."""
 
+QUOTA_CONFIDENCE = _succession(2, 2)
+"""Who used a cgroup's CPU limit up: right in the plants 79-quotaread and 84-quota. Neither the
+period nor whose limit it was is recorded."""
+
 LIMIT_CONFIDENCE = _succession(1, 1)
 """Without the suspects' pages the kernel would not have paused a writer: right in the plant
-``dirty`` of docs/planted.md."""
+50-dirty of docs/planted.md."""

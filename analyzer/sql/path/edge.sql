@@ -9,6 +9,7 @@ CREATE TABLE edge (
     waiter_utid INTEGER,
     reason VARCHAR,
     object UBIGINT,
+    is_passed BOOLEAN,
     waker_utid INTEGER,
     io_id UBIGINT
 );
@@ -24,5 +25,6 @@ COMMENT ON COLUMN edge.dur IS 'its length in ns';
 COMMENT ON COLUMN edge.waiter_utid IS 'the sleeper';
 COMMENT ON COLUMN edge.reason IS 'what it waited for';
 COMMENT ON COLUMN edge.object IS 'address of the lock or journal waited for';
+COMMENT ON COLUMN edge.is_passed IS 'it waited for the same lock as its parent: who passed the lock on is not to blame for who had it before';
 COMMENT ON COLUMN edge.waker_utid IS 'thread that ended the sleep, or submitted the io that did';
 COMMENT ON COLUMN edge.io_id IS 'io whose completion ended the sleep';

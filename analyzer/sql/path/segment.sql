@@ -21,4 +21,4 @@ COMMENT ON COLUMN segment.kind IS 'cpu, runqueue, cpu_max (waits for the next pe
 COMMENT ON COLUMN segment.utid IS 'its thread, NULL for an io stage';
 COMMENT ON COLUMN segment.io_id IS 'its io';
 COMMENT ON COLUMN segment.edge_id IS 'last edge that leads here, NULL at depth 0';
-COMMENT ON COLUMN segment.ran_utid IS 'runqueue, cpu_max: thread that had the CPU meanwhile, NULL when not known';
+COMMENT ON COLUMN segment.ran_utid IS 'runqueue: thread that had the CPU meanwhile, NULL when not known';

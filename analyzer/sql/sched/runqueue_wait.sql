@@ -8,6 +8,7 @@ SELECT
     sleep.utid,
     sleep.woken_ns AS ts,
     sleep.run_ns - sleep.woken_ns AS dur,
+    sleep.is_cpu_max,
     sleep.cpu,
     sleep.ran_utid,
     ran.comm AS ran_comm,
@@ -22,6 +23,7 @@ COMMENT ON COLUMN runqueue_wait.sleep_id IS 'the off-CPU interval it ends';
 COMMENT ON COLUMN runqueue_wait.utid IS 'the thread';
 COMMENT ON COLUMN runqueue_wait.ts IS 'became runnable, or lost the CPU';
 COMMENT ON COLUMN runqueue_wait.dur IS 'ns until it ran';
+COMMENT ON COLUMN runqueue_wait.is_cpu_max IS 'mostly because its cgroup, or one above, had used up its cpu.max: then who ran instead was not in its way';
 COMMENT ON COLUMN runqueue_wait.cpu IS 'CPU it ran on';
 COMMENT ON COLUMN runqueue_wait.ran_utid IS 'thread that had that CPU right before it: the last one that ran instead';
 COMMENT ON COLUMN runqueue_wait.ran_comm IS 'its name';

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import WRITE, Synth
 
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Ask
+
 MS = 1_000_000
+QUOTA = 0.75
 ROLES = [("foreground", "comm:client"), ("background", "comm:backup*")]
 
 
-def throttled(*ran: tuple[str, int], client_ms: int = 10, cgroup: int = 7) -> list[Found]:
+def group(*ran: tuple[str, int], client_ms: int = 10, cgroup: int = 7, of_client: int = 7) -> Synth:
     """The client has run for ``client_ms``, the others one after another; then all wait for 60 ms.
 
     Meanwhile ``hog``, which has no limit, is on the CPU.
     """
     synth = Synth(ROLES)
-    client = synth.task("client", target=True, cgroup_id=7)
+    client = synth.task("client", target=True, cgroup_id=of_client)
     hog = synth.task("backup-hog", cgroup_id=9)
     begin = 1000 * MS
     synth.sleep(client, 900 * MS, begin)
@@ -31,7 +37,11 @@ def throttled(*ran: tuple[str, int], client_ms: int = 10, cgroup: int = 7) -> li
     synth.sleep(hog, 1100 * MS, 1101 * MS)
     synth.request(client, begin, 1110 * MS, nr=WRITE)
     synth.preempt(client, begin + client_ms * MS, 1100 * MS, ran=hog, cpu_max=True)
-    return found(synth)
+    return synth
+
+
+def throttled(*ran: tuple[str, int], **options: int) -> list[Found]:
+    return found(group(*ran, **options))
 
 
 def blamed(rows: list[Found]) -> list[tuple[str, str, int]]:
@@ -42,8 +52,32 @@ def test_who_ran_meanwhile_is_not_to_blame_for_a_used_up_quota() -> None:
     assert throttled() == []
 
 
+def test_the_chain_ends_at_who_used_the_quota_up(ask: Ask) -> None:
+    rows = ask(group(("backup", 30)), "SELECT kind, chain, depth FROM inversion")
+    assert rows == [("cpu_max", "write → cpu_max behind backup", 0)]
+
+
 def test_who_used_most_of_the_quota_is_to_blame() -> None:
     assert blamed(throttled(("backup", 30))) == [("cpu_max", "backup", 90)]
+
+
+def test_the_period_of_a_limit_is_not_recorded_so_it_is_not_certain() -> None:
+    assert [row.confidence for row in throttled(("backup", 30))] == [pytest.approx(QUOTA)]
+
+
+def test_who_sleeps_to_the_end_of_the_recording_uses_no_cpu() -> None:
+    synth = Synth(ROLES)
+    client = synth.task("client", target=True, cgroup_id=7)
+    backup = synth.task("backup", cgroup_id=7)
+    synth.sleep(backup, 900 * MS, 999 * MS)  # and then again, for longer than is recorded
+    synth.sleep(client, 900 * MS, 1000 * MS)
+    synth.request(client, 1000 * MS, 1110 * MS, nr=WRITE)
+    synth.preempt(client, 1040 * MS, 1100 * MS, cpu_max=True)
+    assert found(synth) == []
+
+
+def test_the_root_has_no_limit_so_its_tasks_share_none() -> None:
+    assert throttled(("backup", 30), cgroup=1, of_client=1) == []
 
 
 def test_several_are_to_blame_for_what_each_used() -> None:

@@ -1,6 +1,7 @@
 """What requests would take without a culprit: worlds in, latencies out, by hand."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,16 @@ def test_who_holds_the_lock_before_or_after_the_culprit_still_does(load: Load) -
     # The other holds it from 1600 to 1800.
     assert ns(predicted(store, "backup").predicted_ns) == [500]
     assert ns(predicted(store, "role:background").predicted_ns) == [300]
+
+
+def test_who_only_passes_a_lock_on_takes_its_own_turn_along(load: Load) -> None:
+    synth = world()
+    synth.request(READER, 1000, 2000, nr=READ)
+    lock: dict[str, Any] = {"reason": WaitReason.LOCK, "obj": 0xFFFF8000}
+    synth.sleep(READER, 1100, 1800, waker=BACKUP, **lock)
+    synth.sleep(BACKUP, 1050, 1600, waker=OTHER, **lock)
+    # The backup holds it from 1600 to 1800, the other one before.
+    assert ns(predicted(load(synth), "backup").predicted_ns) == [800]
 
 
 def test_an_io_with_the_culprits_data_is_not_waited_for(load: Load) -> None:
