@@ -36,7 +36,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 
 .DEFAULT_GOAL := help
 .PHONY: help setup update documented-guest demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-shifts test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
-	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
+	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps fuzz-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -290,11 +290,17 @@ typecheck: setup ## mypy, strict
 	@ln -s "$(CURDIR)/.ci/tests" build/typecheck/ci_tests
 	@MYPYPATH=build/typecheck $(BIN)/mypy -p rcp -m conftest -p ci_tests
 
-fuzz: setup ## damage 2000 recordings at random and read them: FUZZ_CASES, FUZZ_SEED
-	@echo "==> reading damaged recordings, usually 5-10 minutes"
+FUZZ_OPTIONS = $(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+
+fuzz: setup ## damage 2000 recordings and 20,000 files of latencies, read them: FUZZ_CASES, FUZZ_SEED
 	@$(SUITES) run fuzz $(if $(FUZZ_CASES)$(FUZZ_SEED),--partial) -- \
-		$(BIN)/python -m rcp.fixtures.experiments.fuzz \
-		$(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+		$(MAKE) --no-print-directory fuzz-steps FUZZ_CASES=$(FUZZ_CASES) FUZZ_SEED=$(FUZZ_SEED)
+
+fuzz-steps:
+	@echo "==> reading damaged recordings, usually 5-10 minutes"
+	@$(BIN)/python -m rcp.fixtures.experiments.fuzz $(FUZZ_OPTIONS)
+	@echo "==> reading damaged files of latencies, usually 3-6 minutes"
+	@$(BIN)/python -m rcp.analyzer.latencies.tests.fuzz $(FUZZ_OPTIONS)
 
 bench: setup ## what recording and analysing cost, as build/bench/*.json
 	@$(SUITES) run recording-cost -- $(MAKE) --no-print-directory bench-steps
@@ -305,7 +311,7 @@ bench-steps:
 	@$(BIN)/python -m rcp.analyzer.bench.analysis --json > build/bench/analyzer.json
 	@echo "==> exporting, and Perfetto's critical path beside ours, usually about a minute"
 	@$(BIN)/python -m rcp.analyzer.bench.export --json > build/bench/export.json
-	@echo "==> reading latencies, usually half a minute"
+	@echo "==> reading 100 MB of latencies in each format, usually 2-4 minutes"
 	@$(BIN)/python -m rcp.analyzer.bench.latencies --json > build/bench/latencies.json
 	@echo "==> a scrape of the agent's metrics, usually some seconds"
 	@$(BIN)/python -m rcp.probes.bench.scrape --json > build/bench/scrape.json
@@ -337,7 +343,7 @@ cases: setup ## real databases in the lab, each against its own counters
 stale: setup ## heavy suites and pages whose inputs changed since they were last run
 	@$(SUITES) stale
 
-docs: setup ## regenerate docs/SCHEMA.md and the manual pages in docs/man
+docs: setup ## regenerate docs/SCHEMA.md, the manual pages in docs/man, the table of formats
 	@.ci/docs
 
 events: setup ## regenerate probes/bpf/events.h from probes/contract/events.py

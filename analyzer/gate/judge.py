@@ -16,15 +16,16 @@ import numpy as np
 from rcp.analyzer.gate import host, sufficiency
 from rcp.analyzer.gate.causes import Around, Cause, causes_of, merged
 from rcp.analyzer.gate.comparing import How, Pair, exactly, figure, pair_of, statistically, untested
-from rcp.analyzer.gate.judgement import Bounded, Judgement, Tested, Verdict
+from rcp.analyzer.gate.judgement import Bounded, Failing, Judgement, Tested, Verdict
 from rcp.analyzer.gate.limits import Limit
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.statistics.design import Floats
-from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.latency import LatencyError, added
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import BEYOND_MIN
 from rcp.analyzer.latencies.slo import Slo, measure
 from rcp.analyzer.text import plural
+from rcp.probes.contract.percent import percent
 
 ALPHA = 0.005
 """Level of all quantiles together. The gate promises that at most one unchanged tree in 100 fails;
@@ -32,6 +33,9 @@ half of that is left for what no test knows, such as drift between a baseline an
 
 MAX_LOSS_PPM = 100.0
 """Lost requests per million: at this rate one in ten of those beyond the p99.9 could be missing."""
+
+MAX_FAILED = 0.01
+"""Share of requests that may fail. Answers that say "no" are quick: more of them hide a tail."""
 
 _UNIT_STEPS = (1e3, 1e6, 1e9)
 
@@ -45,6 +49,7 @@ class Rules:
     by_kind: bool = False
     alpha: float = ALPHA
     max_loss_ppm: float = MAX_LOSS_PPM
+    max_failed: float = MAX_FAILED
 
 
 def kinds_of(base: Sequence[Run], candidate: Sequence[Run], by_kind: bool) -> list[str]:
@@ -97,6 +102,31 @@ def _bounded(slo: Slo, runs: Sequence[Run]) -> Bounded:
     # rounded, because the mean of logarithms is not exact
     verdict = Verdict.PASS if round(found.value_ns) <= slo.bound_ns else Verdict.MISSED
     return Bounded(slo, found, met, verdict, why)
+
+
+def _failing(base: Sequence[Run], candidate: Sequence[Run], limit: float) -> Failing | None:
+    """Return whether too many requests of the candidate failed: more than in any baseline's run.
+
+    The worst of these is what run-to-run noise alone has shown.
+    """
+    ours, theirs = (added(run.latencies.failures for run in runs) for runs in (candidate, base))
+    if ours is None:
+        return None
+    found = Failing(limit, theirs, ours, Verdict.PASS, f"no more than {percent(limit, None)}")
+    known = [run.latencies.failures for run in base if run.latencies.failures is not None]
+    worst = max((one.share for one in known), default=0.0)
+    if ours.share <= limit:
+        return found
+    why = f"more than {percent(limit, None)}"
+    if ours.share <= worst:
+        return replace(found, why=f"{why}, but no more than in a run of the baseline")
+    if not base:
+        return replace(found, verdict=Verdict.MISSED, why=why)
+    if not known:
+        why += "; the baseline does not say how many failed"
+    elif worst > 0:
+        why += " and than in any run of the baseline"
+    return replace(found, verdict=Verdict.REGRESSION, why=why)
 
 
 def _causes(tested: Tested, base: Sequence[Run], candidate: Sequence[Run]) -> Tested:
@@ -189,4 +219,5 @@ def judge(
         refused,
         alpha=alpha,
         in_turn=in_turn,
+        failing=_failing(base, candidate, rules.max_failed),
     )

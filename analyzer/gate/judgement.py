@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from rcp.analyzer.gate.causes import Cause
 from rcp.analyzer.gate.limits import Limit
+from rcp.analyzer.latencies.latency import Failures
 from rcp.analyzer.latencies.slo import Slo
 
 
@@ -98,6 +99,20 @@ class Bounded:
 
 
 @dataclass(frozen=True)
+class Failing:
+    """The failed requests of the candidate, and of the baseline if it has one that tells."""
+
+    limit: float
+    """Share of requests (0.01 for 1 %) that may fail."""
+    base: Failures | None
+    candidate: Failures
+    verdict: Verdict
+    why: str
+
+    name = "failed requests"
+
+
+@dataclass(frozen=True)
 class Judgement:
     """The gate's whole result."""
 
@@ -113,11 +128,19 @@ class Judgement:
     alpha: float = 0.005
     in_turn: bool = False
     """Whether runs were made in turn and compared within blocks of four."""
+    failing: Failing | None = None
+    """None if the candidate's files do not say which requests failed."""
 
     @property
-    def answers(self) -> list[Tested | Bounded]:
-        """Return all answers: of quantiles, then of SLOs."""
-        return [*self.tested, *self.bounded]
+    def fails_more(self) -> bool:
+        """Whether more of the candidate's requests failed than may."""
+        return self.failing is not None and self.failing.verdict != Verdict.PASS
+
+    @property
+    def answers(self) -> list[Tested | Bounded | Failing]:
+        """Return all answers: of failed requests if too many failed, of quantiles, of SLOs."""
+        failing = [self.failing] if self.failing and self.fails_more else []
+        return [*failing, *self.tested, *self.bounded]
 
     @property
     def verdict(self) -> Verdict:
@@ -140,7 +163,6 @@ class Judgement:
 
         Each later comparison would be inconclusive too: too few runs or requests, or refused data.
         """
-        unclear = [one for one in self.answers if one.verdict == Verdict.INCONCLUSIVE]
-        return self.verdict == Verdict.INCONCLUSIVE and (
-            bool(self.refused) or any(one.short for one in unclear)
-        )
+        judged: list[Tested | Bounded] = [*self.tested, *self.bounded]
+        is_short = any(one.short for one in judged if one.verdict == Verdict.INCONCLUSIVE)
+        return self.verdict == Verdict.INCONCLUSIVE and (bool(self.refused) or is_short)

@@ -57,6 +57,18 @@ def _growth(term: Term) -> float:
     return percent / 100
 
 
+def share_failed(text: str) -> float:
+    """Return the share of requests that may fail (0.01 for ``1%``); raise LimitError."""
+    number = text.strip()
+    try:
+        percent = float(number.removesuffix("%"))
+    except ValueError:
+        percent = -1.0
+    if not number.endswith("%") or not 0 <= percent <= 100:
+        raise LimitError(f"--max-failed {text!r} is no percentage from 0% to 100%: write 1%.")
+    return percent / 100
+
+
 def parse(text: str) -> tuple[Limit, ...]:
     """Return the limits of a text; raise LimitError."""
     found: list[Limit] = []

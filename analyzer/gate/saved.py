@@ -22,7 +22,13 @@ from rcp.analyzer.db.arrow import Column
 from rcp.analyzer.db.store import Store, StoreError
 from rcp.analyzer.gate import causes
 from rcp.analyzer.gate.host import Facts
-from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, histogram_of
+from rcp.analyzer.latencies.latency import (
+    Failures,
+    Histogram,
+    Latencies,
+    LatencyError,
+    histogram_of,
+)
 from rcp.analyzer.text import plural
 
 VERSION = 1
@@ -183,6 +189,8 @@ def _run(folder: Path, entry: Mapping[str, Any]) -> SavedRun:
         open_loop=entry["open_loop"],
         warnings=tuple(entry["warnings"]),
         outermost=None if whole is None else whole.each(),
+        # Earlier versions did not save them.
+        failures=Failures(*entry["failures"]) if entry.get("failures") else None,
     )
     incomplete = str(entry.get("incomplete", ""))  # earlier versions did not save it
     return SavedRun(latencies, entry["host"], entry["lost_ppm"], windows, incomplete)
@@ -272,6 +280,7 @@ def save(folder: Path, runs: Sequence[SavedRun], *, saved: str, label: str) -> P
 
 
 def _entry(run: SavedRun, file: str) -> dict[str, Any]:
+    failures = run.latencies.failures
     return {
         "file": file,
         "name": run.latencies.source,
@@ -280,6 +289,7 @@ def _entry(run: SavedRun, file: str) -> dict[str, Any]:
         "incomplete": run.incomplete,
         "open_loop": run.latencies.open_loop,
         "warnings": list(run.latencies.warnings),
+        "failures": [failures.n_failed, failures.n] if failures else None,
         "causes": [
             {**around._asdict(), "window": causes.as_object(window)}
             for around, window in run.windows.items()

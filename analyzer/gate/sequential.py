@@ -59,7 +59,7 @@ def _unsettled(one: Tested, most: int) -> bool:
 
 def worth_more_runs(judgement: Judgement, most: int) -> bool:
     """Whether fresh runs, up to *most* a side, could change or strengthen the verdict."""
-    if judgement.exact or judgement.refused:
+    if judgement.exact or judgement.refused or judgement.fails_more:
         return False
     return any(_unsettled(one, most) for one in judgement.tested)
 

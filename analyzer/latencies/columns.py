@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rcp.analyzer.latencies.declared import AS_MEASURED, EVERYTHING, Form, Format, Whole, by_head
 from rcp.analyzer.latencies.document import head_of
 from rcp.analyzer.latencies.latency import (
     Latencies,
@@ -184,3 +186,26 @@ def _kind(store: Store, table: str, columns: list[str]) -> str:
         if 0 < n_kinds <= KINDS_MAX and not n_missing:
             return f"{name}::VARCHAR"
     return "NULL"
+
+
+_FORM = (
+    Form(
+        "`FILE:column`",
+        "a column `kind`, `request` or `operation`",
+        AS_MEASURED,
+        EVERYTHING,
+        whole=Whole.LINE,
+    ),
+)
+_UNIT_OF_COLUMN = "in the column's name, or not in the file"
+PARQUET_FORMAT = Format(
+    "parquet",
+    by_head(is_parquet),
+    _UNIT_OF_COLUMN,
+    (replace(_FORM[0], whole=Whole.END),),
+    read=read,
+)
+JSON_LINES_FORMAT = Format(
+    "jsonl", by_head(is_json_lines), _UNIT_OF_COLUMN, _FORM, read=read, is_catch_all=True
+)
+CSV_FORMAT = Format("csv", is_csv, _UNIT_OF_COLUMN, _FORM, read=read, is_catch_all=True)

@@ -10,13 +10,20 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.text import truncated
 
 HEAD_BYTES = 4096
 """Bytes at the start of a file that are used to recognize its format."""
+
+NUMBERED = re.compile(r"\s*[\d.]+[%\s]")
+"""How rows of percentiles begin."""
+
+_SHOWN_CHARS = 40
 
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -63,6 +70,42 @@ def bytes_of(path: Path) -> bytes:
 def text_of(path: Path) -> str:
     """Return the whole of a file as text, with plain line ends; what is no UTF-8 is replaced."""
     return bytes_of(path).decode(errors="replace").replace("\r\n", "\n")
+
+
+def check_last_line(path: Path, text: str) -> None:
+    """Raise LatencyError if the last line of a text has no end: its last number may be cut."""
+    if text and not text.endswith("\n"):
+        raise LatencyError(
+            f"{path} ends in the middle of a line: the program was killed or is still running; "
+            "run it again."
+        )
+
+
+def rows_of_text(
+    path: Path, lines: Iterable[str], row: re.Pattern[str], begins: re.Pattern[str]
+) -> list[re.Match[str]]:
+    """Return what matches *row*; raise LatencyError for a line that only *begins* like one."""
+    found = []
+    for line in lines:
+        match = row.match(line)
+        if match:
+            found.append(match)
+        elif begins.match(line):
+            shown = truncated(line.strip(), _SHOWN_CHARS)
+            raise LatencyError(f"{path} has a damaged line, {shown!r}: run the program again.")
+    return found
+
+
+def first_object(head: bytes) -> dict[str, Any]:
+    """Return the object that the first line of a file holds; {} if it is none, or is cut off.
+
+    Members by name, not text: a filter such as ``jq`` or a script writes them in another order.
+    """
+    try:
+        value = json.loads(head.lstrip().partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def check_one_run(path: Path, n_runs: int, program: str) -> None:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from rcp.analyzer.latencies.columns import has_column
+from rcp.analyzer.latencies.declared import Format, PieceParser
 from rcp.analyzer.latencies.document import head_of
 from rcp.analyzer.latencies.fio_log import latency_logs
-from rcp.analyzer.latencies.formats import BY_NAME, FORMATS, Format, PieceParser
+from rcp.analyzer.latencies.formats import BY_NAME, FORMATS
+from rcp.analyzer.latencies.generators.others import check_known
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, merged
 from rcp.analyzer.latencies.rows import PIECE_BYTES, Piece, pieces_of
 
 AUTO = "auto"
+
+_UNFORESEEN = (
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError),
+)
+"""What reading can end with if a file is not as its reader expects; most readers tell more."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -77,20 +84,31 @@ def _format_of(path: Path, column: str = "") -> Format:
         raise LatencyError(f"{path} is empty: the program wrote no latencies.")
     if head.startswith(_GZIP):
         raise LatencyError(f"{path} is compressed: unpack it first, with gunzip.")
-    for known in FORMATS:
-        if known.looks_like(path, head):
-            return known
-    if column and has_column(head, column):
-        return BY_NAME["csv"]
-    raise LatencyError(f"{path} is in an unknown format: known are {_known()}.")
+    found = next((known for known in FORMATS if known.looks_like(path, head)), None)
+    is_column = bool(column) and has_column(head, column)
+    if not is_column and (found is None or found.is_catch_all):
+        check_known(path, head)
+    if found is None and is_column:
+        found = BY_NAME["csv"]
+    if found is None:
+        raise LatencyError(f"{path} is in an unknown format: known are {_known()}.")
+    return found
 
 
 def _read(path: Path, column: str, known: Format, unit: str | None) -> Latencies:
-    if known.start is None:
-        assert known.read is not None
-        return known.read(path, column, unit)
-    parse = known.start(str(path), unit)
-    return merged([parse(piece) for piece in pieces_of(path)] or [Latencies(str(path))], str(path))
+    try:
+        if known.start is None:
+            assert known.read is not None
+            return known.read(path, column, unit)
+        parse = known.start(str(path), unit)
+        parts = [parse(piece) for piece in pieces_of(path)]
+        return merged(parts or [Latencies(str(path))], str(path))
+    except _UNFORESEEN as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        raise LatencyError(
+            f"{path} is damaged, or not as {known.name} files are known ({told}): run the program "
+            "again, or name the format."
+        ) from error
 
 
 class Growing:

@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.latencies.declared import Form, Format, by_head
 from rcp.analyzer.latencies.document import json_of
 from rcp.analyzer.latencies.latency import (
+    Failures,
     Histogram,
     Latencies,
     LatencyError,
     Points,
+    added,
     fail,
     pooled,
 )
@@ -88,6 +91,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
         open_loop=all(_keeps_schedule(job["options"]) for job in jobs),
         warnings=(*_warnings(path, completions, bool(points)), *_failures(path, jobs)),
         interval_s=_interval_s(jobs),
+        failures=added(map(_failed_of, jobs)),
     )
 
 
@@ -130,6 +134,17 @@ def _warnings(path: Path, completions: bool, percentiles: bool) -> tuple[str, ..
     return tuple(found)
 
 
+def _failed_of(job: Mapping[str, Any]) -> Failures:
+    """Return the I/Os that failed: those that fio went on after, or all of a job that ended early.
+
+    What such a job would have met later is not known.
+    """
+    n = sum(int(job.get(name, {}).get("total_ios", 0)) for name in _KIND_OF_DIRECTION)
+    n_failed = int(job.get("total_err", 0))
+    n += n_failed
+    return Failures(max(n, 1) if job.get("error") and not n_failed else n_failed, max(n, 1))
+
+
 def _failures(path: Path, jobs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Warn of jobs that ended early."""
     return [
@@ -154,3 +169,28 @@ def _interval_s(jobs: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None
         if "job_start" in job and "job_runtime" in job
     ]
     return (min(run[0] for run in runs), max(run[1] for run in runs)) if runs else None
+
+
+FIO_JSON_FORMAT = Format(
+    "fio-json",
+    by_head(is_fio_json),
+    "ns",
+    (
+        Form(
+            "`--output-format=json+`",
+            "read, write, trim, fsync",
+            "with offload and a rate",
+            "everything, to the width of fio's bins (1.6 %)",
+            "errors of I/Os and jobs",
+        ),
+        Form(
+            "`--output-format=json`",
+            "the same",
+            "the same",
+            "the percentiles it contains",
+            "the same",
+        ),
+    ),
+    "fio 3",
+    read=lambda path, name, unit: read(path),
+)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rcp.analyzer.latencies.declared import EVERYTHING, Form, Format, Whole, by_head
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, fail, to_ns
 from rcp.analyzer.latencies.rows import Piece, rows_of
 
@@ -101,3 +102,22 @@ def parse(piece: Piece) -> Latencies:
         interval_s=(float(ends_s.min()), float(ends_s.max())),
         warnings=(_OLD.format(piece.source),) if rows.shape[1] == _OLD_FIELD_COUNT else (),
     )
+
+
+FIO_LOG_FORMAT = Format(
+    "fio-log",
+    by_head(is_fio_log),
+    "ns",
+    (
+        Form(
+            "`NAME_lat.1.log`",
+            "read, write, trim",
+            "with offload and a rate; the log does not say so",
+            EVERYTHING,
+            whole=Whole.LINE,
+        ),
+    ),
+    "fio 3",
+    start=lambda source, unit: parse,
+    of_prefix="_lat.*log",
+)

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from rcp.analyzer.latencies.document import head_of, text_of
+from rcp.analyzer.latencies.declared import AS_MEASURED, Form, Format, Whole, by_head
+from rcp.analyzer.latencies.document import (
+    NUMBERED,
+    check_last_line,
+    head_of,
+    rows_of_text,
+    text_of,
+)
 from rcp.analyzer.latencies.hdr_codec import AGAIN, Bin, decoded, is_compressed
 from rcp.analyzer.latencies.latency import (
     Histogram,
@@ -61,7 +69,8 @@ def _scale_ns(path: Path, unit: str | None) -> int:
 def read_hgrm(path: Path, unit: str | None) -> Latencies:
     """Return the latencies of a percentile distribution; raise LatencyError."""
     text = text_of(path)
-    rows = [(float(m[1]), int(m[3])) for line in text.splitlines() if (m := _HGRM_ROW.match(line))]
+    found = rows_of_text(path, text.splitlines(), _HGRM_ROW, NUMBERED)
+    rows = [(float(row[1]), int(row[3])) for row in found]
     total = _TOTAL.search(text)
     if not rows or total is None or round(float(total[1])) != rows[-1][1]:
         raise LatencyError(f"{path} is not a complete percentile distribution: {AGAIN}.")
@@ -79,8 +88,7 @@ def read_log(path: Path, unit: str | None) -> Latencies:
     named = _LOGGED.search(text)
     name = named[1] if named else ""
     scale = _scale_ns(path, unit or (_YCSB_UNIT if named else None))
-    if text and not text.endswith("\n"):
-        raise LatencyError(f"{path} ends in the middle of a line: {AGAIN}.")
+    check_last_line(path, text)
     counts: dict[str, Counter[Bin]] = {}
     begin, end = float("inf"), float("-inf")
     for number, line in enumerate(text.splitlines(), 1):
@@ -92,7 +100,9 @@ def read_log(path: Path, unit: str | None) -> Latencies:
         counts.setdefault(tag, Counter()).update(decoded(where, data))
     kind = name.removeprefix(_INTENDED) or NO_KIND
     counts, open_loop = _once(path, counts)
-    tables = {tag or kind: _table(path, of_tag, scale) for tag, of_tag in counts.items() if of_tag}
+    tables = {
+        tag or kind: table_of(path, of_tag, scale) for tag, of_tag in counts.items() if of_tag
+    }
     return Latencies(
         str(path),
         histograms=tables,
@@ -132,8 +142,42 @@ def _fields(where: str, line: str) -> tuple[str, float, float, str]:
         ) from None
 
 
-def _table(path: Path, counts: Counter[Bin], scale: int) -> Histogram:
+def table_of(path: Path, counts: Mapping[Bin, int], scale: int) -> Histogram:
+    """Return the counts of HdrHistogram's bins, in units of *scale* ns; raise LatencyError."""
     bins = sorted(counts)
     high, low = np.array(bins, np.float64).T
     n = np.array([counts[one] for one in bins], np.int64)
     return Histogram(to_ns(high, scale, path), np.cumsum(n), to_ns(low, scale, path))
+
+
+HDR_LOG_FORMAT = Format(
+    "hdr-log",
+    by_head(is_log),
+    "µs of YCSB, else not in the file",
+    (
+        Form(
+            "HdrHistogram logs (`.hdr`, `.hlog`)",
+            "the tags, or YCSB's operation",
+            "YCSB: with `intended`",
+            "everything, to the histogram's digits",
+            whole=Whole.LINE,
+        ),
+    ),
+    "logs of version 1.1 and later",
+    read=lambda path, name, unit: read_log(path, unit),
+)
+HGRM_FORMAT = Format(
+    "hgrm",
+    by_head(is_hgrm),
+    "not in the file",
+    (
+        Form(
+            "percentile distributions (HdrHistogram, memtier's `--hdr-file-prefix`)",
+            "–",
+            AS_MEASURED,
+            "everything; between its lines, the larger value counts",
+        ),
+    ),
+    read=lambda path, name, unit: read_hgrm(path, unit),
+    is_catch_all=True,
+)

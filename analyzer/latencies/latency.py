@@ -113,6 +113,34 @@ class Points:
 
 
 @dataclass(frozen=True)
+class Failures:
+    """How many requests failed, of all that were made: those without a latency count too."""
+
+    n_failed: int
+    n: int
+
+    @property
+    def share(self) -> float:
+        """Return the share of requests that failed."""
+        return self.n_failed / self.n if self.n else 0.0
+
+    def warning(self, source: object) -> tuple[str, ...]:
+        """Warn of failed requests that are timed: they may be shorter than any other."""
+        if not self.n_failed:
+            return ()
+        told = f"{self.n_failed} of {self.n} requests failed"
+        return (f"{source}: {told}: their latencies count as well",)
+
+
+def added(parts: Iterable[Failures | None]) -> Failures | None:
+    """Return the failures of several sources; None if none of them tells of any."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    return Failures(sum(one.n_failed for one in known), sum(one.n for one in known))
+
+
+@dataclass(frozen=True)
 class Latencies:
     """The latencies of a source. A kind is in exactly one of the three mappings."""
 
@@ -131,6 +159,8 @@ class Latencies:
     """When the first and the last request ended, in s of the source's own clock."""
     outermost: Times | None = None
     """Latencies for an SLO without a kind, when some kinds are inside others."""
+    failures: Failures | None = None
+    """None when the source does not say which requests failed."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -227,6 +257,7 @@ def merged(parts: Sequence[Latencies], source: str) -> Latencies:
         interval_s=(min(i[0] for i in intervals), max(i[1] for i in intervals))
         if intervals
         else None,
+        failures=added(part.failures for part in parts),
     )
 
 

@@ -24,7 +24,7 @@ from rcp.analyzer.latencies.latency import (
     to_ns,
     unit_ns,
 )
-from rcp.analyzer.latencies.numbers import numbers_of
+from rcp.analyzer.latencies.rows import numbers_of
 from rcp.analyzer.text import truncated
 from rcp.probes.contract.durations import UNITS_NS
 

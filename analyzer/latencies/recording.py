@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rcp.analyzer.db.queries import query
+from rcp.analyzer.latencies.declared import CLOSED, EVERYTHING, Form, Format
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, needed_to_read
 from rcp.analyzer.text import plural
 from rcp.probes.contract.percent import percent
@@ -115,3 +116,19 @@ def _warnings(store: Store, path: Path) -> tuple[str, ...]:
             f"{path}: {plural(unfinished, 'foreground request')} did not finish: not judged"
         )
     return tuple(found)
+
+
+RECORDING_FORMAT = Format(
+    "recording",
+    is_recording,
+    "ns",
+    (
+        Form(
+            "`.duckdb`, spool folder, `.spool.tar.xz`",
+            "the recorded syscalls, probe points or sockets",
+            CLOSED,
+            EVERYTHING,
+        ),
+    ),
+    read=lambda path, name, unit: read(path),
+)

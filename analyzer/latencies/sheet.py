@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rcp.analyzer.latencies.document import check_narrow
-from rcp.analyzer.latencies.latency import LatencyError, Times, needed_to_read, to_ns
+from rcp.analyzer.latencies.latency import (
+    Failures,
+    Latencies,
+    LatencyError,
+    Times,
+    needed_to_read,
+    to_ns,
+)
 from rcp.analyzer.latencies.lines import NO_KIND
 
 if TYPE_CHECKING:
@@ -84,8 +91,26 @@ def samples_by_kind(store: Store, scale_ns: float, source: object) -> dict[str, 
     return {name: times[rows["kind"] == place] for place, name in enumerate(names, 1)}
 
 
-def failed_warning(source: object, n_failed: int, n: int) -> tuple[str, ...]:
-    """Warn of requests that failed: they may be shorter than any that did not."""
-    if not n_failed:
-        return ()
-    return (f"{source}: {n_failed} of {n} requests failed: their latencies count as well",)
+def failures_of(store: Store) -> Failures | None:
+    """Return how many requests failed by the column ``failed`` of ``sample``; None if it is empty.
+
+    Whether requests failed is a column that programs can be told to leave out.
+    """
+    ((n_failed, n),) = store.query("SELECT count(*) FILTER (failed), count(failed) FROM sample")
+    return Failures(n_failed, n) if n else None
+
+
+def sample_latencies(
+    store: Store, scale_ns: float, path: Path, *, open_loop: bool | None = None
+) -> Latencies:
+    """Return what ``sample`` has, whose further columns are begun, ended (in s) and ``failed``."""
+    failures = failures_of(store)
+    ((begin, end),) = store.query("SELECT min(begun), max(ended) FROM sample")
+    return Latencies(
+        str(path),
+        samples_by_kind(store, scale_ns, path),
+        open_loop=open_loop,
+        warnings=failures.warning(path) if failures else (),
+        interval_s=(float(begin), float(end)) if begin is not None and begin < end else None,
+        failures=failures,
+    )

@@ -61,6 +61,7 @@ def rules_of(options: Mapping[str, Any]) -> Rules:
         bool(options["by"]),
         options["alpha"],
         options["max_loss"],
+        limits.share_failed(options["max_failed"]),
     )
 
 
@@ -119,7 +120,8 @@ def check(candidate: Sequence[str], baseline: Sequence[str], options: Mapping[st
 
 def _with_drift(judgement: Judgement, baseline: Sequence[str]) -> Judgement:
     """Add a note to a regression that may be the machine's, as no test can tell the two apart."""
-    drifts = judgement.verdict == Verdict.REGRESSION and not (judgement.exact or judgement.in_turn)
+    is_slower = any(one.verdict == Verdict.REGRESSION for one in judgement.tested)
+    drifts = is_slower and not (judgement.exact or judgement.in_turn)
     if not drifts or any(map(is_fleet, baseline)):  # `gate run` cannot measure a fleet
         return judgement
     before = "if the baseline was measured before the candidate,"

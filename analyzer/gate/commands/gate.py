@@ -59,7 +59,8 @@ def gate() -> None:
 
     `rcp-trace gate CANDIDATE… --baseline BASE…` is short for `rcp-trace gate check`. Exit status:
     0 pass, improvement, or too much noise to tell (a warning; --inconclusive fail makes it 3),
-    1 regression or missed SLO, 2 error, 3 too few runs or requests to tell, 130 Ctrl-C.
+    1 regression, missed SLO or too many failed requests, 2 error, 3 too few runs or requests to
+    tell, 130 Ctrl-C.
 
     \b
     Examples:
@@ -100,14 +101,16 @@ def gate() -> None:
 def check(candidate: tuple[str, ...], baseline: tuple[str, ...], **options: Any) -> None:
     """Compare runs with a baseline; every file is one run, and every host of a fleet.
 
-    Inputs: recordings; results of fio, pgbench, k6, vegeta, wrk, YCSB, JMeter, hyperfine;
-    HdrHistogram; OpenTelemetry and Prometheus; columns of CSV, JSON lines or Parquet
-    (FILE:column); text files with a latency per line; parts of a fleet (DIR?day=2026-01-31).
+    Inputs: recordings; results of fio, pgbench, redis-benchmark, memtier_benchmark, sysbench, k6,
+    vegeta, wrk, hey, oha, bombardier, YCSB, JMeter, hyperfine; HdrHistogram; OpenTelemetry and
+    Prometheus; columns of CSV, JSON lines or Parquet (FILE:column); text files with a latency per
+    line; parts of a fleet (DIR?day=2026-01-31).
 
     \b
     Examples:
       rcp-trace gate new-*.log --baseline old-*.log
       rcp-trace gate new.json --baseline ci/baseline --slo p999=50ms --format junit -o gate.xml
+      rcp-trace gate new-*.jtl --baseline old-*.jtl --max-failed 0.1%
       rcp-trace gate b-*.txt --baseline a-*.txt --in-turn --inconclusive fail
       rcp-trace gate '/srv/fleet?kernel=6.12.9*' --baseline '/srv/fleet?kernel=6.12.1*'
     """

@@ -62,6 +62,15 @@ _JUDGING = (
         help="Lost requests per million that a recording may have.",
     ),
     click.option(
+        "--max-failed",
+        default="1%",
+        show_default=True,
+        shell_complete=words("0%", "1%", "100%"),
+        metavar="SHARE",
+        help="Failed requests that the candidate may have, if no run of the baseline has more; "
+        "100% for no limit.",
+    ),
+    click.option(
         "--without-others",
         is_flag=True,
         help="Recordings: take from requests of both sides the time for which tasks of no role "

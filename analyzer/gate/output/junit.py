@@ -9,7 +9,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rcp.analyzer.gate.judgement import Bounded, Judgement, Tested, Verdict
-from rcp.analyzer.gate.output.render import headline, text
+from rcp.analyzer.gate.output.render import headline, sentence, text
 from rcp.analyzer.gate.policy import Outcome
 
 SUITE = "rcp-trace gate"
@@ -21,7 +21,9 @@ def _cases(judgement: Judgement) -> list[tuple[str, str, Verdict, str]]:
     """Return class, name, verdict and message of each quantile and SLO."""
     if judgement.refused:
         return [("verdict", "data suffices", Verdict.INCONCLUSIVE, judgement.refused)]
+    failing = judgement.failing
     return [
+        *([("failures", failing.name, failing.verdict, sentence(failing))] if failing else []),
         *(("regression", one.name, one.verdict, _message(one)) for one in judgement.tested),
         *(("slo", one.name, one.verdict, _message(one)) for one in judgement.bounded),
     ]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rcp.analyzer.gate.causes import GROUPINGS, Cause
-from rcp.analyzer.gate.judgement import Bounded, Figure, Judgement, Tested, Verdict
+from rcp.analyzer.gate.judgement import Bounded, Failing, Figure, Judgement, Tested, Verdict
+from rcp.analyzer.gate.output.failed import failed_sentence, failing_object, shares
 from rcp.analyzer.tables import columns, fitted
 from rcp.analyzer.text import duration, plural, wrapped
 from rcp.probes.contract.percent import percent
@@ -36,12 +37,15 @@ def headline(judgement: Judgement) -> str:
     if judgement.refused:
         return f"{Verdict.INCONCLUSIVE}: {judgement.refused}"
     decisive = [one for one in judgement.answers if one.verdict == judgement.verdict]
-    sentences = "; ".join(_sentence(one) for one in decisive[:3])
+    sentences = "; ".join(sentence(one) for one in decisive[:3])
     more = f"; and {len(decisive) - 3} more" if len(decisive) > 3 else ""
     return f"{judgement.verdict}: {sentences}{more}"
 
 
-def _sentence(one: Tested | Bounded) -> str:
+def sentence(one: Tested | Bounded | Failing) -> str:
+    """Return an answer with its figures and its reason."""
+    if isinstance(one, Failing):
+        return f"{one.name} {shares(one)} ({one.why})"
     if isinstance(one, Bounded):
         return f"{one.name}: measured {duration(one.candidate.value_ns)} ({one.why})"
     both = f"{duration(one.base.value_ns)} → {duration(one.candidate.value_ns)}"
@@ -152,6 +156,11 @@ def _sides(judgement: Judgement) -> str:
     return f"baseline {size(first.base)}; candidate {size(first.candidate)}"
 
 
+def _notes(judgement: Judgement) -> list[str]:
+    told = (_sides(judgement), failed_sentence(judgement.failing), basis(judgement))
+    return [sentence for sentence in told if sentence]
+
+
 def text(judgement: Judgement, page: Page = PIPED) -> str:
     """Return a judgement as text that fits a page; its first line is the verdict."""
     judgement = spelled(judgement)
@@ -170,7 +179,7 @@ def text(judgement: Judgement, page: Page = PIPED) -> str:
         if one.causes:
             lines += ["", *_causes(one, page)]
     lines.append("")
-    for sentence in filter(None, [_sides(judgement), basis(judgement)]):
+    for sentence in _notes(judgement):
         lines += wrapped(sentence, page.prose)
     for warning in judgement.warnings:
         lines += wrapped(f"note: {warning}", page.prose, rest="  ")
@@ -193,7 +202,7 @@ def markdown(judgement: Judgement) -> str:
                 for cause in one.causes
             ]
             lines += [*_pipes(("by", "what", "per request", "share of the change"), rows), ""]
-    lines += [". ".join(filter(None, [_sides(judgement), basis(judgement)])) + ".", ""]
+    lines += [". ".join(_notes(judgement)) + ".", ""]
     lines += [f"* {warning}" for warning in judgement.warnings]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -228,6 +237,7 @@ def as_object(judgement: Judgement) -> dict[str, Any]:
             }
             for one in judgement.bounded
         ],
+        "failed": failing_object(judgement.failing),
         "warnings": list(judgement.warnings),
     }
 

@@ -250,3 +250,17 @@ def test_the_steps_are_good_shell(action: dict[str, Any], tmp_path: Path) -> Non
 
 def test_every_input_is_described(action: dict[str, Any]) -> None:
     assert all(spec["description"] for spec in action["inputs"].values())
+
+
+def test_failed_requests_are_limited(action: dict[str, Any], tmp_path: Path) -> None:
+    """By default, and by the input of the name."""
+    head = "timeStamp,elapsed,label,success\n"
+    for name, success in (("old", "true"), ("new", "false")):
+        for number in range(6):
+            rows = (f"{row},{100 + row % 97 + number},x,{success}\n" for row in range(2000))
+            (tmp_path / f"{name}{number}.jtl").write_text(head + "".join(rows))
+    files = {"candidate": "new*.jtl", "baseline": "old*.jtl"}
+    status, summary, _ = judged(action, tmp_path, **files)
+    assert status == 1
+    assert summary.startswith("### ❌ Latency gate: regression: failed requests 0.0 % → 100.0 %")
+    assert judged(action, tmp_path, **files, **{"max-failed": "100%"})[0] == 0

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rcp.analyzer.latencies.declared import CLOSED, EVERYTHING, Form, Format, by_head
 from rcp.analyzer.latencies.document import bytes_of
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
+from rcp.analyzer.latencies.latency import Failures, Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 
 _S_NS = 1_000_000_000
@@ -35,7 +36,10 @@ def read(path: Path, command: str) -> Latencies:
     try:
         results = json.loads(data)["results"]
         times = {str(one["command"]): _times(path, one) for one in results}
-        failed = sum(sum(code != 0 for code in one.get("exit_codes", [])) for one in results)
+        codes = {
+            str(one["command"]): [int(code or 0) for code in one.get("exit_codes", [])]
+            for one in results
+        }
     except (ValueError, KeyError, TypeError):
         raise LatencyError(
             f"{path} is not a whole result of hyperfine: {_HYPERFINE_AGAIN}."
@@ -45,10 +49,38 @@ def read(path: Path, command: str) -> Latencies:
         raise LatencyError(f"{path} has no command {command!r}: it has {known}.")
     if command or len(times) == 1:
         # Two sides run different commands: as kinds of requests they could not be compared.
-        times = {NO_KIND: times[command] if command else next(iter(times.values()))}
-    warning = f"{path}: {failed} runs of the command failed: their times count as well"
-    return Latencies(str(path), times, open_loop=False, warnings=(warning,) if failed else ())
+        chosen = command or next(iter(times))
+        times, codes = {NO_KIND: times[chosen]}, {NO_KIND: codes[chosen]}
+    every = [code for of in codes.values() for code in of]
+    failures = Failures(sum(code != 0 for code in every), len(every))
+    warning = (
+        f"{path}: {failures.n_failed} runs of the command failed: their times count as well",
+    )
+    return Latencies(
+        str(path),
+        times,
+        open_loop=False,
+        warnings=warning if failures.n_failed else (),
+        failures=failures if every else None,
+    )
 
 
 def _times(path: Path, result: dict[str, Any]) -> Times:
     return to_ns(np.array(result["times"], np.float64), _S_NS, path)
+
+
+HYPERFINE_FORMAT = Format(
+    "hyperfine",
+    by_head(is_hyperfine),
+    "s",
+    (
+        Form(
+            "`--export-json`",
+            "the commands, if there are several",
+            CLOSED,
+            EVERYTHING,
+            "the exit codes",
+        ),
+    ),
+    read=lambda path, name, unit: read(path, name),
+)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
@@ -17,16 +18,16 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.latencies.declared import CLOSED, EVERYTHING, Form, Format, Whole, by_head
 from rcp.analyzer.latencies.document import head_of
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
+from rcp.analyzer.latencies.latency import Failures, Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.sheet import (
     check_whole,
     columns_of,
-    failed_warning,
     literal,
     name_of,
-    samples_by_kind,
+    sample_latencies,
     sheet,
 )
 
@@ -84,35 +85,27 @@ def _csv(path: Path, column: str, separator: str) -> Latencies:
         store.query(
             f"CREATE TABLE sample AS SELECT {name_of(column)}::DOUBLE AS value, {label} AS kind, "
             f"{success} = 'false' AS failed, try_cast(timeStamp AS DOUBLE) / 1e3 AS ended, "
+            "ended AS begun, "
             f"coalesce(try_cast({n_samples} AS BIGINT), 0) AS n_samples, "
-            f"hash({thread}) AS thread FROM {table}"
+            f"hash({thread}) AS thread, hash({label}) AS controller FROM {table}"
         )
-        ((n, n_failed, n_transactions, begin, end),) = store.query(
-            "SELECT count(*), count(*) FILTER (failed), count(*) FILTER (n_samples > 0), "
-            "min(ended), max(ended) FROM sample"
-        )
+        ((n_transactions,),) = store.query("SELECT count(*) FROM sample WHERE n_samples > 0")
         outermost = None
         if n_transactions:
             rows = store.arrays(
-                "SELECT value, n_samples, thread, coalesce(ended * 1e3, 0)::BIGINT AS at_ms "
-                "FROM sample"
+                "SELECT value, n_samples, thread, controller, "
+                "coalesce(ended * 1e3, 0)::BIGINT AS at_ms FROM sample"
             )
             outermost = to_ns(rows["value"][~_contains(rows)], _MS_NS, path)
-        return Latencies(
-            str(path),
-            samples_by_kind(store, _MS_NS, path),
-            open_loop=False,
-            warnings=failed_warning(path, n_failed, n),
-            interval_s=(float(begin), float(end)) if begin is not None and begin < end else None,
-            outermost=outermost,
-        )
+        found = sample_latencies(store, _MS_NS, path, open_loop=False)
+        return replace(found, outermost=outermost)
 
 
 def _contains(rows: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
     """Return which samples are transactions whose own samples are in the file.
 
-    "Generate parent sample" leaves those out. A transaction's samples are of its thread and within
-    its time; whether a sample's stamp is its start or its end is a setting of JMeter.
+    "Generate parent sample" of a controller leaves those out. A transaction's samples are of its
+    thread and within its time; whether a sample's stamp is its start or its end is a setting.
     """
     found = np.zeros(len(rows["value"]), bool)
     took = np.nan_to_num(rows["value"]).astype(np.int64)
@@ -128,7 +121,20 @@ def _contains(rows: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
             n_earlier = np.searchsorted(starts, begin[whole] - _ROUNDED_MS)
             n_ended = np.searchsorted(ends, end[whole] + _ROUNDED_MS, "right")
             found[whole] |= n_ended - n_earlier >= rows["n_samples"][whole]
-    return found
+    return found & _is_mostly(found, rows)
+
+
+def _is_mostly(
+    found: npt.NDArray[np.bool_], rows: Mapping[str, npt.NDArray[Any]]
+) -> npt.NDArray[np.bool_]:
+    """Return for each sample whether most transactions of its controller are *found*.
+
+    Samples of others may happen to lie in the time of a few.
+    """
+    _, of = np.unique(rows["controller"], return_inverse=True)
+    n_whole = np.bincount(of, rows["n_samples"] > 0)
+    is_most: npt.NDArray[np.bool_] = 2 * np.bincount(of, found) >= n_whole
+    return is_most[of]
 
 
 class _Sample(NamedTuple):
@@ -141,7 +147,7 @@ class _Sample(NamedTuple):
 def _xml(path: Path, column: str) -> Latencies:
     try:
         samples = list(_samples(path, _ATTRIBUTES[column]))
-    except (ParseError, ValueError) as error:
+    except (ParseError, ValueError, LookupError) as error:  # of an unknown encoding
         raise LatencyError(
             f"{path} is not whole ({error}): JMeter was killed or is still running; run it again."
         ) from None
@@ -149,13 +155,14 @@ def _xml(path: Path, column: str) -> Latencies:
     times = to_ns(np.array([one.time_ms for one in samples], np.float64), _MS_NS, path)
     by_kind: dict[str, Times] = {str(name): times[labels == name] for name in np.unique(labels)}
     is_outermost = np.array([one.depth == 0 for one in samples], bool)
-    n_failed = sum(not one.succeeded for one in samples)
+    failures = Failures(sum(not one.succeeded for one in samples), len(samples))
     return Latencies(
         str(path),
         by_kind,
         open_loop=False,
-        warnings=failed_warning(path, n_failed, len(samples)),
+        warnings=failures.warning(path),
         outermost=None if is_outermost.all() else times[is_outermost],
+        failures=failures,
     )
 
 
@@ -177,3 +184,16 @@ def _sample(element: Element, names: tuple[str, ...], depth: int) -> _Sample:
     label = element.get("lb") or element.get("label") or NO_KIND
     succeeded = (element.get("s") or element.get("success") or "true") == "true"
     return _Sample(label, float(time_ms), succeeded, depth)
+
+
+JMETER_FORMAT = Format(
+    "jmeter",
+    by_head(is_jmeter),
+    "ms",
+    (
+        Form("`.jtl` as CSV", "the labels", CLOSED, EVERYTHING, "`success`", Whole.LINE),
+        Form("`.jtl` as XML", "the labels", CLOSED, EVERYTHING, "`s`, `success`"),
+    ),
+    "2.0 and later",
+    read=lambda path, name, unit: read(path, name),
+)

@@ -9,20 +9,20 @@ URL differs between two servers.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rcp.analyzer.latencies.document import head_of
-from rcp.analyzer.latencies.first_object import first_object
-from rcp.analyzer.latencies.generators.k6_summary import is_k6_summary, refused
+from rcp.analyzer.latencies.declared import EVERYTHING, Form, Format, Whole, by_head
+from rcp.analyzer.latencies.document import first_object, head_of
+from rcp.analyzer.latencies.generators.k6_summary import is_k6_summary
+from rcp.analyzer.latencies.generators.k6_summary import read as read_summary
 from rcp.analyzer.latencies.latency import Latencies, LatencyError, UnitMissingError, unit_ns
 from rcp.analyzer.latencies.sheet import (
     check_whole,
     columns_of,
-    failed_warning,
     literal,
-    samples_by_kind,
+    sample_latencies,
     sheet,
 )
 
@@ -65,7 +65,7 @@ def read(path: Path, metric: str, unit: str | None) -> Latencies:
     """Return the samples of a metric as latencies; raise LatencyError."""
     head = head_of(path)
     if not _is_samples(head) and is_k6_summary(head):
-        raise refused(path)
+        return read_summary(path, metric)
     is_csv = head.startswith(_CSV_START)
     if is_csv:
         check_whole(path)
@@ -141,12 +141,10 @@ def _scale_ns(path: Path, name: str, metric: _Metric, unit: str | None) -> int:
 
 def _latencies(store: Store, path: Path, points: str, metric: str, scale: int) -> Latencies:
     store.query(
-        "CREATE TABLE sample AS SELECT value, ended, expected_response = 'false' AS failed, "
+        "CREATE TABLE sample AS SELECT value, ended, ended AS begun, "
+        "expected_response = 'false' AS failed, "
         "CASE WHEN name IS NULL OR name = '' OR contains(name, '://') THEN method ELSE name END "
         f"AS kind FROM {points} WHERE is_point AND metric = {literal(metric)}"
-    )
-    ((n, n_failed, begin, end),) = store.query(
-        "SELECT count(*), count(*) FILTER (failed), min(ended), max(ended) FROM sample"
     )
     ((n_dropped,),) = store.query(
         f"SELECT coalesce(sum(value), 0) FROM {points} WHERE metric = 'dropped_iterations'"
@@ -155,9 +153,30 @@ def _latencies(store: Store, path: Path, points: str, metric: str, scale: int) -
         f"{path}: {n_dropped:.0f} iterations were dropped because all users waited: "
         "the true tail is longer"
     )
-    return Latencies(
-        str(path),
-        samples_by_kind(store, scale, path),
-        warnings=(*failed_warning(path, n_failed, n), *([dropped] if n_dropped else [])),
-        interval_s=(float(begin), float(end)) if begin is not None and begin < end else None,
-    )
+    found = sample_latencies(store, scale, path)
+    return replace(found, warnings=(*found.warnings, dropped)) if n_dropped else found
+
+
+K6_FORMAT = Format(
+    "k6",
+    by_head(is_k6),
+    "ms",
+    (
+        Form(
+            "`--out json=FILE`, `--out csv=FILE`",
+            "the tag `name`, or the method",
+            "k6 does not say",
+            EVERYTHING,
+            "the tag `expected_response`",
+            Whole.LINE,
+        ),
+        Form(
+            "`--summary-export`, data of `handleSummary`",
+            "–",
+            "the same",
+            "p50, p90, p95 and max; with `--summary-trend-stats` others",
+            "`http_req_failed`",
+        ),
+    ),
+    read=read,
+)

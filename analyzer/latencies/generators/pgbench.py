@@ -8,10 +8,12 @@ With ``--rate`` a latency starts when the transaction was due, so it includes th
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, Times, to_ns
+from rcp.analyzer.latencies.declared import EVERYTHING, Form, Format, Whole, by_head
+from rcp.analyzer.latencies.latency import Failures, Latencies, LatencyError, Times, to_ns
 from rcp.analyzer.latencies.rows import Piece, rows_of
 
 _TRANSACTION = "transaction"
@@ -69,24 +71,27 @@ def parse(piece: Piece) -> Latencies:
         piece.fail(0, f"has {rows.shape[1]} fields", _PGBENCH_REMEDY)
     if words:
         rows = rows[rows[:, _TIME_US] != _MARK_US]
-    warnings = _warnings(piece.source, len(words), words.count(b"skipped"))
-    if not len(rows):
-        return Latencies(piece.source, warnings=warnings)
-    return _latencies(piece.source, rows, warnings)
+    n_skipped = words.count(b"skipped")
+    n_failed = len(words) - n_skipped
+    found = Latencies(
+        piece.source,
+        warnings=_warnings(piece.source, n_failed, n_skipped),
+        failures=Failures(n_failed, len(rows) + n_failed),
+    )
+    return _timed(found, rows) if len(rows) else found
 
 
-def _latencies(source: str, rows: Times, warnings: tuple[str, ...]) -> Latencies:
+def _timed(found: Latencies, rows: Times) -> Latencies:
     times, scripts = rows[:, _TIME_US], rows[:, _SCRIPT]
-    latencies = to_ns(times.astype(np.float64), 1000, source)
+    latencies = to_ns(times.astype(np.float64), 1000, found.source)
     ends_us = rows[:, _EPOCH_S] * 1_000_000 + rows[:, _EPOCH_US]
-    return Latencies(
-        source,
-        {
+    return replace(
+        found,
+        by_kind={
             f"{_TRANSACTION}{number + 1 if number else ''}": latencies[scripts == number]
             for number in np.unique(scripts).tolist()
         },
         open_loop=_open_loop(rows),
-        warnings=warnings,
         interval_s=(float((ends_us - times).min()) / 1e6, float(ends_us.max()) / 1e6),
     )
 
@@ -103,13 +108,32 @@ def _open_loop(rows: Times) -> bool | None:
     return True if median_us >= _LAG_US_MIN else None
 
 
-def _warnings(source: str, n_not_timed: int, n_skipped: int) -> tuple[str, ...]:
+def _warnings(source: str, n_failed: int, n_skipped: int) -> tuple[str, ...]:
     found = []
     if n_skipped:
         found.append(
             f"{source}: {n_skipped} transactions were skipped because they were late: "
             "the true tail is longer"
         )
-    if n_skipped < n_not_timed:
-        found.append(f"{source}: {n_not_timed - n_skipped} transactions failed and were not timed")
+    if n_failed:
+        found.append(f"{source}: {n_failed} transactions failed and were not timed")
     return tuple(found)
+
+
+PGBENCH_FORMAT = Format(
+    "pgbench",
+    by_head(is_pgbench),
+    "µs",
+    (
+        Form(
+            "`pgbench -l`: `pgbench_log.PID`",
+            "transaction, transaction2 …",
+            "with `--rate`",
+            EVERYTHING,
+            "`failed` and the like in place of a time",
+            Whole.LINE,
+        ),
+    ),
+    start=lambda source, unit: parse,
+    of_prefix=".[0-9]*",
+)

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from rcp.analyzer.latencies.document import bytes_of
+from rcp.analyzer.latencies.declared import CLOSED, Form, Format, Whole, by_head
+from rcp.analyzer.latencies.document import bytes_of, check_last_line, rows_of_text
 from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, Points, to_ns
 from rcp.analyzer.latencies.quantiles import rank
 
 _MS_NS = 1_000_000
-_TITLE = re.compile(r"====== (.+) ======\s*$")
-_REDIS_ROW = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)")
+_TITLE = re.compile(r".*?====== (.+) ======\s*$")
+_REDIS_ROW = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)\s*$")
+_REDIS_BEGIN = re.compile(r".*[\d.]+% <=")
+_TITLED = re.compile(r".*======")
 _RATE = re.compile(r"\s*throughput summary: ([\d.]+) requests per second")
 _SUMMARY = re.compile(r"\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$")
 _QUIET = re.compile(r"[^\n]*: [\d.]+ requests per second, p50=")
@@ -51,6 +54,8 @@ def read(path: Path) -> Latencies:
     sections = _sections(text)
     if not sections:
         raise LatencyError(f"{path} has no distribution of latencies: {_PLAIN}.")
+    check_last_line(path, text)
+    rows_of_text(path, text.splitlines(), _TITLE, _TITLED)
     tables = {name: _histogram(path, name, lines) for name, lines in sections.items()}
     spans = [_span_s(lines, tables[name].n) for name, lines in sections.items()]
     return Latencies(
@@ -75,8 +80,10 @@ def _sections(text: str) -> dict[str, list[str]]:
 
 
 def _histogram(path: Path, name: str, lines: list[str]) -> Histogram:
-    rows = [(float(m[1]), int(m[2])) for line in lines if (m := _REDIS_ROW.match(line))]
-    if not rows or not any(_RATE.match(line) for line in lines):
+    found = rows_of_text(path, lines, _REDIS_ROW, _REDIS_BEGIN)
+    rows = [(float(row[1]), int(row[2])) for row in found]
+    n_ends = [sum(bool(one.match(line)) for line in lines) for one in (_RATE, _SUMMARY)]
+    if not rows or n_ends != [1, 1]:
         raise LatencyError(
             f"{path} has no complete report on {name}: "
             "redis-benchmark was killed or is older than 6.2; run it again, or a newer one."
@@ -103,7 +110,9 @@ def _span_s(lines: list[str], n: int) -> float:
 
 
 def _quantiles(path: Path, data: bytes) -> Latencies:
-    rows = list(csv.DictReader(data.decode(errors="replace").splitlines()))
+    text = data.decode(errors="replace")
+    check_last_line(path, text)
+    rows = list(csv.DictReader(text.splitlines()))
     try:
         points = {
             row["test"]: Points(
@@ -119,3 +128,28 @@ def _quantiles(path: Path, data: bytes) -> Latencies:
         raise LatencyError(f"{path} has no latencies: redis-benchmark was killed; run it again.")
     warning = f"{path}: only p50, p95, p99 and the maximum, of an unknown number of requests"
     return Latencies(str(path), points=points, open_loop=False, warnings=(warning,))
+
+
+REDIS_FORMAT = Format(
+    "redis-benchmark",
+    by_head(is_redis),
+    "ms",
+    (
+        Form(
+            "its whole report",
+            "the commands",
+            CLOSED,
+            "everything; between its lines, the larger value counts",
+            whole=Whole.LINE,
+        ),
+        Form(
+            "`--csv`",
+            "the commands",
+            CLOSED,
+            "p50, p95, p99 and max; the number of requests is not in it",
+            whole=Whole.LINE,
+        ),
+    ),
+    "6.2 and later, Valkey's too",
+    read=lambda path, name, unit: read(path),
+)

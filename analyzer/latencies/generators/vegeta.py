@@ -8,16 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rcp.analyzer.latencies.document import first_line_of
-from rcp.analyzer.latencies.first_object import first_object
+from rcp.analyzer.latencies.declared import EVERYTHING, Form, Format, Whole, by_head
+from rcp.analyzer.latencies.document import first_line_of, first_object
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.latencies.sheet import (
-    check_whole,
-    failed_warning,
-    literal,
-    samples_by_kind,
-    sheet,
-)
+from rcp.analyzer.latencies.sheet import check_whole, literal, sample_latencies, sheet
 
 _ROW = re.compile(rb"\d{19},\d{1,3},\d+,\d+,\d+,")
 _VEGETA_RESULT = re.compile(rb'\{"attack":[^\n]*"latency":\d+')
@@ -64,17 +58,26 @@ def _read(path: Path, table: str, begun: str, kind: str) -> Latencies:
     with sheet(path) as store:
         store.query(
             f"CREATE TABLE sample AS SELECT latency::DOUBLE AS value, {begun} AS begun, "
-            f"{kind} AS kind, "
+            f"begun + value / 1e9 AS ended, {kind} AS kind, "
             "code::BIGINT NOT BETWEEN 200 AND 399 OR coalesce(error, '') <> '' AS failed "
             f"FROM {table}"
         )
-        ((n, n_failed, begin, end),) = store.query(
-            "SELECT count(*), count(*) FILTER (failed), min(begun), max(begun + value / 1e9) "
-            "FROM sample"
-        )
-        return Latencies(
-            str(path),
-            samples_by_kind(store, 1, path),
-            warnings=failed_warning(path, n_failed, n),
-            interval_s=(float(begin), float(end)) if n else None,
-        )
+        return sample_latencies(store, 1, path)
+
+
+VEGETA_FORMAT = Format(
+    "vegeta",
+    by_head(is_vegeta),
+    "ns",
+    (
+        Form(
+            "`vegeta encode` as JSON or CSV",
+            "the method",
+            "vegeta does not say",
+            EVERYTHING,
+            "the status, errors",
+            Whole.LINE,
+        ),
+    ),
+    read=lambda path, name, unit: read(path),
+)

@@ -11,12 +11,20 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
-from rcp.analyzer.latencies.document import bytes_of, check_one_run
+from rcp.analyzer.latencies.declared import Form, Format, by_head
+from rcp.analyzer.latencies.document import (
+    NUMBERED,
+    bytes_of,
+    check_last_line,
+    check_one_run,
+    rows_of_text,
+)
 from rcp.analyzer.latencies.generators.go_duration import go_duration_ns
-from rcp.analyzer.latencies.latency import Latencies, LatencyError, Points
+from rcp.analyzer.latencies.latency import Failures, Latencies, LatencyError, Points
 from rcp.analyzer.latencies.lines import NO_KIND
 from rcp.analyzer.latencies.quantiles import SHARES
 
@@ -26,10 +34,15 @@ _TEXT_SHARES = {"50": 0.5, "90": 0.9, "95": 0.95, "99": 0.99, "max": 1.0}
 """Versions before 12.8 had no 90th percentile."""
 _VEGETA_REQUESTS = re.compile(r"Requests\s+\[total, rate(?:, throughput)?\]\s+(\d+)")
 _JSON_SHARES = {"50th": 0.5, "90th": 0.9, "95th": 0.95, "99th": 0.99, "max": 1.0}
+_STATUSES = re.compile(r'(?:Status Codes\s+\[code:count\]|"status_codes":\s*\{)([^\n}]*)')
+_STATUS = re.compile(r'(\d+)"?:\s*(\d+)')
+_OK, _BAD = 200, 400
+_REPORT_ENDED = re.compile(r"^Error Set:", re.MULTILINE)
 _PLOT = re.compile(rb"Value\(ms\)\s+Percentile\s+TotalCount")
 _PLOT_ROW = re.compile(r"\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+\S+\s*$")
 _BUCKETS = re.compile(rb"Bucket\s+#\s+%\s+Histogram")
-_BUCKET_ROW = re.compile(r"\[(\S+),\s+(\S+)\]\s+(\d+)\s")
+_BUCKET_ROW = re.compile(r"\[(\S+),\s+(\S+)\]\s+(\d+)\s+[\d.]+%\s*#*\s*$")
+_BUCKET_BEGIN = re.compile(r"\[")
 
 
 def is_report(head: bytes) -> bool:
@@ -54,8 +67,26 @@ def read(path: Path) -> Latencies:
         points = Points(*(_json(text) if _VEGETA_JSON.match(data) else _text(text)))
     if not points.by_share or not points.n:
         raise _cut(path)
-    warning = f"{path}: quantiles only; `vegeta encode` writes every latency"
-    return Latencies(str(path), points={NO_KIND: points}, warnings=(warning,))
+    failures = _failures(text)
+    return Latencies(
+        str(path),
+        points={NO_KIND: points},
+        warnings=(
+            f"{path}: quantiles only; `vegeta encode` writes every latency",
+            *(failures.warning(path) if failures else ()),
+        ),
+        failures=failures,
+    )
+
+
+def _failures(text: str) -> Failures | None:
+    """Return the requests whose status is none of success; None for a report without statuses."""
+    match = _STATUSES.search(text)
+    if match is None:
+        return None
+    counts = [(int(code), int(n)) for code, n in _STATUS.findall(match[1])]
+    n_failed = sum(n for code, n in counts if not _OK <= code < _BAD)
+    return Failures(n_failed, sum(n for _, n in counts))
 
 
 def _cut(path: Path) -> LatencyError:
@@ -82,15 +113,17 @@ def _text(text: str) -> tuple[Mapping[float, int], int]:
         return {}, 0
     names, values = ([word.strip() for word in part.split(",")] for part in quantiles.groups())
     by_name = dict(zip(names, map(go_duration_ns, values), strict=False))
-    known = {share: by_name[name] for name, share in _TEXT_SHARES.items() if name in names}
-    if len(values) != len(names) or None in by_name.values() or 1.0 not in known:
+    known = {share: by_name.get(name) for name, share in _TEXT_SHARES.items() if name in names}
+    is_whole = len(values) == len(names) and _REPORT_ENDED.search(text)
+    if not is_whole or None in known.values() or 1.0 not in known:
         return {}, 0
     return {share: ns for share, ns in known.items() if ns is not None}, int(requests[1])
 
 
 def _plot(path: Path, text: str) -> Points:
     """Return quantiles, each between the two of vegeta's list that are next to it."""
-    rows = [match for line in text.splitlines() if (match := _PLOT_ROW.match(line))]
+    check_last_line(path, text)
+    rows = rows_of_text(path, text.splitlines(), _PLOT_ROW, NUMBERED)
     if not rows or float(rows[-1][2]) != 1:
         raise _cut(path)
     shares = [round(float(row[2]), 6) for row in rows]
@@ -105,8 +138,11 @@ def _plot(path: Path, text: str) -> Points:
 
 
 def _histogram(path: Path, text: str) -> Latencies:
-    rows = [match.groups() for line in text.splitlines() if (match := _BUCKET_ROW.match(line))]
-    if not rows or rows[-1][1] != "+Inf":
+    check_last_line(path, text)
+    lines = rows_of_text(path, text.splitlines(), _BUCKET_ROW, _BUCKET_BEGIN)
+    rows = [line.groups() for line in lines]
+    follows = all(one[1] == other[0] for one, other in pairwise(rows))
+    if not rows or rows[-1][1] != "+Inf" or not follows:
         raise _cut(path)
     buckets = [Bucket(_end_ns(path, low), _end_ns(path, high), int(n)) for low, high, n in rows]
     table = histogram_of_buckets(buckets, 1, path)
@@ -118,3 +154,26 @@ def _end_ns(path: Path, word: str) -> float:
     if value is None:
         raise _cut(path)
     return value
+
+
+VEGETA_REPORT_FORMAT = Format(
+    "vegeta-report",
+    by_head(is_report),
+    "beside each number; ns in JSON",
+    (
+        Form(
+            "`vegeta report`: text, JSON",
+            "–",
+            "vegeta does not say",
+            "p50, p90, p95, p99 and max",
+            "the status",
+        ),
+        Form(
+            "`-type=hdrplot`, `-type='hist[…]'`",
+            "–",
+            "the same",
+            "what it lists, to the next value; to its buckets",
+        ),
+    ),
+    read=lambda path, name, unit: read(path),
+)

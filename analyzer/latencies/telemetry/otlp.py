@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.declared import CLOSED, EVERYTHING, Form, Format, by_head
 from rcp.analyzer.latencies.document import bytes_of
 from rcp.analyzer.latencies.latency import (
+    Failures,
     Histogram,
     Latencies,
     LatencyError,
@@ -33,6 +35,7 @@ from rcp.probes.contract.durations import UNITS_NS
 
 _OTLP_START = re.compile(rb'\s*\{\s*"(resourceSpans|resourceMetrics)"\s*:')
 _CUMULATIVE = (2, "AGGREGATION_TEMPORALITY_CUMULATIVE")
+_SPAN_FAILED = (2, "STATUS_CODE_ERROR")
 _HISTOGRAMS = ("histogram", "exponentialHistogram")
 
 Json = Mapping[str, Any]
@@ -76,6 +79,7 @@ class _Span(NamedTuple):
     start_ns: int
     dur_ns: int
     is_outermost: bool
+    has_failed: bool
 
 
 def _spans(messages: list[Json]) -> Iterator[_Span]:
@@ -86,7 +90,9 @@ def _spans(messages: list[Json]) -> Iterator[_Span]:
         if end_ns == 0:
             continue  # it had not ended
         parent = (str(span.get("traceId", "")), str(span.get("parentSpanId", "")))
-        yield _Span(str(span["name"]), start_ns, end_ns - start_ns, parent not in there)
+        has_failed = span.get("status", {}).get("code") in _SPAN_FAILED
+        name = str(span["name"])
+        yield _Span(name, start_ns, end_ns - start_ns, parent not in there, has_failed)
 
 
 def _of_spans(path: Path, name: str, spans: list[_Span]) -> Latencies:
@@ -103,8 +109,13 @@ def _of_spans(path: Path, name: str, spans: list[_Span]) -> Latencies:
         by_kind = {NO_KIND: times}
     begin = min((span.start_ns for span in chosen), default=0)
     end = max((span.start_ns + span.dur_ns for span in chosen), default=0)
+    failures = Failures(sum(span.has_failed for span in chosen), len(chosen))
     return Latencies(
-        str(path), by_kind, interval_s=(begin / 1e9, end / 1e9) if begin < end else None
+        str(path),
+        by_kind,
+        interval_s=(begin / 1e9, end / 1e9) if begin < end else None,
+        warnings=failures.warning(path),
+        failures=failures,
     )
 
 
@@ -193,3 +204,21 @@ def _buckets(point: Json) -> list[Bucket]:
         one = buckets[first_used]
         buckets[first_used] = one._replace(low=min(max(one.low, low), one.high))
     return buckets
+
+
+OTLP_FORMAT = Format(
+    "otlp",
+    by_head(is_otlp),
+    "ns; a metric names its own",
+    (
+        Form(
+            "OpenTelemetry's JSON: spans",
+            "names of spans",
+            CLOSED,
+            EVERYTHING,
+            "the status of spans",
+        ),
+        Form("OpenTelemetry's JSON: a histogram", "–", CLOSED, "everything, to its buckets"),
+    ),
+    read=read,
+)

@@ -11,6 +11,7 @@ metric; its series are added up. Buckets are wide: classic ones often double.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from rcp.analyzer.latencies.buckets import Bucket, histogram_of_buckets
+from rcp.analyzer.latencies.declared import CLOSED, Form, Format, by_head
 from rcp.analyzer.latencies.document import bytes_of
 from rcp.analyzer.latencies.latency import (
     Latencies,
@@ -156,14 +158,18 @@ def _of_series(samples: dict[tuple[str, str], dict[float, float]]) -> dict[str, 
 def _of_text(text: str) -> dict[str, _Family]:
     samples: dict[tuple[str, str], dict[float, float]] = {}
     for line in text.splitlines():
+        if "_bucket{" not in line:
+            continue
         match = _SAMPLE.match(line)
         if match is None:
-            continue
+            raise ValueError(f"it has the line {truncated(line, _REASON_CHARS)!r}")
         labels = dict(_LABEL.findall(match[2]))
         if "le" in labels:
             high = float(labels.pop("le"))
             key = (match[1], json.dumps(labels, sort_keys=True))
             samples.setdefault(key, {})[high] = float(match[3])
+    if any(math.inf not in counts for counts in samples.values()):
+        raise ValueError("a histogram has no last bucket")
     return _of_series(samples)
 
 
@@ -237,3 +243,12 @@ def _native(table: Message) -> Iterator[Bucket]:
             raise ValueError("it has fewer counts than buckets")
         yield from exponential_buckets(schema, place - 1, counts[:length])
         counts, place = counts[length:], place + length
+
+
+PROMETHEUS_FORMAT = Format(
+    "prometheus",
+    by_head(is_prometheus),
+    "in the metric's name",
+    (Form("a scrape, or the answer to a query", "–", CLOSED, "everything, to its buckets"),),
+    read=read,
+)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rcp.analyzer.latencies.files import Growing, open_latencies
-from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.formats import BY_NAME
+from rcp.analyzer.latencies.latency import Latencies, LatencyError
 from rcp.analyzer.latencies.tests.written import FILES
 
 FIO = "1, 20000, 0, 4096, 0, 0\n2, 30000, 1, 4096, 0, 0\n9, 25000, 0, 4096, 8192, 0\n"
@@ -197,3 +199,19 @@ def test_every_file_is_read_or_refused() -> None:
             continue
         for times in latencies.by_kind.values():
             assert times.dtype == np.int64
+
+
+def test_what_no_reader_foresaw_is_one_line_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: Path, name: str, unit: str | None) -> Latencies:
+        raise KeyError("a\nb")
+
+    known = replace(BY_NAME["lines"], start=None, read=broken)
+    monkeypatch.setitem(BY_NAME, "lines", known)
+    path = tmp_path / "x"
+    path.write_text("1ms\n")
+    with pytest.raises(LatencyError) as error:
+        open_latencies(path, "lines")
+    assert str(error.value).startswith(f"{path} is damaged, or not as lines files are known (KeyE")
+    assert "\n" not in str(error.value)

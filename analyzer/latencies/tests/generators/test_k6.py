@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from rcp.analyzer.latencies.document import HEAD_BYTES
 from rcp.analyzer.latencies.files import open_latencies
-from rcp.analyzer.latencies.latency import UnitMissingError
+from rcp.analyzer.latencies.latency import Failures, UnitMissingError
 from rcp.analyzer.latencies.tests.layouts import k6_csv
 from rcp.analyzer.latencies.tests.written import FILES, refusal, rewritten, value_ns
 
@@ -113,3 +114,23 @@ def test_lines_of_json_with_words_of_k6_are_not_its_summary(tmp_path: Path) -> N
     path = tmp_path / "x.jsonl"
     path.write_text('{"metrics": {"iterations": 3}, "k6_version": "1", "took_ms": 5}\n')
     assert open_latencies(path).by_kind["request"].tolist() == [5_000_000]
+
+
+def test_the_quantiles_of_an_exported_summary_are_read(tmp_path: Path) -> None:
+    """In both forms: --summary-export, and the data of handleSummary."""
+    flat = {
+        "http_req_duration": {"med": 9.86, "max": 481.05, "p(90)": 108.55, "p(99)": 255.75},
+        "http_req_duration{expected_response:true}": {"med": 1.0},
+        "http_reqs": {"count": 912, "rate": 30.1},
+        "http_req_failed": {"passes": 12, "fails": 900, "value": 12 / 912},
+    }
+    nested = {name: {"type": "x", "contains": "time", "values": one} for name, one in flat.items()}
+    for metrics in (flat, nested):
+        path = tmp_path / "k6.json"
+        path.write_text(json.dumps({"metrics": metrics}, indent=4))
+        found = open_latencies(path)
+        assert found.n == 912
+        values = [value_ns(found, f"{name}=1s") for name in ("p50", "p90", "p99", "max")]
+        assert values == [9_860_000, 108_550_000, 255_750_000, 481_050_000]
+        assert found.failures == Failures(12, 912)
+        assert "k6's summary" in refusal(f"{path}:iteration_duration")

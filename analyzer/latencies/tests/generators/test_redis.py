@@ -76,7 +76,10 @@ def test_redis_benchmarks_short_report_is_refused(tmp_path: Path) -> None:
         "let redis-benchmark print its whole report, without -q or --csv."
     )
     half = tmp_path / "half.txt"
-    half.write_text((REDIS / "plain.txt").read_text()[:1300])
+    text = (REDIS / "plain.txt").read_text()
+    half.write_text(text[:1300])
+    assert "ends in the middle of a line" in refusal(half)
+    half.write_text(text[: text.rindex("\n", 0, 1300) + 1])
     assert refusal(half) == (
         f"{half} has no complete report on SET: "
         "redis-benchmark was killed or is older than 6.2; run it again, or a newer one."

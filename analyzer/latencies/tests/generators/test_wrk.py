@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rcp.analyzer.latencies.files import open_latencies
-from rcp.analyzer.latencies.latency import LatencyError
+from rcp.analyzer.latencies.latency import Failures, LatencyError
 from rcp.analyzer.latencies.tests.written import FILES, measured, refusal, value_ns
 
 WRK = FILES / "generators/wrk.txt"
@@ -74,7 +74,10 @@ def test_timeouts_and_failures_are_told(tmp_path: Path) -> None:
         WRK.read_text()
         + "  Socket errors: connect 0, read 2, write 0, timeout 3\n  Non-2xx or 3xx responses: 4\n"
     )
-    assert open_latencies(path).warnings[1:] == (
+    found = open_latencies(path)
+    assert found.failures == Failures(2 + 4, found.n + 2)
+    assert found.warnings[1:] == (
         f"{path}: 3 requests timed out and were not timed: the true tail is longer",
+        f"{path}: 2 connections failed, whose requests were not timed",
         f"{path}: 4 requests failed: their latencies count as well",
     )

@@ -137,7 +137,7 @@ def test_failures_that_count_as_well_are_told(path: Path) -> None:
 @pytest.mark.parametrize("cut", [1, 2, 15, 40])
 def test_a_summary_that_ends_inside_a_line_is_refused(path: Path, cut: int) -> None:
     path.write_text(HDR[: HDR.index("[CLEANUP]") - cut])
-    assert refusal(path) == f"{path} ends in the middle of a line: let YCSB finish."
+    assert refusal(path).startswith(f"{path} ends in the middle of a line: ")
 
 
 @pytest.mark.parametrize(
