@@ -36,6 +36,7 @@ HEADERS = (
     "cause.h",
     "bio.h",
     "layer.h",
+    "refault.h",
 )
 
 _DEFAULT_RING_BYTES = 1 << 20
@@ -213,6 +214,7 @@ def cflags(options: Options, features: Features) -> list[str]:
         "RCP_SELF_PID": SELF_PID,
         "RCP_STACKS": STACKS,
         "RCP_MIN_WAIT_NS": f"{options.min_wait_ns}ULL",
+        "RCP_MEMORY_PAGES": features.memory_pages,
         "RCP_TARGET_ALL": int(options.target.is_everyone),
         "RCP_TARGET_CGROUP": cgroup.id if cgroup else 0,
         "RCP_TARGET_LEVEL": cgroup.level if cgroup else 0,

@@ -38,6 +38,7 @@ REASON_COLOURS = {
     "compaction": "#55611f",
     "swap_in": "#a3b13d",
     "swap_out": "#7c8f45",
+    "refault": "#96a15a",
     # admission: reds
     "admission_slot": "#d55e00",
     "admission_tag": "#e8804a",

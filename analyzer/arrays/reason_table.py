@@ -238,6 +238,7 @@ REASON_TABLE: tuple[Reason, ...] = (
         generic={"kernel/sched/core.c": ("io_schedule",), "block/bio.c": ("blk_wait_io",)},
     ),
     Reason(name="flush", culprit_step="flush behind"),
+    Reason(name="refault", culprit_step="refault behind"),
     Reason(
         name="network",
         is_external=True,

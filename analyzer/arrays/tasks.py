@@ -40,6 +40,10 @@ _URING_WORKER = re.compile(r"iou-(wrk|sqp)-(?P<tid>\d+)")
 DIRECT_TIDS = 1 << 23
 """Tids below this are looked up in a table: twice the kernel's PID_MAX_LIMIT (2^22)."""
 
+ROOT_CGROUP = 1
+"""Id of cgroup v2's root, which has no limits. In it are all tasks whose cgroup is not of v2; that
+of tasks whose cgroup is not known is 0."""
+
 BIRTH_NS = 1_000_000
 """A thread is created with its creator's name and cgroup, and gets its own within tens of µs. What
 it had for less than this is not a row of its own."""

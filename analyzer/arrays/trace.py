@@ -30,6 +30,7 @@ from rcp.probes.contract.events import (
     JOURNAL_HANDLE,
     LOCK_WAIT,
     POLICY_EVENT,
+    REFAULT,
     REQUEST,
     SLEEP,
     TASK,
@@ -141,6 +142,7 @@ _TASK_OF = (
     (JOURNAL_COMMIT, "ts"),
     (JOURNAL_HANDLE, "ts"),
     (THROTTLE, "ts"),
+    (REFAULT, "ts"),
 )
 
 

@@ -27,7 +27,7 @@ from rcp.analyzer.arrays.trace import Index, Ios, Times
 from rcp.analyzer.blame.by_owner import UNIT, Measure, OfOwners, Sums, TopOwners, by_owner
 from rcp.analyzer.blame.candidates import Beside
 from rcp.analyzer.blame.causes import Shares
-from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
+from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Owners, Suspects
 
 Sizes = npt.NDArray[np.integer[Any]]
 
@@ -76,6 +76,17 @@ class Ahead:
         count = np.searchsorted(self.owners.row[row], at, "right") - first
         asked, chosen = ranges(first, count)
         return replace(self.owners.take(row[chosen]), row=asked)
+
+    def of_pool(self, at: npt.NDArray[np.integer]) -> OfOwners:
+        """Return the same with each suspect's part of waits for a pool, which must be full.
+
+        If suspects have most of it, it would not have been full without them: then the wait is all
+        theirs.
+        """
+        found = self.of_owners(at)
+        of_all = self.share[at][found.row]
+        part = np.where(of_all >= MOSTLY, found.share / np.maximum(of_all, MOSTLY), found.share)
+        return replace(found, share=part)
 
 
 def _up_to(

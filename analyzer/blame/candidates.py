@@ -20,6 +20,7 @@ KINDS = (
     "queue",
     "device",
     "flush",
+    "refault",
     "cpu",
     "cpu_max",
 )

@@ -31,7 +31,7 @@ from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
 from rcp.analyzer.blame.flushes import flush_excess, flushing_ns
 from rcp.analyzer.blame.parties import Parties
-from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Blame, Suspects
+from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
 from rcp.analyzer.paths.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.analyzer.paths.segments import Paths
@@ -88,16 +88,9 @@ class Contention:
         *,
         is_pool: bool = False,
     ) -> Candidates:
-        """Return the segments ``chosen`` as candidates, blamed by the windows ``at``.
-
-        Each suspect is blamed for its share. But a wait for a tag or slot needs all of them to be
-        taken: if suspects have most, there would have been none without them, and it is all theirs.
-        """
-        found = ahead.of_owners(at)
-        row, part = found.row, found.share
-        if is_pool:
-            of_all = ahead.share[at][row]
-            part = np.where(of_all >= MOSTLY, part / np.maximum(of_all, SHARE_MIN), part)
+        """Return the segments ``chosen`` as candidates, blamed by the windows ``at``."""
+        found = ahead.of_pool(at) if is_pool else ahead.of_owners(at)
+        row = found.row
         return candidate_rows(
             chosen[row],
             np.broadcast_to(np.asarray(kind, np.int8), len(chosen))[row],
@@ -107,7 +100,7 @@ class Contention:
             edge[row],
             1.0,
             found.beside,
-            part,
+            found.share,
         )
 
     def throttle(self, chosen: Positions, wait: Index) -> Candidates:

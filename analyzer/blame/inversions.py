@@ -8,7 +8,8 @@ The first of these rules that applies to a segment decides:
 2. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
-3. The segment is a stage of an io. Suspects' writes filled the cache it must ``flush``, or their
+3. The segment is a stage of an io. It reads pages again that suspects' pages have pushed out of
+   memory (``refault``). Suspects' writes filled the cache it must ``flush``, or their
    ios had the tags, were ahead of it (``queue``), or were at the ``device`` with it. At the device
    only the excess over its solo time counts. An idle device may be kept free for suspects.
 4. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
@@ -43,6 +44,7 @@ from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
+from rcp.analyzer.blame.refaults import evicted_for
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
@@ -131,7 +133,7 @@ class _Search:
         kind = np.where(by_io, KIND["io_dependency"], task_kind)
         share = np.ones(len(edge))
         share[by_io] = rules.blame.io.share[edges.io[edge[by_io]]]
-        guessed = own_reads(self.trace.ios, edges.io[edge]).guessed
+        guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & self._wants_data(edge)
         leaf = np.where(by_io, edge, segments.edge[chosen]).astype(np.int32)
         of_set = np.full(len(edge), -1, np.int32)
         of_set[by_io] = rules.blame.set_of_io[edges.io[edge[by_io]]]
@@ -153,18 +155,26 @@ class _Search:
         """Return the time of segments that edges' culprits are to blame for.
 
         It is all, with two exceptions: of a commit's log, what is after the rest was written; of
-        another one's read, what is longer than one of the waiter's own.
+        another one's read, what is longer than one of the waiter's own, if it wants the data.
         """
         segments, edges = self.paths.segments, self.paths.edges
         ts, io = segments.ts[chosen], edges.io[edge]
         end = ts + segments.dur[chosen]
         begin = np.where(io >= 0, self.contention.blame.log.begin_of(io), 0)
         reads = own_reads(self.trace.ios, io)
-        is_read = (reads.own_ns > 0) & (io >= 0)
+        is_read = (reads.own_ns > 0) & (io >= 0) & self._wants_data(edge)
         wait = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
         begin = np.where(is_read, blamed_from(*wait, reads), begin)
         blamed: Times = np.maximum(end - np.maximum(ts, begin), 0)
         return blamed
+
+    def _wants_data(self, edge: Index) -> npt.NDArray[np.bool_]:
+        """Return which waits for ios are for their data; a truncation waits for reads to be over.
+
+        It is a wait for a lock (inode_dio_wait, fs/inode.c).
+        """
+        wants: npt.NDArray[np.bool_] = self.paths.edges.reason[edge] != CODE["lock"]
+        return wants
 
     def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
         """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""
@@ -183,6 +193,16 @@ class _Search:
             chosen = chosen[first[segments.edge[chosen]] >= 0]
             self.add(rule(chosen, first[segments.edge[chosen]]))
         of_io = segments.io >= 0
+        self.add(
+            evicted_for(
+                rules.trace,
+                rules.paths,
+                self.undecided(of_io),
+                rules.parties,
+                rules.suspects,
+                rules.blame,
+            )
+        )
         at_flush = of_io.copy()
         at_flush[of_io] = rules.trace.ios.asks_flush[segments.io[of_io]]
         at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)

@@ -25,15 +25,15 @@ Mask = npt.NDArray[np.bool_]
 def passed_on(edges: Edges, sleeps: Sleeps) -> Mask:
     """Return which edges are waits for the same lock as their parents.
 
-    A futex is a lock if an owner was seen in it when one of the two waits began. Without a recorded
-    address it is not known whether two locks are the same.
+    A futex need not be a lock, and the owner of a lock made of futexes is mostly unknown (rwlocks,
+    semaphores). But who waited for the same word could not change it meanwhile, whatever it means.
+    Without a recorded address it is not known whether two locks are the same.
     """
     below = edges.depth > 0
     parent, sleep = edges.parent[below], edges.sleep[below]
     above = edges.sleep[parent]
     reason = edges.reason[below]
-    has_owner = (sleeps.owner_utid[sleep] >= 0) | (sleeps.owner_utid[above] >= 0)
-    is_lock = IS_EXCLUSIVE[reason] | ((reason == CODE["futex"]) & has_owner)
+    is_lock = IS_EXCLUSIVE[reason] | (reason == CODE["futex"])
     same = (sleeps.object[sleep] == sleeps.object[above]) & (sleeps.object[sleep] != 0)
     passed = np.zeros(len(edges), bool)
     passed[below] = is_lock & same & (reason == edges.reason[parent])

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
+from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
 from rcp.analyzer.paths.segments import Edges
@@ -28,9 +29,6 @@ LOOKBACK_NS = 1_000_000_000
 time (MAX_PAUSE, mm/page-writeback.c), several times in a row."""
 
 PAGE_BYTES = 4096
-
-ROOT_CGROUP = 1
-"""Id of cgroup v2's root: writeback of the root counts the whole machine's dirty pages."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,8 @@ def _shares_limit(
 ) -> npt.NDArray[np.bool_]:
     """Return for which waiters a suspect's pages count against the limit that paused them.
 
-    In one cgroup they do. The root's limit counts everybody's. Whether that of a cgroup above both
-    of them paused the waiter is not recorded.
+    In one cgroup they do. The root's limit counts the whole machine's dirty pages. Whether that of
+    a cgroup above both of them paused the waiter is not recorded.
     """
     cgroup = trace.tasks.cgroup_id
     together: npt.NDArray[np.bool_] = (cgroup[waiter] == cgroup[suspect]) & (cgroup[suspect] > 0)

@@ -100,6 +100,12 @@ _IO_SERVED = f"""
 """
 
 
+_REFAULT = """
+    SELECT ts, coalesce(cgroup_id, 0) AS cgroup_id, coalesce(limit_pages, 0) AS limit_pages,
+        utid AS tid, n_pages
+    FROM refault
+"""
+
 _SOURCES = {
     "sleep": _SLEEP,
     "io": _IO,
@@ -111,6 +117,7 @@ _SOURCES = {
     "io_origin": _IO_ORIGIN,
     "io_served": _IO_SERVED,
     "throttle": query("rebuild/throttle"),
+    "refault": _REFAULT,
 }
 
 

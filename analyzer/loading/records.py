@@ -25,6 +25,7 @@ from rcp.probes.contract.events import (
     JOURNAL_HANDLE,
     LOCK_WAIT,
     POLICY_EVENT,
+    REFAULT,
     SLEEP,
     THROTTLE,
     FileFlag,
@@ -321,6 +322,18 @@ def io_served(trace: Trace) -> Columns:
     }
 
 
+def refault(trace: Trace) -> Columns:
+    """Columns of ``refault``."""
+    rows = trace.rows[REFAULT.name]
+    return {
+        "utid": trace.utids[REFAULT.name],
+        "ts": rows["ts"],
+        "cgroup_id": null_if(rows["cgroup_id"], rows["cgroup_id"] == 0),
+        "limit_pages": null_if(rows["limit_pages"], rows["limit_pages"] == 0),
+        "n_pages": rows["n_pages"],
+    }
+
+
 TABLES: dict[str, Callable[[Trace], Columns]] = {
     "sleep": sleep,
     "io": io,
@@ -331,6 +344,7 @@ TABLES: dict[str, Callable[[Trace], Columns]] = {
     "io_origin": io_origin,
     "io_served": io_served,
     "throttle": throttle,
+    "refault": refault,
     "policy_event": policy_event,
     "inheritance": inheritance,
 }

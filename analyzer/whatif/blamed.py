@@ -40,7 +40,7 @@ def of_inversions(recorded: Recorded, change: Alteration) -> OfInversions:
     own = np.isin(blamed.culprit, change.utids)
     of_pattern = np.isin(blamed.rank, change.ranks) & ~own
     chain = own & blamed.is_chain
-    certain = blamed.confidence >= _CERTAIN
+    certain = (blamed.confidence >= _CERTAIN) | blamed.is_whole
     rest = own & ~chain
     expected = np.floor(blamed.dur * blamed.confidence)
     # Queue, device and flushes are in the segments.

@@ -220,7 +220,7 @@ class BlameRows(Columns):
     confidence: Floats
     """How sure the verdicts are; the culprits' part of what was waited for is in ``dur``."""
     is_chain: Flags
-    """Lock, condition, io: the culprit's own work was waited for."""
+    """Lock, condition, io: the culprit's own work was waited for, or what it pushed out."""
     is_pool: Flags
     """A wait for a tag or slot: the culprits held a part of them."""
     is_whole: Flags

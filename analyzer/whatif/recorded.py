@@ -31,7 +31,7 @@ _PEERS = [name for name, is_peer in zip(REASONS, IS_PEER, strict=True) if is_pee
 
 _SLOTS = ["admission_tag", "admission_slot"]
 _SHARED = [*_SLOTS, "dirty_throttle"]
-_KINDS_OF_CHAIN = ["lock", "condition", "io_dependency"]
+_KINDS_OF_CHAIN = ["lock", "condition", "io_dependency", "refault"]
 
 _SPARSE = 4
 """Keys that spread over this many times as many numbers are looked up in a table: it is faster than

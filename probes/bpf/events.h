@@ -302,6 +302,16 @@ struct io_served_record {
 };
 _Static_assert(sizeof(struct io_served_record) == 40, "probes/contract/events.py and the compiler disagree");
 
+/* pages that a task reads again because they were evicted from memory (mm/workingset.c) */
+struct refault_record {
+	__u64 ts; /* when the io that reads them was queued */
+	__u64 cgroup_id; /* cgroup v2 id whose memory limit is reached, 0: of no cgroup */
+	__u64 limit_pages; /* that limit, or the memory of the machine; 0 when not known */
+	__u32 tid; /* the task */
+	__u32 n_pages; /* pages of the io that were in memory before */
+};
+_Static_assert(sizeof(struct refault_record) == 32, "probes/contract/events.py and the compiler disagree");
+
 /* Index of a record type in the counters: its position in events.RECORDS. */
 enum rcp_record {
 	REC_TASK,
@@ -320,9 +330,10 @@ enum rcp_record {
 	REC_JOURNAL_BLOCK,
 	REC_IO_ORIGIN,
 	REC_IO_SERVED,
+	REC_REFAULT,
 };
 
-#define REC_COUNT 16
+#define REC_COUNT 17
 
 /* A ring per record type; program.py:cflags gives the sizes. */
 #ifndef RCP_WITHOUT_RINGS
@@ -342,4 +353,5 @@ BPF_RINGBUF_OUTPUT(inheritance_ring, RCP_INHERITANCE_PAGES);
 BPF_RINGBUF_OUTPUT(journal_block_ring, RCP_JOURNAL_BLOCK_PAGES);
 BPF_RINGBUF_OUTPUT(io_origin_ring, RCP_IO_ORIGIN_PAGES);
 BPF_RINGBUF_OUTPUT(io_served_ring, RCP_IO_SERVED_PAGES);
+BPF_RINGBUF_OUTPUT(refault_ring, RCP_REFAULT_PAGES);
 #endif

@@ -52,6 +52,8 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	}
 	if (has_layers())
 		take_origin(bio, &state);
+	if ((copy.bi_opf & REQ_OP_MASK) < REQ_OP_WRITE)
+		record_refaults(&state);
 	bios.update(&bio, &state);
 	return 0;
 }

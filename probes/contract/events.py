@@ -329,6 +329,18 @@ IO_SERVED = Record(
     ),
 )
 
+REFAULT = Record(
+    "refault",
+    "pages that a task reads again because they were evicted from memory (mm/workingset.c)",
+    (
+        Field("ts", "<u8", "when the io that reads them was queued"),
+        Field("cgroup_id", "<u8", "cgroup v2 id whose memory limit is reached, 0: of no cgroup"),
+        Field("limit_pages", "<u8", "that limit, or the memory of the machine; 0 when not known"),
+        Field("tid", "<u4", "the task"),
+        Field("n_pages", "<u4", "pages of the io that were in memory before"),
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     TASK,
     SLEEP,
@@ -346,5 +358,6 @@ RECORDS: tuple[Record, ...] = (
     JOURNAL_BLOCK,
     IO_ORIGIN,
     IO_SERVED,
+    REFAULT,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

@@ -54,6 +54,8 @@ class Features:
     """Why kallsyms does not have the addresses above, and the remedy; empty when it has."""
     has_kasan: bool = False
     """CONFIG_KASAN: kernel stacks are twice as large."""
+    memory_pages: int = 0
+    """Pages of memory of this machine; 0 if not known."""
     has_fred: bool = False
     """CONFIG_X86_FRED: the frame at the top of kernel stacks may be larger."""
 
@@ -149,6 +151,16 @@ def _why_no_addresses(root: Path, symbols: dict[str, int], capabilities: int) ->
     return f"this kernel has no address for {lacking}"
 
 
+def _memory_pages(root: Path) -> int:
+    """Return the machine's memory in pages; 0 if it is not told."""
+    try:
+        lines = (root / "proc/meminfo").read_text().splitlines()
+    except OSError:
+        return 0
+    sizes_kib = (line.split()[1] for line in lines if line.startswith("MemTotal:"))
+    return int(next(sizes_kib, "0")) * 1024 // os.sysconf("SC_PAGE_SIZE")
+
+
 def _wanted_symbols() -> tuple[set[str], set[str]]:
     """Return the functions that probes hook, and the other symbols that tell something."""
     functions = {name for p in PROBES for name in (*p.functions, *p.optional_functions)}
@@ -185,6 +197,7 @@ def read_features(root: Path = Path("/")) -> Features:
         has_btf=(root / "sys/kernel/btf/vmlinux").exists(),
         preempt_count_addr=preempt,
         per_cpu_offset_addr=symbols.get(_PER_CPU_OFFSET, 0),
+        memory_pages=_memory_pages(root),
         missing_tracepoints=missing,
         missing_functions=tuple(sorted(absent - idle)),
         idle_functions=tuple(sorted(idle)),

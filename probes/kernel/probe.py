@@ -206,6 +206,13 @@ PROBES: tuple[Probe, ...] = (
         without="writes by flushers and the journal are blamed on these threads, not on the writer",
     ),
     Probe(
+        "refault",
+        "refault.bpf.c",
+        "which pages are read again because they were evicted from memory",
+        functions=("workingset_refault",),
+        without="a read of a page that others pushed out of memory is nobody's doing",
+    ),
+    Probe(
         "page_wait",
         "page_wait.bpf.c",
         "which page of which file was waited for",

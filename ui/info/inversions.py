@@ -136,6 +136,10 @@ _STEPS = (
         "waits for the next period of its CPU limit, used up by {0} (cpu_max)",
     ),
     (re.compile(r"runqueue behind (.+)"), "waits for a CPU while {0} runs (runqueue)"),
+    (
+        re.compile(r"refault behind (.+)"),
+        "for a page that {0} has pushed out of memory (refault)",
+    ),
     (re.compile(r"(\w+) behind (.+)"), "waits behind {1} ({0})"),
     (re.compile(r"(\w+) shared with (.+)"), "shares the {0} with {1}"),
     (re.compile(r"(\w+) \((.+)\) for (.+)"), "waits for {1} ({0}), which works for {2}"),

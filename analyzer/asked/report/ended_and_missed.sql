@@ -49,7 +49,8 @@ WITH RECURSIVE wait AS (
     LEFT JOIN nearest USING (edge_id)
     LEFT JOIN lent USING (sleep_id)
     LEFT JOIN promoted ON promoted.io_id = segment.io_id
-    WHERE EXISTS (FROM inheritance)
+    -- A CPU limit and memory that is full are nothing that the kernel's inheritance is for.
+    WHERE EXISTS (FROM inheritance) AND inversion.kind NOT IN ('cpu_max', 'refault')
     UNION ALL
     SELECT edge.request_id,
         CASE

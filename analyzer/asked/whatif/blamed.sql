@@ -6,7 +6,7 @@ SELECT inversion.request_id, inversion.culprit_utid, inversion.dur,
     coalesce(pattern.rank, 0) AS rank,
     list_contains($1::VARCHAR[], inversion.kind) AS is_chain,
     list_contains($2::VARCHAR[], inversion.kind) AS is_pool,
-    inversion.kind IN ('dirty_throttle', 'cpu_max') AS is_whole,
+    inversion.kind IN ('dirty_throttle', 'cpu_max', 'refault') AS is_whole,
     inversion.kind = 'cpu' AS is_cpu
 FROM inversion
 LEFT JOIN "asked/pattern/numbered" AS pattern

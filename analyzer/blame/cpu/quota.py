@@ -15,11 +15,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Suspects
-
-ROOT_CGROUP = 1
-"""The root has no limit, and in it are all tasks whose cgroup is not known (0) or not of v2."""
 
 PERIOD_NS = 100_000_000
 """A period of cpu.max, unless it is set (kernel/sched/core.c:default_cfs_period)."""

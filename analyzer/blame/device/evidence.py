@@ -27,6 +27,10 @@ QUOTA_CONFIDENCE = _succession(2, 2)
 """Who used a cgroup's CPU limit up: right in the plants 79-quotaread and 84-quota. Neither the
 period nor whose limit it was is recorded."""
 
+REFAULT_CONFIDENCE = _succession(2, 2)
+"""Who filled the memory from which a page was evicted: right in the plants 24-evicted and
+25-limited. Of what came in only ios were recorded, not the memory of processes."""
+
 LIMIT_CONFIDENCE = _succession(1, 1)
 """Without the suspects' pages the kernel would not have paused a writer: right in the plant
 50-dirty of docs/planted.md."""

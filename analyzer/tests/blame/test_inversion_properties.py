@@ -56,6 +56,7 @@ CAUSE = st.tuples(st.integers(0, 6), TIDS, st.integers(0, 9))
 COMMIT = st.tuples(st.sampled_from(KERNEL_TIDS), TIMES, TIMES, st.integers(1, 3), st.booleans())
 HANDLE = st.tuples(TIDS, TIMES, TIMES, st.integers(1, 3))
 THROTTLE = st.tuples(TIDS, TIMES)
+REFAULT = st.tuples(TIDS, TIMES, st.integers(0, 300), st.integers(0, 9), st.integers(0, 300))
 REQUEST = st.tuples(st.sampled_from((1, 1, 2, 3, 8)), TIMES, TIMES, st.integers(0, 4).map(bool))
 
 RECORDING = st.fixed_dictionaries(
@@ -66,6 +67,7 @@ RECORDING = st.fixed_dictionaries(
         "commits": st.lists(COMMIT, max_size=3),
         "handles": st.lists(HANDLE, max_size=5),
         "throttles": st.lists(THROTTLE, max_size=3),
+        "refaults": st.lists(REFAULT, max_size=4),
         "requests": st.lists(REQUEST, max_size=4),
         "reused": st.lists(st.tuples(TIDS, TIMES), max_size=2),
     }
@@ -80,7 +82,7 @@ def build(recording: dict[str, Any], rules: list[RoleRule]) -> Trace:
     for tid, start in recording["reused"]:
         synth.task("nobody", tid, ts=start, start_ns=start, exited=start % 2 == 0)
     for submitter, q, g, d, c, flags, size in recording["ios"]:
-        synth.io(submitter, q, c, got=g, issued=d, op=flags, size=size)
+        synth.io(submitter, q, c, got=g, issued=d, op=flags, size=size, ino=9)
     for sleep in recording["sleeps"]:
         ts, woken, run = sorted(sleep["times"])
         stack = STACKS.get(sleep["stack"], [])
@@ -96,6 +98,8 @@ def build(recording: dict[str, Any], rules: list[RoleRule]) -> Trace:
         synth.handle(tid, min(a, b), max(a, b), transaction=transaction)
     for tid, ts in recording["throttles"]:
         synth.throttle(tid, ts)
+    for tid, ts, pages, cgroup, limit in recording["refaults"]:
+        synth.refault(tid, ts, n_pages=pages, cgroup_id=cgroup, limit=limit)
     for tid, a, b, finished in recording["requests"]:
         synth.request(tid, min(a, b), max(a, b) * finished)
     synth.request(1, 60_000, 900_000)  # something always happens meanwhile

@@ -50,9 +50,9 @@ def test_without_an_address_nothing_is_known_of_two_locks() -> None:
     assert blamed(relay(inner=0)) == [("lock", "backup", 80)]
 
 
-def test_a_futex_is_a_lock_if_it_has_an_owner() -> None:
+def test_who_waited_for_the_same_futex_did_not_hold_it_whoever_did() -> None:
     assert blamed(relay(WaitReason.FUTEX, owner=True)) == [("condition", "backup", 10)]
-    assert blamed(relay(WaitReason.FUTEX)) == [("condition", "backup", 80)]
+    assert blamed(relay(WaitReason.FUTEX)) == [("condition", "backup", 10)]
 
 
 def test_what_delays_the_holder_is_still_found() -> None:

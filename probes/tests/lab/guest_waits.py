@@ -19,6 +19,7 @@ from typing import Any
 
 from rcp.fixtures.scenarios.planted.cgroups import Group, price
 from rcp.fixtures.scenarios.planted.disks import Disk, aligned, fill, open_direct
+from rcp.fixtures.scenarios.planted.memory import fill_on_disk, read_through
 from rcp.fixtures.scenarios.planted.stage import Stage, run, set_comm
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # include/uapi/linux/fs.h
@@ -29,6 +30,8 @@ OTHER_WAITS = {"jbd2_journal_lock_updates", "jbd2_log_wait_commit"}
 """Waits of their own that others lead to: a fast commit first waits for open handles."""
 N_HELD = 23
 """Ios under io.max: a prime number, so that no other count is taken for it."""
+
+READ_BYTES = 24 << 20
 
 Work = Callable[[], object]
 truth: dict[str, Any] = {}
@@ -150,6 +153,21 @@ def limited(group: Group) -> None:
     truth["cpu.max"] = group.cpu_stat()
 
 
+def evicted(stage: Stage) -> None:
+    """A task reads a file twice, of which two thirds fit into its memory; the kernel counts."""
+    path = stage.mount(stage.disk(depth=64)) / "large"
+    fill_on_disk(path, READ_BYTES)
+    group = Group(stage, "memory")
+    group.limit_memory(READ_BYTES * 2 // 3)
+
+    def read_twice() -> None:
+        for _ in range(2):
+            read_through(path, READ_BYTES)
+
+    end(task("reader", group.inside(read_twice)))
+    truth["memory"] = group.memory_stat() | {"limit_bytes": READ_BYTES * 2 // 3, "id": group.id}
+
+
 def burn() -> None:
     """Use 50 ms of CPU time."""
     while time.process_time() < 0.05:
@@ -258,6 +276,7 @@ def main() -> None:
     outside()
     with Stage(1, "waits") as stage:
         admission(stage)
+        evicted(stage)
         files(stage)
         journal(stage)
     Path(sys.argv[1]).write_text(json.dumps(truth))

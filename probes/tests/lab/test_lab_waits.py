@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from rcp.analyzer.arrays.reasons import REASONS, function_name, reason_codes
-from rcp.probes.contract.events import IO, SLEEP, TASK, IoFlag, SleepFlag, WaitReason
+from rcp.probes.contract.events import IO, REFAULT, SLEEP, TASK, IoFlag, SleepFlag, WaitReason
 from rcp.probes.contract.spool import open_spool
 
 pytestmark = pytest.mark.lab
@@ -121,3 +121,17 @@ def test_waits_for_the_next_period_of_cpu_max_are_told(waits: Waits) -> None:
     mean_ns = float(np.mean(told["run_ns"] - told["woken_ns"]))
     counted_ns = 1000 * stat["throttled_usec"] / stat["nr_throttled"]
     assert mean_ns == pytest.approx(counted_ns, rel=0.2)
+
+
+def test_pages_that_are_read_again_after_they_were_evicted_are_told(waits: Waits) -> None:
+    """memory.stat counts them, those of the file system's own blocks too."""
+    stat, rows = waits.truth["memory"], waits.spool.records(REFAULT)
+    limited = rows[rows["cgroup_id"] == stat["id"]]
+    assert {waits.names[int(tid)] for tid in limited["tid"]} == {"reader"}
+    assert set(limited["limit_pages"].tolist()) == {stat["limit_bytes"] // 4096}
+    counted = stat["workingset_refault_file"]
+    assert counted > 1000
+    assert int(limited["n_pages"].sum()) == pytest.approx(counted, rel=0.02)
+    queued = {(int(io["submitter_tid"]), int(io["queued_ns"])) for io in waits.ios}
+    of_an_io = [(int(row["tid"]), int(row["ts"])) in queued for row in limited]
+    assert np.mean(of_an_io) > 0.9

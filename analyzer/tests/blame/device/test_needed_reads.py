@@ -17,7 +17,15 @@ ROLES = [("background", "comm:scan"), ("foreground", "comm:reader")]
 OWN_US = 100
 
 
-def shared(size: int, took_us: int, wait_us: int, *, reads: int = 3, op: int = 0) -> Synth:
+def shared(
+    size: int,
+    took_us: int,
+    wait_us: int,
+    *,
+    reads: int = 3,
+    op: int = 0,
+    within: str = "filemap_update_page",
+) -> Synth:
     """A reader waits for the end of a scan's io; reads of a page take 100 us."""
     synth = Synth(ROLES)
     reader, scan = synth.task("reader", 10), synth.task("scan", 20)
@@ -27,7 +35,7 @@ def shared(size: int, took_us: int, wait_us: int, *, reads: int = 3, op: int = 0
     end = 20_000
     io = synth.io(scan, (end - took_us) * US, end * US, op=op, size=size)
     synth.request(reader, (end - wait_us) * US - US, end * US + US, nr=READ)
-    synth.sleep(reader, (end - wait_us) * US, end * US, io=io, stack=["filemap_update_page"])
+    synth.sleep(reader, (end - wait_us) * US, end * US, io=io, stack=[within])
     return synth
 
 
@@ -65,3 +73,8 @@ def test_where_no_smaller_read_is_known_it_is_a_guess(inversions: Rows) -> None:
 def test_data_that_is_written_is_nobody_elses_need(inversions: Rows) -> None:
     synth = shared(1 << 20, 2000, 1500, op=1)
     assert [(row[1], row[2], row[4]) for row in inversions(synth)] == [("scan", 1500 * US, 1.0)]
+
+
+def test_who_only_waits_until_reads_are_over_does_not_want_their_data(inversions: Rows) -> None:
+    synth = shared(4096, OWN_US, 90, within="inode_dio_wait")
+    assert [(row[1], row[2], row[4]) for row in inversions(synth)] == [("scan", 90 * US, 1.0)]
