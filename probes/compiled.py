@@ -31,6 +31,7 @@ _KEPT = 8
 SELF_PID = 0x3C6A70AD
 PREEMPT_COUNT = 0x3C6A70AF3C6A70AE
 PER_CPU_OFFSET = 0x3C6A70B13C6A70B0
+MEMORY_PAGES = 0x3C6A70B33C6A70B2
 """Placeholders. Not larger than 2³¹ in each half, which is how far instructions hold numbers."""
 
 

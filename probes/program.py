@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rcp.probes.compiled import PER_CPU_OFFSET, PREEMPT_COUNT, SELF_PID
+from rcp.probes.compiled import MEMORY_PAGES, PER_CPU_OFFSET, PREEMPT_COUNT, SELF_PID
 from rcp.probes.contract.events import (
     RECORDS,
     SOCKET_REQUEST_NR,
@@ -188,6 +188,7 @@ def values(features: Features, self_pid: int) -> dict[int, int]:
         SELF_PID: self_pid,
         PREEMPT_COUNT: features.preempt_count_addr,
         PER_CPU_OFFSET: features.per_cpu_offset_addr,
+        MEMORY_PAGES: features.memory_pages,
     }
 
 
@@ -214,7 +215,7 @@ def cflags(options: Options, features: Features) -> list[str]:
         "RCP_SELF_PID": SELF_PID,
         "RCP_STACKS": STACKS,
         "RCP_MIN_WAIT_NS": f"{options.min_wait_ns}ULL",
-        "RCP_MEMORY_PAGES": features.memory_pages,
+        "RCP_MEMORY_PAGES": f"{MEMORY_PAGES:#x}ULL",
         "RCP_TARGET_ALL": int(options.target.is_everyone),
         "RCP_TARGET_CGROUP": cgroup.id if cgroup else 0,
         "RCP_TARGET_LEVEL": cgroup.level if cgroup else 0,

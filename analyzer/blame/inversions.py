@@ -44,7 +44,7 @@ from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
-from rcp.analyzer.blame.refaults import evicted_for
+from rcp.analyzer.blame.memory.evictions import evicted_for
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
@@ -79,6 +79,7 @@ class _Search:
         pid = trace.tasks.pid[trace.requests.utid]
         self.trace, self.paths = trace, paths
         parties = suspects.parties(paths.edges, pid)
+        self.causes = causes
         self.contention = Contention(trace, paths, suspects, blame, parties)
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
@@ -201,6 +202,7 @@ class _Search:
                 rules.parties,
                 rules.suspects,
                 rules.blame,
+                self.causes,
             )
         )
         at_flush = of_io.copy()

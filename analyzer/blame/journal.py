@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.probes.contract.events import JOURNAL_BLOCK, JOURNAL_COMMIT, JOURNAL_HANDLE
@@ -72,35 +72,16 @@ def commit_at(trace: Trace, utid: Index, times: Times) -> Index:
     return np.where(over, -1, found).astype(np.int32)
 
 
-def _waits_on(trace: Trace, waits: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-    """Return which waits for a commit are followed by another one in the same request."""
-    sleeps, requests = trace.sleeps, trace.requests
-    slept = np.flatnonzero((sleeps.woken > sleeps.ts) & ~sleeps.first_seen)
-    following = asof_forward(
-        sleeps.utid[slept], sleeps.ts[slept], sleeps.utid[waits], sleeps.woken[waits]
-    )
-    after = slept[following] if len(slept) else waits
-    again = (following >= 0) & (sleeps.reason[after] == CODE["journal_commit"])
-    request, of_next = (
-        asof_backward(requests.utid, requests.ts, sleeps.utid[at], sleeps.ts[at])
-        for at in (waits, after)
-    )
-    same: npt.NDArray[np.bool_] = again & (request >= 0) & (request == of_next)
-    return same
-
-
 def only_asked_by(trace: Trace, is_suspect: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Index:
     """Return, for each journal_commit row, a suspect if nobody else waited for it, else -1.
 
     A commit holds what others need meanwhile. If only suspects wait for one, it is theirs, whoever
     has blocks in it: without them it would have come later, with the next one asked for.
-    ``is_suspect`` is by utid. Nobody waits for a commit that the journal's timer begins, and who
-    goes back to sleep in the same request waits for the next one: every commit wakes all waiters.
+    ``is_suspect`` is by utid. Nobody waits for a commit that the journal's timer begins.
     """
     commits, sleeps = trace.rows[JOURNAL_COMMIT.name], trace.sleeps
     asker = np.full(len(commits), -1, np.int32)
     waits = np.flatnonzero((sleeps.reason == CODE["journal_commit"]) & (sleeps.waker_utid >= 0))
-    waits = waits[~_waits_on(trace, waits)]
     thread, begin = trace.utids[JOURNAL_COMMIT.name], commits["ts"].astype(np.int64)
     # The thread wakes its waiters as a commit ends: it was the last one it had begun.
     commit = asof_backward(thread, begin, sleeps.waker_utid[waits], sleeps.woken[waits])

@@ -24,7 +24,8 @@ ADDED_MAX = 50_000_000
 """If the correction would add more requests than this, the interval is wrong."""
 
 
-def _with_omitted(values: Times, counts: Times, interval_ns: int, source: str) -> Histogram:
+def _with_omitted(table: Histogram, interval_ns: int, source: str) -> Histogram:
+    values, counts = table.values_ns, np.diff(table.cumulative, prepend=0)
     if values.size and values.max() >= MAX_NS:
         fail(source, "has a bucket without an upper bound", "the correction needs every latency")
     missing = np.maximum(values - 1, 0) // interval_ns  # requests that each latency left out
@@ -37,10 +38,16 @@ def _with_omitted(values: Times, counts: Times, interval_ns: int, source: str) -
         )
     place = np.repeat(np.arange(len(values)), missing)
     step = np.arange(len(place)) - np.repeat(np.cumsum(missing) - missing, missing) + 1
-    added = values[place] - step * interval_ns
-    every, weights = np.concatenate([values, added]), np.concatenate([counts, counts[place]])
+
+    def with_added(times: Times) -> Times:
+        added = times[place] - step * interval_ns
+        return np.concatenate([times, np.maximum(added, 0)])
+
+    every, weights = with_added(values), np.concatenate([counts, counts[place]])
     order = np.argsort(every, kind="stable")
-    return Histogram(every[order], np.cumsum(weights[order]))
+    # What is added is known no more exactly than the latency that it is taken from.
+    lower = None if table.lower_ns is None else with_added(table.lower_ns)[order]
+    return Histogram(every[order], np.cumsum(weights[order]), lower)
 
 
 def corrected(latencies: Latencies, interval_ns: int) -> Latencies:
@@ -51,8 +58,7 @@ def corrected(latencies: Latencies, interval_ns: int) -> Latencies:
     tables |= latencies.histograms
 
     def with_omitted(table: Histogram) -> Histogram:
-        counts = np.diff(table.cumulative, prepend=0)
-        return _with_omitted(table.values_ns, counts, interval_ns, latencies.source)
+        return _with_omitted(table, interval_ns, latencies.source)
 
     whole = latencies.outermost
     return replace(

@@ -204,8 +204,23 @@ PARQUET_FORMAT = Format(
     _UNIT_OF_COLUMN,
     (replace(_FORM[0], whole=Whole.END),),
     read=read,
+    takes_column=True,
 )
 JSON_LINES_FORMAT = Format(
-    "jsonl", by_head(is_json_lines), _UNIT_OF_COLUMN, _FORM, read=read, is_catch_all=True
+    "jsonl",
+    by_head(is_json_lines),
+    _UNIT_OF_COLUMN,
+    _FORM,
+    read=read,
+    is_catch_all=True,
+    takes_column=True,
 )
-CSV_FORMAT = Format("csv", is_csv, _UNIT_OF_COLUMN, _FORM, read=read, is_catch_all=True)
+CSV_FORMAT = Format(
+    "csv",
+    is_csv,
+    _UNIT_OF_COLUMN,
+    _FORM,
+    read=read,
+    is_catch_all=True,
+    takes_column=True,
+)

@@ -65,6 +65,8 @@ class Format:
     of_prefix: str = ""
     is_catch_all: bool = False
     """Whether it matches files of many programs, so that others are tried first."""
+    takes_column: bool = False
+    """Whether its files have columns, or other parts, of which ``FILE:column`` names one."""
 
 
 def by_head(*are: Callable[[bytes], bool]) -> Look:

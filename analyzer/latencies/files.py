@@ -34,6 +34,8 @@ def open_latencies(path: Path | str, format: str = AUTO, unit: str | None = None
     parts = [_read(one, column, known or _format_of(one, column), unit) for one in found]
     latencies = merged(parts, str(path))
     if not latencies.kinds:
+        if latencies.failures is not None:
+            latencies.failures.check_some(path)
         raise LatencyError(f"{path} has no latencies: let the program run longer.")
     return latencies
 
@@ -86,8 +88,8 @@ def _format_of(path: Path, column: str = "") -> Format:
         raise LatencyError(f"{path} is compressed: unpack it first, with gunzip.")
     found = next((known for known in FORMATS if known.looks_like(path, head)), None)
     is_column = bool(column) and has_column(head, column)
-    if not is_column and (found is None or found.is_catch_all):
-        check_known(path, head)
+    if not column and (found is None or found.is_catch_all):
+        check_known(path, head)  # a user who names a column knows the file
     if found is None and is_column:
         found = BY_NAME["csv"]
     if found is None:
@@ -96,6 +98,8 @@ def _format_of(path: Path, column: str = "") -> Format:
 
 
 def _read(path: Path, column: str, known: Format, unit: str | None) -> Latencies:
+    if column and not known.takes_column:
+        raise LatencyError(f"{path}:{column}: {known.name} has no columns to name: write {path}.")
     try:
         if known.start is None:
             assert known.read is not None

@@ -91,7 +91,7 @@ def _of_jobs(path: Path, jobs: Sequence[Mapping[str, Any]]) -> Latencies:
         open_loop=all(_keeps_schedule(job["options"]) for job in jobs),
         warnings=(*_warnings(path, completions, bool(points)), *_failures(path, jobs)),
         interval_s=_interval_s(jobs),
-        failures=added(map(_failed_of, jobs)),
+        failures=added(_failed_of(job, max(map(_n_ios, jobs))) for job in jobs),
     )
 
 
@@ -134,15 +134,20 @@ def _warnings(path: Path, completions: bool, percentiles: bool) -> tuple[str, ..
     return tuple(found)
 
 
-def _failed_of(job: Mapping[str, Any]) -> Failures:
+def _n_ios(job: Mapping[str, Any]) -> int:
+    return sum(int(job.get(name, {}).get("total_ios", 0)) for name in _KIND_OF_DIRECTION)
+
+
+def _failed_of(job: Mapping[str, Any], most_ios: int) -> Failures:
     """Return the I/Os that failed: those that fio went on after, or all of a job that ended early.
 
-    What such a job would have met later is not known.
+    What such a job would have met later is not known. It counts like the job with the *most_ios*:
+    the few that it made itself would hide it among those of others.
     """
-    n = sum(int(job.get(name, {}).get("total_ios", 0)) for name in _KIND_OF_DIRECTION)
     n_failed = int(job.get("total_err", 0))
-    n += n_failed
-    return Failures(max(n, 1) if job.get("error") and not n_failed else n_failed, max(n, 1))
+    if job.get("error") and not n_failed:
+        return Failures(max(most_ios, 1), max(most_ios, 1))
+    return Failures(n_failed, max(_n_ios(job) + n_failed, 1))
 
 
 def _failures(path: Path, jobs: Sequence[Mapping[str, Any]]) -> list[str]:

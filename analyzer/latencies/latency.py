@@ -124,6 +124,11 @@ class Failures:
         """Return the share of requests that failed."""
         return self.n_failed / self.n if self.n else 0.0
 
+    def check_some(self, source: object) -> None:
+        """Raise LatencyError if all requests failed, where that leaves nothing to measure."""
+        if 0 < self.n == self.n_failed:
+            fail(source, f"has no latencies, all {self.n} requests failed", "see why, run again")
+
     def warning(self, source: object) -> tuple[str, ...]:
         """Warn of failed requests that are timed: they may be shorter than any other."""
         if not self.n_failed:

@@ -4,7 +4,8 @@
  * at: refault.h has what becomes of them.
  */
 
-/* A page is charged before this runs, so its cgroup is at its limit if that is why it was out. */
+/* A page is charged before this runs: where memory is still as short as when it was evicted, its
+ * cgroup is at its limit. Where it is not, the limit is the machine's. */
 #define MAX_CGROUP_DEPTH 8
 /* Each CPU charges this many pages ahead (mm/memcontrol.c:MEMCG_CHARGE_BATCH). */
 #define CHARGED_AHEAD_PAGES 64
@@ -14,9 +15,12 @@ static inline void find_limit(struct folio *folio, struct refaulted *pages)
 #if defined(RCP_HAS_folio_memcg_data) && defined(RCP_HAS_mem_cgroup_id)
 	unsigned long data = 0, usage, limit, high;
 	struct mem_cgroup *memcg, *parent;
+	struct cgroup_root *hierarchy = NULL;
 	struct kernfs_node *node = NULL;
 	struct cgroup *cgroup = NULL;
+	int hierarchy_id = 0;
 
+	pages->limit_pages = RCP_MEMORY_PAGES;
 	bpf_probe_read_kernel(&data, sizeof(data), &folio->memcg_data);
 	memcg = (struct mem_cgroup *)(data & ~7UL); /* include/linux/memcontrol.h, MEMCG_DATA_* */
 	for (int i = 0; i < MAX_CGROUP_DEPTH && memcg; i++) {
@@ -34,11 +38,13 @@ static inline void find_limit(struct folio *folio, struct refaulted *pages)
 		bpf_probe_read_kernel(&parent, sizeof(parent), &memcg->css.parent);
 		memcg = parent;
 	}
-	if (!memcg) {
-		pages->limit_pages = RCP_MEMORY_PAGES;
+	if (!memcg)
 		return;
-	}
 	bpf_probe_read_kernel(&cgroup, sizeof(cgroup), &memcg->css.cgroup);
+	bpf_probe_read_kernel(&hierarchy, sizeof(hierarchy), &cgroup->root);
+	bpf_probe_read_kernel(&hierarchy_id, sizeof(hierarchy_id), &hierarchy->hierarchy_id);
+	if (hierarchy_id)
+		return; /* cgroup v1: other ids */
 	bpf_probe_read_kernel(&node, sizeof(node), &cgroup->kn);
 	bpf_probe_read_kernel(&pages->cgroup_id, sizeof(pages->cgroup_id), &node->id);
 	pages->limit_pages = limit;
@@ -58,8 +64,11 @@ KFUNC_PROBE(workingset_refault, struct folio *folio)
 	if (is_paused() || pid_tgid >> 32 == RCP_SELF_PID || !mapping || mapping & 3)
 		return 0; /* from swap */
 	pages = refaulting.lookup(&tid);
-	if (pages && pages->mapping == mapping && pages->n_pages) {
+	fresh.last = bpf_ktime_get_ns() >> 20;
+	if (pages && pages->mapping == mapping && pages->n_pages &&
+	    fresh.last - pages->last <= REFAULT_AGE) {
 		pages->n_pages += pages_in_folio(folio);
+		pages->last = fresh.last;
 		return 0;
 	}
 	fresh.mapping = mapping;

@@ -14,10 +14,13 @@ struct refaulted {
 	u64 cgroup_id;
 	u64 limit_pages;
 	u32 n_pages; /* not yet queued */
-	u32 unused;
+	u32 last; /* when the last one was added, in units of 2^20 ns */
 };
 
-/* By tid. LRU: a page that no io reads (a hole of a file) leaves its entry behind. */
+/* A task queues the io right after its pages. What was not read by then never is (a hole). */
+#define REFAULT_AGE 256 /* in units of 2^20 ns: a quarter of a second */
+
+/* By tid. LRU: tasks end. */
 BPF_TABLE("lru_hash", u32, struct refaulted, refaulting, 4096);
 /* Not 0 once a page was read again: while memory suffices, ios pay for the look at this only. */
 BPF_ARRAY(refaults_seen, int, 1);
@@ -26,7 +29,7 @@ BPF_ARRAY(refaults_seen, int, 1);
 static inline void record_refaults(struct bio_state *bio)
 {
 #ifdef RCP_PROBE_refault
-	u32 tid = (u32)bpf_get_current_pid_tgid(), most = (bio->bytes + PAGE_SIZE - 1) / PAGE_SIZE;
+	u32 most = (bio->bytes + PAGE_SIZE - 1) / PAGE_SIZE, tid = bio->tid;
 	int zero = 0, *seen = refaults_seen.lookup(&zero);
 	struct refault_record event = {};
 	struct refaulted *pages;
@@ -36,6 +39,10 @@ static inline void record_refaults(struct bio_state *bio)
 	pages = refaulting.lookup(&tid);
 	if (!pages || pages->mapping != bio->mapping || !pages->n_pages)
 		return;
+	if ((u32)(bio->queued_ns >> 20) - pages->last > REFAULT_AGE) {
+		pages->n_pages = 0;
+		return;
+	}
 	event.ts = bio->queued_ns;
 	event.cgroup_id = pages->cgroup_id;
 	event.limit_pages = pages->limit_pages;

@@ -28,8 +28,8 @@ QUOTA_CONFIDENCE = _succession(2, 2)
 period nor whose limit it was is recorded."""
 
 REFAULT_CONFIDENCE = _succession(2, 2)
-"""Who filled the memory from which a page was evicted: right in the plants 24-evicted and
-25-limited. Of what came in only ios were recorded, not the memory of processes."""
+"""Who filled the memory from which a page was evicted: right in the plants 24-scan and
+25-copy. Of what came in only ios were recorded, not the memory of processes."""
 
 LIMIT_CONFIDENCE = _succession(1, 1)
 """Without the suspects' pages the kernel would not have paused a writer: right in the plant

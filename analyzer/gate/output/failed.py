@@ -10,17 +10,24 @@ from rcp.probes.contract.percent import percent
 
 
 def shares(one: Failing) -> str:
-    """Return the shares of both sides, or of the only one that tells: ``0.1 % → 2.0 %``."""
+    """Return the shares of both sides, or of the only one that tells: ``0.1 % → 2.0 %``.
+
+    Counts replace shares that would read 0.0 % although requests failed.
+    """
     sides = [side for side in (one.base, one.candidate) if side is not None]
-    return " → ".join(percent(side.share) for side in sides)
+    told = [percent(side.share) for side in sides]
+    if one.candidate.n_failed and told[-1] == percent(0.0):
+        told = [f"{side.n_failed} of {side.n}" for side in sides]
+    return " → ".join(told)
 
 
 def failed_sentence(one: Failing | None) -> str:
     """Return how many requests failed, in a sentence; "" if none did or nothing tells."""
     if one is None or not (one.candidate.n_failed or (one.base and one.base.n_failed)):
         return ""
-    counts = f"{one.candidate.n_failed} of {one.candidate.n}"
-    return f"{one.name}: {shares(one)} ({counts} of the candidate), {one.why}"
+    told, counts = shares(one), f"{one.candidate.n_failed} of {one.candidate.n}"
+    of_candidate = "" if told.endswith(counts) else f" ({counts} of the candidate)"
+    return f"{one.name}: {told}{of_candidate}, {one.why}"
 
 
 def failing_object(one: Failing | None) -> dict[str, Any] | None:

@@ -26,6 +26,8 @@ class _Summary(NamedTuple):
     longest: float
     failures: Failures
     n_timed: int
+    """How many requests its quantiles are from: those without an answer are not timed."""
+    n_lost: int = 0
     open_loop: bool | None = None
 
 
@@ -47,7 +49,7 @@ def _bombardier(document: Json) -> _Summary:
     failures = Failures(n - counts[2] - counts[3], n)
     # A rate delays requests; it times them from when they were sent.
     is_open = None if "rate" in document["spec"] else False
-    return _Summary(latency.get("percentiles", {}), latency["max"], failures, n, is_open)
+    return _Summary(latency.get("percentiles", {}), latency["max"], failures, n, open_loop=is_open)
 
 
 def _oha(document: Json) -> _Summary:
@@ -58,7 +60,7 @@ def _oha(document: Json) -> _Summary:
     n = sum(codes.values())
     quantiles = {name.removeprefix("p"): v for name, v in document["latencyPercentiles"].items()}
     longest = document["summary"]["slowest"]
-    return _Summary(quantiles, longest, Failures(n_refused + n_lost, n + n_lost), n)
+    return _Summary(quantiles, longest, Failures(n_refused + n_lost, n + n_lost), n, n_lost)
 
 
 _PROGRAMS = (
@@ -88,6 +90,8 @@ def read(path: Path) -> Latencies:
     program = next(one for one in _PROGRAMS if one.start.search(head_of(path)))
     try:
         found = program.summary(json_of(path, program.start, program.name))
+        if not found.n_timed:
+            found.failures.check_some(path)
         by_share = {
             round(float(name) / 100, 6): round(float(value) * program.unit_ns)
             for name, value in found.quantiles.items()
@@ -106,10 +110,16 @@ def read(path: Path) -> Latencies:
         open_loop=found.open_loop,
         warnings=(
             f"{path}: quantiles only{program.every}",
-            *found.failures.warning(path),
+            *_failures(path, found),
         ),
         failures=found.failures,
     )
+
+
+def _failures(path: Path, found: _Summary) -> tuple[str, ...]:
+    timed = Failures(found.failures.n_failed - found.n_lost, found.n_timed)
+    told = f"{path}: {found.n_lost} requests got no answer and were not timed"
+    return (*timed.warning(path), *((told,) if found.n_lost else ()))
 
 
 BOMBARDIER_FORMAT = Format(
@@ -119,6 +129,16 @@ BOMBARDIER_FORMAT = Format(
     (Form("`-l -o json -p r`", "–", CLOSED, "p50, p90, p95, p99 and max", "the status"),),
     read=lambda path, name, unit: read(path),
 )
+
+
+def _oha_of(path: Path, column: str) -> Latencies:
+    if is_oha_table(head_of(path)):
+        return read_table(path, column)
+    if column:
+        raise LatencyError(f"{path}:{column}: oha's JSON has no columns to name: write {path}.")
+    return read(path)
+
+
 OHA_FORMAT = Format(
     "oha",
     by_head(is_oha, is_oha_table),
@@ -133,5 +153,6 @@ OHA_FORMAT = Format(
             "the status, errors",
         ),
     ),
-    read=lambda path, name, unit: read_table(path) if is_oha_table(head_of(path)) else read(path),
+    read=lambda path, name, unit: _oha_of(path, name),
+    takes_column=True,
 )

@@ -83,4 +83,5 @@ HYPERFINE_FORMAT = Format(
         ),
     ),
     read=lambda path, name, unit: read(path, name),
+    takes_column=True,
 )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import numpy as np
@@ -30,6 +30,9 @@ from rcp.analyzer.latencies.sheet import (
     sample_latencies,
     sheet,
 )
+
+if TYPE_CHECKING:
+    from rcp.analyzer.db.store import Store
 
 _MS_NS = 1_000_000
 _XML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<testResults\b")
@@ -89,16 +92,29 @@ def _csv(path: Path, column: str, separator: str) -> Latencies:
             f"coalesce(try_cast({n_samples} AS BIGINT), 0) AS n_samples, "
             f"hash({thread}) AS thread, hash({label}) AS controller FROM {table}"
         )
-        ((n_transactions,),) = store.query("SELECT count(*) FROM sample WHERE n_samples > 0")
-        outermost = None
-        if n_transactions:
-            rows = store.arrays(
-                "SELECT value, n_samples, thread, controller, "
-                "coalesce(ended * 1e3, 0)::BIGINT AS at_ms FROM sample"
-            )
-            outermost = to_ns(rows["value"][~_contains(rows)], _MS_NS, path)
         found = sample_latencies(store, _MS_NS, path, open_loop=False)
-        return replace(found, outermost=outermost)
+        ((n_transactions,),) = store.query("SELECT count(*) FROM sample WHERE n_samples > 0")
+        return _outermost(found, store, path) if n_transactions else found
+
+
+def _outermost(found: Latencies, store: Store, path: Path) -> Latencies:
+    """Return *found* with the latencies and failures of samples that contain no others."""
+    rows = store.arrays(
+        "SELECT value, n_samples, thread, controller, "
+        "coalesce(ended * 1e3, 0)::BIGINT AS at_ms, "
+        "coalesce(failed, false) AS failed, failed IS NOT NULL AS tells FROM sample"
+    )
+    counts = ~_contains(rows)
+    failures = None
+    if found.failures is not None:
+        n_failed, n = (int((rows[name] & counts).sum()) for name in ("failed", "tells"))
+        failures = Failures(n_failed, n)
+    return replace(
+        found,
+        outermost=to_ns(rows["value"][counts], _MS_NS, path),
+        warnings=failures.warning(path) if failures else (),
+        failures=failures,
+    )
 
 
 def _contains(rows: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
@@ -155,7 +171,8 @@ def _xml(path: Path, column: str) -> Latencies:
     times = to_ns(np.array([one.time_ms for one in samples], np.float64), _MS_NS, path)
     by_kind: dict[str, Times] = {str(name): times[labels == name] for name in np.unique(labels)}
     is_outermost = np.array([one.depth == 0 for one in samples], bool)
-    failures = Failures(sum(not one.succeeded for one in samples), len(samples))
+    outermost = [one for one in samples if one.depth == 0]
+    failures = Failures(sum(not one.succeeded for one in outermost), len(outermost))
     return Latencies(
         str(path),
         by_kind,
@@ -196,4 +213,5 @@ JMETER_FORMAT = Format(
     ),
     "2.0 and later",
     read=lambda path, name, unit: read(path, name),
+    takes_column=True,
 )

@@ -179,4 +179,5 @@ K6_FORMAT = Format(
         ),
     ),
     read=read,
+    takes_column=True,
 )

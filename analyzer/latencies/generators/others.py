@@ -92,7 +92,10 @@ OTHERS = (
     ),
     Other(
         "JMH",
-        _at(r'^\s*\[?\s*\{\s*"jmhVersion"\s*:|^Benchmark +(?:\(\w+\) +)*Mode +Cnt +Score '),
+        _at(
+            r'\A\s{0,200}\[?\s{0,200}\{\s*"jmhVersion"\s*:'
+            r"|^Benchmark +(?:\(\w+\) +)*Mode +Cnt +Score "
+        ),
         "averages, or a sample of calls",
         _PRINT_EACH,
     ),
@@ -125,7 +128,7 @@ OTHERS = (
     ),
     Other(
         "Gatling",
-        _at(r"^RUN\t\S+\t"),
+        _at(r"^RUN\t[\w.$]+\t.*\t\d{13}\t"),
         "its own log",
         "give the service's histogram, or record it with rcp-trace",
     ),
@@ -139,5 +142,6 @@ def check_known(path: Path, head: bytes) -> None:
     for other in OTHERS:
         if other.start.search(text):
             raise LatencyError(
-                f"{path} is the output of {other.program}, which has {other.what}: {other.remedy}."
+                f"{path} is the output of {other.program}, which has {other.what}: "
+                f"{other.remedy}; if it is not, name the format: --input-format lines."
             )

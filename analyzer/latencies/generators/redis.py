@@ -17,13 +17,15 @@ from rcp.analyzer.latencies.latency import Histogram, Latencies, LatencyError, P
 from rcp.analyzer.latencies.quantiles import rank
 
 _MS_NS = 1_000_000
-_TITLE = re.compile(r".*?====== (.+) ======\s*$")
+_TITLE = re.compile(r"^(?![ \t]*#).*?====== (.{1,400}) ======[ \t]*$", re.MULTILINE)
+"""Bounded, as a damaged line may have many of its marks; ``#`` begins a comment of other files."""
+
 _REDIS_ROW = re.compile(r"[\d.]+% <= ([\d.]+) milliseconds \(cumulative count (\d+)\)\s*$")
 _REDIS_BEGIN = re.compile(r".*[\d.]+% <=")
-_TITLED = re.compile(r".*======")
+_TITLED = re.compile(r"(?![ \t]*#).*======")
 _RATE = re.compile(r"\s*throughput summary: ([\d.]+) requests per second")
 _SUMMARY = re.compile(r"\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$")
-_QUIET = re.compile(r"[^\n]*: [\d.]+ requests per second, p50=")
+_QUIET = re.compile(r": [\d.]+ requests per second, p50=")
 _CSV_HEADER = b'"test","rps","avg_latency_ms"'
 _CSV_SHARES = {
     "p50_latency_ms": 0.5,
@@ -39,8 +41,8 @@ def is_redis(head: bytes) -> bool:
     text = head.decode(errors="replace").replace("\r", "\n")
     return (
         head.startswith(_CSV_HEADER)
-        or re.search(_TITLE.pattern, text, re.MULTILINE) is not None
-        or re.search(_QUIET.pattern, text) is not None
+        or _TITLE.search(text) is not None
+        or _QUIET.search(text) is not None
     )
 
 

@@ -18,10 +18,11 @@ from rcp.analyzer.latencies.lines import NO_KIND
 _MS_NS = 1_000_000
 _HALF_BUCKET = (100_000 / 0.001) ** (0.5 / 1023)
 _HALF_DIGIT_MS = 0.0005
-_SYSBENCH_START = re.compile(r"^sysbench \d", re.MULTILINE)
+_TOP_MS = 100_000
+_SYSBENCH_START = re.compile(r"^sysbench \d+\.\d+\.\d+\b", re.MULTILINE)
 _SYSBENCH_TITLE = re.compile(r"^Latency histogram \(values are in milliseconds\)", re.MULTILINE)
 _SYSBENCH_ROW = re.compile(r"^ *([\d.]+) \|\** *(\d+)$", re.MULTILINE)
-_SYSBENCH_LONGEST = re.compile(r"^Latency \(ms\):\n(?:.*\n)*? +max: +([\d.]+)\n", re.MULTILINE)
+_SYSBENCH_LONGEST = re.compile(r"^Latency \(ms\):\n(?:.*\n){0,4}? +max: +([\d.]+)\n", re.MULTILINE)
 _SYSBENCH_END = re.compile(r"^ +sum: +[\d.]+\n", re.MULTILINE)
 _SYSBENCH_N = re.compile(r"\btotal number of events: +(\d+)")
 _IGNORED = re.compile(r"\bignored errors: +(\d+) ")
@@ -55,7 +56,10 @@ def read(path: Path) -> Latencies:
     ]
     ignored = _IGNORED.search(text)
     failures = Failures(int(ignored[1]), n + int(ignored[1])) if ignored else None
-    table = histogram_of_buckets(buckets, _MS_NS, path, float(longest[1]))
+    longest_ms = float(longest[1])
+    if buckets and buckets[-1].high >= _TOP_MS:  # the last bucket has all that took longer, too
+        buckets[-1] = buckets[-1]._replace(high=max(buckets[-1].high, longest_ms))
+    table = histogram_of_buckets(buckets, _MS_NS, path, longest_ms)
     warning = f"{path}: {failures.n_failed} errors were ignored" if failures else ""
     return Latencies(
         str(path),

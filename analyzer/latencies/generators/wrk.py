@@ -92,7 +92,8 @@ def read(path: Path) -> Latencies:
 def _failures(path: Path, text: str, n: int) -> tuple[Failures, tuple[str, ...]]:
     """Return the failed ones of *n* answers and of what was not answered, and what to warn of.
 
-    Timeouts are told only: wrk counts a request each time that it looks and finds it late.
+    wrk counts a late answer among its requests, but in no quantile. wrk2 counts a request each
+    time that it looks and finds it late, so its timeouts may be fewer than told.
     """
     sockets, refused = _SOCKETS.search(text), _REFUSED.search(text)
     connect, read, write, late = map(int, sockets.groups()) if sockets else (0, 0, 0, 0)
@@ -103,7 +104,7 @@ def _failures(path: Path, text: str, n: int) -> tuple[Failures, tuple[str, ...]]
         (n_refused, "requests failed: their latencies count as well"),
     )
     return (
-        Failures(n_refused + n_broken, n + n_broken),
+        Failures(min(n, n_refused + late) + n_broken, n + n_broken),
         tuple(f"{path}: {number} {what}" for number, what in told if number),
     )
 
@@ -177,7 +178,7 @@ WRK_FORMAT = Format(
             "–",
             CLOSED,
             "p50, p90, p99 and max",
-            "the status, errors of sockets",
+            "the status, errors of sockets, timeouts",
         ),
         Form(
             "wrk2 with `--latency`",

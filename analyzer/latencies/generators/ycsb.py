@@ -50,7 +50,7 @@ _HEADS = (
         r"^\[[\w-]+\], (?:Operations|RunTime\(ms\)|AverageLatency\((?:us|ms)\)), ", re.MULTILINE
     ),
     re.compile(r"^YCSB Client \d", re.MULTILINE),
-    re.compile(r'^\[?\s*\{\s*"metric"\s*:\s*"\w+",\s*"measurement"\s*:', re.MULTILINE),
+    re.compile(r'^\[?\s{0,200}\{\s{0,200}"metric"\s*:\s*"\w+",\s*"measurement"\s*:', re.MULTILINE),
 )
 
 _COMMAND = "Command line:"
@@ -164,13 +164,15 @@ def _summary(path: Path, text: str, rows: list[tuple[str, str, float]]) -> Laten
     every = measurements(rows)
     timed = {name: one for name, one in every.items() if one.n and one.by_share_us}
     wanted = _requests(timed)
+    n_failed = sum(every[name].n for name in _once(filter(_has_failed, every)))
+    if not wanted:
+        Failures(n_failed, n_failed).check_some(path)
     if not wanted and any(one.counts for one in every.values()):
         raise LatencyError(
             f"{path} has averages over time, not latencies: run YCSB with -p measurementtype=raw."
         )
     if not wanted:
         raise LatencyError(f"{path} has no latencies of operations: let YCSB finish its run.")
-    n_failed = sum(every[name].n for name in _once(filter(_has_failed, every)))
     counted = Failures(
         sum(timed[name].n_failed for name in wanted), sum(timed[name].n for name in wanted)
     )

@@ -221,4 +221,5 @@ OTLP_FORMAT = Format(
         Form("OpenTelemetry's JSON: a histogram", "–", CLOSED, "everything, to its buckets"),
     ),
     read=read,
+    takes_column=True,
 )

@@ -251,4 +251,5 @@ PROMETHEUS_FORMAT = Format(
     "in the metric's name",
     (Form("a scrape, or the answer to a query", "–", CLOSED, "everything, to its buckets"),),
     read=read,
+    takes_column=True,
 )

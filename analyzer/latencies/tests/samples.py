@@ -78,7 +78,7 @@ def samples() -> Iterator[Sample]:
         data = (FILES / path).read_bytes()
         yield Sample(path, FILES.joinpath(path).name, data, _whole(name, form), False)
     texts = {
-        "hey": (HEY, True),
+        "hey": (HEY, False),
         "oha": (OHA_TABLE, True),
         "oha, json": (oha(), False),
         "bombardier": (bombardier(), False),

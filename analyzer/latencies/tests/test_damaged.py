@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from rcp.analyzer.latencies.files import open_latencies
+from rcp.analyzer.latencies.latency import LatencyError
 from rcp.analyzer.latencies.tests.damaged import (
     CUT,
     FLIPPED,
@@ -39,6 +42,17 @@ def test_other_damage_changes_one_request_at_most(sample: Sample, tmp_path: Path
     for _ in range(N_CASES):
         reader.check(sample, JOINED, joined(sample, rng))
         reader.check(sample, FLIPPED, flipped(sample, rng))
+
+
+@pytest.mark.parametrize("start", ["\n", " ", "\t", "====== ", "[\n", "{ ", "RUN\t", "x: ", "0 "])
+def test_a_file_of_one_mark_is_told_soon(start: str, tmp_path: Path) -> None:
+    """No recognizer tries all ways to part it: the bound only says that it ends."""
+    path = tmp_path / "x"
+    path.write_text((start * 4096)[:4095] + "\nx")
+    began_s = time.process_time()
+    with pytest.raises(LatencyError):
+        open_latencies(path)
+    assert time.process_time() - began_s < 5
 
 
 def test_a_third_way_is_found(tmp_path: Path) -> None:

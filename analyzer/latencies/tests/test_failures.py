@@ -61,12 +61,69 @@ def test_all_ios_of_a_job_that_failed_count_as_failed(tmp_path: Path) -> None:
     for job in whole["jobs"]:
         job["error"] = 28
     path.write_text(json.dumps(whole))
-    assert open_latencies(path).failures == Failures(of.n, of.n)
+    every = [
+        sum(job[name]["total_ios"] for name in ("read", "write", "trim", "sync"))
+        for job in whole["jobs"]
+    ]
+    n = max(every) * len(every)
+    assert open_latencies(path).failures == Failures(n, n)
     for job in whole["jobs"]:
         job["total_err"] = 3
     path.write_text(json.dumps(whole))
     n_failed = 3 * len(whole["jobs"])
     assert open_latencies(path).failures == Failures(n_failed, of.n + n_failed)
+
+
+def test_a_dead_job_is_not_lost_among_the_ios_of_others(tmp_path: Path) -> None:
+    """It counts like the busiest one."""
+    whole = json.loads((FILES / "fio/mix.json").read_text())
+    job = {**whole["jobs"][0], "sync": {}}
+    n = sum(job[name]["total_ios"] for name in ("read", "write", "trim"))
+    dead = {"jobname": "b", "error": 28, "read": {}, "write": {}, "trim": {}, "job options": {}}
+    path = tmp_path / "fio.json"
+    path.write_text(json.dumps({**whole, "jobs": [job, dead]}))
+    assert open_latencies(path).failures == Failures(n, 2 * n)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 9 failed 0 1767225615 9\n" * 3,
+        "[OVERALL], RunTime(ms), 10\n[READ-FAILED], Operations, 3\n"
+        "[READ-FAILED], AverageLatency(us), 5\n[READ-FAILED], 99thPercentileLatency(us), 5\n",
+        "READ-FAILED latency raw data: op, timestamp(ms), latency(us)\n" + "READ-FAILED,1,5\n" * 3,
+    ],
+)
+def test_where_all_failed_the_error_says_so(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    assert refusal(path) == (f"{path} has no latencies, all 3 requests failed: see why, run again.")
+
+
+def jmeter_transaction(folder: Path, form: str) -> Path:
+    """Write a transaction of three samples that failed with one of them."""
+    path = folder / "x.jtl"
+    whole = '"Number of samples in transaction : 3, number of failing samples : 1"'
+    rows = [f"{1000 + n},2,get,200,OK,t 1,text,{'true' if n else 'false'}" for n in range(3)]
+    rows.append(f"1000,10,cart,,{whole},t 1,,false")
+    heading = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success"
+    inner = "".join(f'<httpSample t="2" lb="get" s="{n}"/>' for n in ("false", "true", "true"))
+    xml = f'<sample t="10" lb="cart" s="false">{inner}</sample>'
+    text = {
+        "csv": "\n".join([heading, *rows]) + "\n",
+        "xml": f'<testResults version="1.2">{xml}</testResults>\n',
+    }
+    path.write_text(text[form])
+    return path
+
+
+@pytest.mark.parametrize(("form", "n"), [("csv", 3), ("xml", 1)])
+def test_failures_are_of_the_requests_that_quantiles_are_of(
+    form: str, n: int, tmp_path: Path
+) -> None:
+    found = open_latencies(jmeter_transaction(tmp_path, form))
+    assert found.n == n
+    assert found.failures == Failures(1, n)
 
 
 def test_failures_of_several_files_add_up() -> None:

@@ -13,7 +13,8 @@ import pytest
 from rcp.analyzer.latencies.files import Growing, open_latencies
 from rcp.analyzer.latencies.formats import BY_NAME
 from rcp.analyzer.latencies.latency import Latencies, LatencyError
-from rcp.analyzer.latencies.tests.written import FILES
+from rcp.analyzer.latencies.tests.generators.test_databases import SYSBENCH
+from rcp.analyzer.latencies.tests.written import FILES, refusal
 
 FIO = "1, 20000, 0, 4096, 0, 0\n2, 30000, 1, 4096, 0, 0\n9, 25000, 0, 4096, 8192, 0\n"
 
@@ -215,3 +216,16 @@ def test_what_no_reader_foresaw_is_one_line_too(
         open_latencies(path, "lines")
     assert str(error.value).startswith(f"{path} is damaged, or not as lines files are known (KeyE")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("wrk", None), ("sysbench", SYSBENCH), ("lines", "1.25ms\n2ms\n")]
+)
+def test_a_column_of_a_format_without_columns_is_refused(
+    name: str, text: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "x"
+    path.write_text(text or (FILES / "generators/wrk.txt").read_text())
+    assert refusal(f"{path}:column") == (
+        f"{path}:column: {name} has no columns to name: write {path}."
+    )

@@ -148,33 +148,6 @@ def test_a_commit_that_only_the_background_asked_for(askers: list[str], guilty: 
     assert brief(found(synth)) == ([("io_dependency", "backup", 49, 1)] if guilty else [])
 
 
-@pytest.mark.parametrize("again", [True, False])
-def test_who_waits_for_the_next_commit_did_not_ask_for_this_one(again: bool) -> None:
-    """Every commit wakes all waiters; the next one, with the writer's block, ends at 190.
-
-    Of this one's blocks the client has nearly all, but only the backup waits for it.
-    """
-    journal = Journal(own=None, others=1)
-    synth, client = journal.synth, journal.synth.task("client")
-
-    def wait(tid: int, begin: int, end: int) -> None:
-        reason = WaitReason.JOURNAL_COMMIT
-        synth.sleep(tid, begin * US, end * US, waker=journal.jbd2, reason=reason)
-
-    synth.handle(client, 40 * US, 61 * US, blocks=500)
-    synth.handle(journal.fg, 120 * US, 121 * US, transaction=2, blocks=1)
-    wait(journal.bg, 103, 150)
-    synth.commit(journal.jbd2, 102 * US, 150 * US)
-    synth.commit(journal.jbd2, 153 * US, 190 * US, transaction=2)
-    synth.request(journal.fg, 110 * US, (200 if again else 155) * US)
-    wait(journal.fg, 125, 150)
-    if not again:  # it is another request, with a commit of its own
-        synth.request(journal.fg, 160 * US, 200 * US)
-    wait(journal.fg, 151 if again else 165, 190)
-    whole = [("condition", "backup", 25.0, 1.0)]
-    assert brief(found(synth)) == (whole if again else [])
-
-
 def test_before_it_logs_a_commit_does_not_work_for_those_with_most_blocks() -> None:
     """It waits for handles until 150 and writes the client's data; for logging, 2 µs are left."""
     journal = Journal(own=1, others=500)

@@ -51,7 +51,8 @@ SLEEP = st.fixed_dictionaries(
         "cpu_max": st.booleans(),
     }
 )
-IO = st.tuples(SOMEBODY, TIMES, TIMES, TIMES, TIMES, FLAGS, st.sampled_from((0, 4096, 1 << 20)))
+SIZES, SECTORS = st.sampled_from((0, 4096, 1 << 20)), st.sampled_from((0, 8, 9999, 2**64 - 1))
+IO = st.tuples(SOMEBODY, TIMES, TIMES, TIMES, TIMES, FLAGS, SIZES, SECTORS)
 CAUSE = st.tuples(st.integers(0, 6), TIDS, st.integers(0, 9))
 COMMIT = st.tuples(st.sampled_from(KERNEL_TIDS), TIMES, TIMES, st.integers(1, 3), st.booleans())
 HANDLE = st.tuples(TIDS, TIMES, TIMES, st.integers(1, 3))
@@ -81,8 +82,8 @@ def build(recording: dict[str, Any], rules: list[RoleRule]) -> Trace:
         synth.task(f"{kind}{tid}", tid, kthread=tid in KERNEL_TIDS)
     for tid, start in recording["reused"]:
         synth.task("nobody", tid, ts=start, start_ns=start, exited=start % 2 == 0)
-    for submitter, q, g, d, c, flags, size in recording["ios"]:
-        synth.io(submitter, q, c, got=g, issued=d, op=flags, size=size, ino=9)
+    for submitter, q, g, d, c, flags, size, sector in recording["ios"]:
+        synth.io(submitter, q, c, got=g, issued=d, op=flags, size=size, ino=9, sector=sector)
     for sleep in recording["sleeps"]:
         ts, woken, run = sorted(sleep["times"])
         stack = STACKS.get(sleep["stack"], [])
@@ -99,7 +100,7 @@ def build(recording: dict[str, Any], rules: list[RoleRule]) -> Trace:
     for tid, ts in recording["throttles"]:
         synth.throttle(tid, ts)
     for tid, ts, pages, cgroup, limit in recording["refaults"]:
-        synth.refault(tid, ts, n_pages=pages, cgroup_id=cgroup, limit=limit)
+        synth.refault(tid, ts, n_pages=pages, cgroup_id=cgroup, limit_pages=limit)
     for tid, a, b, finished in recording["requests"]:
         synth.request(tid, min(a, b), max(a, b) * finished)
     synth.request(1, 60_000, 900_000)  # something always happens meanwhile

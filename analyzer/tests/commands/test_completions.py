@@ -34,7 +34,7 @@ def items(line: str) -> list[tuple[str, str]]:
     [
         ("rcp-trace re", ["record", "recover", "report"]),
         ("rcp-trace gate h", ["history"]),
-        ("rcp-trace gate --max", ["--max-regression", "--max-loss"]),
+        ("rcp-trace gate --max", ["--max-regression", "--max-failed", "--max-loss"]),
         ("rcp-trace record --profile p", ["postgresql"]),
         ("rcp-trace record --request fs", ["fsync"]),
         ("rcp-trace record --request po", ["poll", "postgresql"]),

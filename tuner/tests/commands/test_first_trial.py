@@ -102,7 +102,8 @@ def test_a_process_that_does_not_run_and_a_format_that_is_none_are_told(
     result = run(machine, "--source", "nosuch:{out}/x", "--", "true")
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        "rcp-tune: error: unknown format 'nosuch' in --source nosuch:{out}/x: write one of csv, "
+        "rcp-tune: error: unknown format 'nosuch' in --source nosuch:{out}/x: "
+        "write one of bombardier, "
     )
 
 

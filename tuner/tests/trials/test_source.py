@@ -42,7 +42,11 @@ def test_a_word_may_name_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("recordng", "unknown --source recordng", "write recording, lines, or FORMAT:FILE with"),
         ("pgbench", "unknown --source pgbench", "write recording, lines, or FORMAT:FILE with"),
         ("fio_log:{out}/x", "unknown format 'fio_log' in --source fio_log:{out}/x", "write one of"),
-        ("pgbnch:log", "unknown format 'pgbnch' in --source pgbnch:log", "write one of csv, "),
+        (
+            "pgbnch:log",
+            "unknown format 'pgbnch' in --source pgbnch:log",
+            "write one of bombardier, ",
+        ),
         ("lines:sec", "unknown unit 'sec' in --source lines:sec", "write one of ns, us, ms, s, or"),
     ],
 )

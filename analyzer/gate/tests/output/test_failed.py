@@ -12,6 +12,7 @@ import pytest
 from rcp.analyzer.gate import limits
 from rcp.analyzer.gate.judge import Rules, judge
 from rcp.analyzer.gate.judgement import Verdict
+from rcp.analyzer.gate.output.failed import failed_sentence, shares
 from rcp.analyzer.gate.sequential import worth_more_runs
 from rcp.analyzer.gate.side import Run
 from rcp.analyzer.gate.tests.conftest import Gate, GateError
@@ -42,7 +43,8 @@ def failing(runs: list[Run], *failed: int | None, of: int = 1000) -> list[Run]:
             (None,),
             (90,),
             Verdict.REGRESSION,
-            "more than 1 %; the baseline does not say how many failed",
+            "more than 1 %; the baseline does not say how many failed: save it again, or allow "
+            "them with --max-failed 9%",
         ),
     ],
 )
@@ -70,7 +72,41 @@ def test_without_a_baseline_failures_miss_the_slo() -> None:
 
 
 def test_files_that_say_nothing_of_failures_are_not_limited() -> None:
-    assert judge(failing(steady(1), 500), failing(steady(1), None), P99).failing is None
+    found = judge(failing(steady(1), 500), failing(steady(1), None), P99)
+    assert found.failing is None
+    assert any(text.startswith("the candidate's files do not say") for text in found.warnings)
+    both = judge(failing(steady(1), None), failing(steady(1), None), P99)
+    assert not any("do not say how many" in text for text in both.warnings)
+
+
+def dying(runs: list[Run], share: float, number: int = 3) -> list[Run]:
+    """Return runs, of which one made only ten requests, of which this share failed."""
+    one = replace(runs[number].latencies, failures=Failures(round(10 * share), 10))
+    return [*runs[:number], replace(runs[number], latencies=one), *runs[number + 1 :]]
+
+
+def test_a_run_that_died_is_not_lost_among_the_requests_of_others() -> None:
+    sound = failing(steady(1), 0, of=100_000)
+    dead = dying(sound, 1.0)
+    found = judge(sound, dead, P99).failing
+    assert found is not None
+    assert (found.verdict, found.why) == (
+        Verdict.REGRESSION,
+        f"100.0 % in {dead[3].name}, more than 1 %",
+    )
+    assert judge(sound, dying(sound, 0.5), P99).verdict == Verdict.PASS
+    assert judge(dead, dead, P99).verdict == Verdict.PASS
+    assert judge([], dead, Rules((), slo.parse("p50=1s"))).verdict == Verdict.MISSED
+
+
+def test_a_share_too_small_to_read_is_told_in_counts() -> None:
+    sound = failing(steady(1), 0, of=10**6)
+    found = judge(sound, failing(steady(1), 3, of=10**6), replace(P99, max_failed=0.0)).failing
+    assert found is not None
+    assert shares(found) == "0 of 6000000 → 18 of 6000000"
+    assert failed_sentence(found) == (
+        "failed requests: 0 of 6000000 → 18 of 6000000, more than 0 %"
+    )
 
 
 HEADING = "timeStamp,elapsed,label,responseCode,threadName,success\n"
@@ -150,7 +186,8 @@ def test_a_saved_baseline_has_its_failures(
     table.write_text(json.dumps(told))
     result = gate(*new, "--baseline", folder)
     assert result.exit_code == 1
-    assert "(more than 1 %; the baseline does not say how many failed)" in result.stdout
+    told_why = "(more than 1 %; the baseline does not say how many failed: save it again, or "
+    assert f"{told_why}allow them with --max-failed 10%)" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize("text", ["1", "101%", "-1%", "nan%", ""])

@@ -98,6 +98,12 @@ def test_sysbenchs_buckets_contain_their_values(tmp_path: Path) -> None:
     assert found.failures == Failures(3, 867)
 
 
+def test_sysbenchs_last_bucket_has_all_that_took_longer(tmp_path: Path) -> None:
+    path = tmp_path / "s.txt"
+    path.write_text(SYSBENCH.replace("36.894", "100000.000").replace("  36.95", "  250000.00"))
+    assert measured("max=1s", open_latencies(path)).value_ns == 250_000_000_000
+
+
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [

@@ -53,6 +53,10 @@ OUTPUTS = [
     ("Google Benchmark", '{\n  "context": {\n    "date": "2026-01-31T10:00:00+00:00",\n'),
     ("Google Benchmark", "Benchmark             Time             CPU   Iterations\n------\n"),
     ("Google Benchmark", "name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n"),
+    (
+        "Gatling",
+        "RUN\tcom.acme.Load\tload\t1767225615000\t \t3.10.3\n",
+    ),
     ("go test -bench", "goos: linux\ngoarch: amd64\npkg: a/b\n"),
     ("go test -bench", "BenchmarkPut-8   \t 1000000\t      1234 ns/op\n"),
 ]
@@ -63,7 +67,8 @@ def test_the_program_and_the_remedy_are_named(program: str, text: str, tmp_path:
     path = tmp_path / "out.txt"
     path.write_text(text)
     (other,) = [one for one in OTHERS if one.program == program]
-    expected = f"{path} is the output of {program}, which has {other.what}: {other.remedy}."
+    expected = f"{path} is the output of {program}, which has {other.what}: {other.remedy}; "
+    expected += "if it is not, name the format: --input-format lines."
     assert refusal(path) == expected
     path.write_text(text.replace("\n", "\r\n"))
     assert refusal(path) == expected
@@ -76,6 +81,29 @@ def test_a_column_that_the_user_names_is_read(tmp_path: Path) -> None:
     path.write_text(heading + "Fri Nov 27 12:00:00 2026\t1795780800\t0\t2\t3\t2\n" * 3)
     found = open_latencies(f"{path}:ttime", unit="ms")
     assert found.by_kind["request"].tolist() == [3_000_000] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "kind"),
+    [
+        ("sysbench 1.25ms\n" * 3, None, "sysbench"),
+        ("# ====== warmup done ======\n" + "1.25ms\n" * 3, None, "request"),
+        ("RUN\ttook_us\tkind\n" + "7\t1250\tput\n" * 3, None, "put"),
+    ],
+)
+def test_files_of_users_are_not_taken_for_programs(
+    text: str, unit: str | None, kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    assert open_latencies(path, unit=unit).by_kind[kind].tolist() == [1_250_000] * 3
+
+
+def test_who_names_a_column_knows_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text('{"context": {"date": "2026-01-31"}, "latency_us": 5}\n' * 2)
+    assert "is the output of Google Benchmark" in refusal(path)
+    assert open_latencies(f"{path}:latency_us").by_kind["request"].tolist() == [5000] * 2
 
 
 @pytest.mark.parametrize("write", [*EXACT.values(), *COUNTED.values()])

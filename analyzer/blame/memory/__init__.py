@@ -1,0 +1,1 @@
+"""Pages that left memory: which reads are of them, and who filled the memory."""
