@@ -10,6 +10,7 @@ import pytest
 
 from rcp.analyzer.latencies.files import Growing, open_latencies
 from rcp.analyzer.latencies.latency import Latencies
+from rcp.analyzer.latencies.tests.damaged import figures
 from rcp.analyzer.latencies.tests.layouts import EXACT
 from rcp.analyzer.latencies.tests.written import FILES, refusal
 
@@ -25,18 +26,9 @@ PROGRAMS = [
 TABLES = ("generators/k6.csv", "generators/vegeta.csv", "fio/mix_lat.1.log", "pgbench/plain.log")
 
 
-def figures(found: Latencies) -> tuple[object, ...]:
-    """Return what is judged, without the file's name."""
-    return (
-        found.kinds,
-        found.n,
-        {name: times.tolist() for name, times in found.by_kind.items()},
-        {name: table.cumulative.tolist() for name, table in found.histograms.items()},
-        {name: table.values_ns.tolist() for name, table in found.histograms.items()},
-        found.points,
-        found.open_loop,
-        found.interval_s,
-    )
+def everything(found: Latencies) -> tuple[object, ...]:
+    """Return what is judged, with the bounds of rounded quantiles and when requests ended."""
+    return (*figures(found), found.points, found.interval_s)
 
 
 def test_files_are_opened_in_one_place() -> None:
@@ -52,7 +44,7 @@ def test_files_are_opened_in_one_place() -> None:
 def test_a_byte_order_mark_changes_nothing(name: str, tmp_path: Path) -> None:
     path = tmp_path / Path(name).name
     path.write_bytes(codecs.BOM_UTF8 + (FILES / name).read_bytes())
-    assert figures(open_latencies(path)) == figures(open_latencies(FILES / name))
+    assert everything(open_latencies(path)) == everything(open_latencies(FILES / name))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -61,7 +53,7 @@ def test_what_powershell_writes_is_read(name: str, code: str, tmp_path: Path) ->
     path = tmp_path / Path(name).name
     text = (FILES / name).read_text().replace("\n", "\r\n")
     path.write_bytes(("\ufeff" + text).encode(code))
-    assert figures(open_latencies(path)) == figures(open_latencies(FILES / name))
+    assert everything(open_latencies(path)) == everything(open_latencies(FILES / name))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -96,7 +88,7 @@ def test_what_others_print_around_it_changes_nothing(
 ) -> None:
     path = tmp_path / "out.txt"
     path.write_text(before + (FILES / name).read_text() + after)
-    assert figures(open_latencies(path)) == figures(open_latencies(FILES / name))
+    assert everything(open_latencies(path)) == everything(open_latencies(FILES / name))
 
 
 @pytest.mark.parametrize(
