@@ -18,7 +18,7 @@ from rcp.probes.contract.user_error import UserError
 from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.features import Features
 from rcp.probes.kernel.headers import header_macros
-from rcp.probes.kernel.probe import SYSCALLS_WITHOUT_ARGUMENTS
+from rcp.probes.kernel.syscall_numbers import SYSCALLS_WITHOUT_ARGUMENTS
 from rcp.probes.requests.points import Requests
 
 BPF_DIR = Path(__file__).parent / "bpf"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,13 @@ def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> tuple[Times, Tim
     owner = np.repeat(np.arange(len(count)), count)
     start = np.cumsum(count) - count
     return owner, np.arange(len(owner)) - np.repeat(start - first, count)
+
+
+def rounds(count: Times, most: int) -> list[slice]:
+    """Return consecutive parts of rows whose counts add up to about ``most``, or single rows."""
+    upto = np.cumsum(count) // most
+    bounds = [0, *np.flatnonzero(np.diff(upto)) + 1, len(count)] if len(count) else []
+    return [slice(begin, end) for begin, end in pairwise(bounds)]
 
 
 def group_codes(*columns: npt.NDArray[Any]) -> Times:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from rcp.analyzer.arrays.reason import Reason
+from rcp.probes.contract.events import WaitReason
 
 FILE_REASONS = (
     Reason(
         name="file_lock",
+        recorded=WaitReason.FILE_LOCK,
         # Programs that lock files work together: who has the lock is a peer.
         is_peer=True,
         is_exclusive=True,

@@ -23,8 +23,8 @@ class Reason:
     callers: Functions = field(default_factory=dict)
     """They wait for a lock themselves: then this is the reason, and not ``lock``."""
     contexts: Functions = field(default_factory=dict)
-    """Whatever the kernel waits for within them is this reason, if it is a page, a buffer, a device
-    or a timer: the task needs something else, and these are the means."""
+    """Whatever the kernel waits for within them is this reason, if it is a page, a buffer, a
+    device, a commit or a timer: the task needs something else, and these are the means."""
     completions: Functions = field(default_factory=dict)
     """Searched second: they sleep in schedule_timeout() but do not wait for a timer."""
     generic: Functions = field(default_factory=dict)

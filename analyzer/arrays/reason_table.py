@@ -57,6 +57,8 @@ REASON_TABLE: tuple[Reason, ...] = (
     Reason(
         name="journal_space",
         recorded=WaitReason.JOURNAL_SPACE,
+        # It has a commit made, or writes old blocks in place, until there is enough.
+        contexts={"fs/jbd2/checkpoint.c": ("__jbd2_log_wait_for_space",)},
         functions={
             "fs/jbd2/checkpoint.c": ("__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"),
             "fs/xfs/xfs_log.c": ("xlog_grant_head_wait", "xlog_grant_head_check"),

@@ -65,7 +65,7 @@ _BY_CALLER, _BY_CONTEXT = _of_tier("callers"), _of_tier("contexts")
 
 _MEANS = frozenset(
     ("unknown", "page_lock", "page_writeback", "buffer_lock", "buffer_shadow", "device", "timer")
-) | {"condition", "reclaim"}
+) | {"condition", "reclaim", "journal_commit"}
 """Reasons that a context replaces."""
 
 # kernel/locking: functions between the one that sleeps and the one that wants the lock

@@ -29,8 +29,15 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, ranges
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
-from rcp.analyzer.blame.journal import Weights, blocks_of_handles, commit_at, commit_of_handles
+from rcp.analyzer.blame.journal.checkpoints import checkpointed
+from rcp.analyzer.blame.journal.transactions import (
+    Weights,
+    blocks_of_handles,
+    commit_at,
+    commit_of_handles,
+)
 from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
+from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
 
 CAUSE_KINDS = ("submitter", "dirtier", "journal", "origin")
@@ -38,26 +45,6 @@ SUBMITTER, DIRTIER, JOURNAL, ORIGIN = range(len(CAUSE_KINDS))
 
 SUBMIT_DELAY_NS = 10_000_000
 """A flusher queues an extent's ios at most this long after the handle that mapped it."""
-
-Shares = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Sets:
-    """Sets of tasks, stored one after another; the shares of a set add up to 1."""
-
-    start: Times
-    """Position of each set's first member, then the number of all members."""
-    utid: Index
-    share: Shares
-
-    def __len__(self) -> int:
-        return len(self.start) - 1
-
-    @property
-    def of_member(self) -> Times:
-        """The set of each member."""
-        return np.repeat(np.arange(len(self)), np.diff(self.start))
 
 
 @dataclass(frozen=True)
@@ -77,36 +64,13 @@ class Causes:
     """Blocks that tasks added to each journal_commit row's transaction; NaN if not recorded."""
 
 
-def _collect(owner: Times, utid: Index, weight: npt.NDArray[np.float64]) -> tuple[Times, Sets]:
-    """Add up the weights of each (owner, task); return the owners, and their sets in order."""
-    order = np.lexsort((utid, owner))
-    owner, utid, weight = owner[order], utid[order], weight[order]
-    new = np.r_[True, (owner[1:] != owner[:-1]) | (utid[1:] != utid[:-1])][: len(owner)]
-    first = np.flatnonzero(new)
-    weight = np.add.reduceat(weight, first) if len(first) else weight
-    owner, utid = owner[first], utid[first]
-    begins = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]][: len(owner)])
-    size = np.diff(np.r_[begins, len(owner)])
-    total = np.add.reduceat(weight, begins) if len(begins) else weight
-    share = (weight / np.repeat(total, size)).astype(np.float32)
-    return owner[begins], Sets(np.r_[begins, len(owner)].astype(np.int64), utid, share)
-
-
-def _joined(one: Sets, other: Sets) -> Sets:
-    return Sets(
-        np.concatenate((one.start[:-1], other.start + one.start[-1])),
-        np.concatenate((one.utid, other.utid)),
-        np.concatenate((one.share, other.share)),
-    )
-
-
 def _dirtiers(trace: Trace) -> tuple[Times, Sets]:
     """Return the ios that write dirtied pages of known tasks, and their sets."""
     rows = trace.rows[IO_CAUSE.name]
     io = trace.cause_io
     known = np.flatnonzero((io >= 0) & (rows["n_pages"] > 0))
     pages = rows["n_pages"][known].astype(np.float64)
-    return _collect(io[known].astype(np.int64), trace.utids[IO_CAUSE.name][known], pages)
+    return collect(io[known].astype(np.int64), trace.utids[IO_CAUSE.name][known], pages)
 
 
 def _flushed(
@@ -150,7 +114,7 @@ def _contributors(
     explained[helper[at]] = True
     own = np.flatnonzero(~explained)
     owner = np.concatenate((commit[handle[own]], commit[handle[helper[at]]]))
-    return _collect(
+    return collect(
         owner.astype(np.int64),
         np.concatenate((utid[handle[own]], dirtier)),
         np.concatenate((of_handle[own], weight * of_handle[helper[at]])),
@@ -181,20 +145,23 @@ def io_causes(trace: Trace) -> Causes:
     for chosen, weights in ((holders, n_handles), (of_commit, blocks)):
         commits, found = _contributors(trace, commit, weights, ios, dirtiers)
         chosen[commits] = np.arange(len(commits)) + len(sets)
-        sets = _joined(sets, found)
+        sets = joined(sets, found)
     of_commit = np.where(of_commit >= 0, of_commit, holders)
+    counted = np.flatnonzero((commit >= 0) & (blocks > 0))
+    n_blocks = np.bincount(commit[counted], blocks[counted], n_commits).astype(np.float64)
+    n_blocks[n_blocks == 0] = np.nan
     of_io = np.full(len(trace.ios), -1, np.int32)
     kind = np.full(len(trace.ios), SUBMITTER, np.int8)
     at = origins_of(trace)
     log, log_set = _journal_ios(trace, at, of_commit)
     of_io[log], kind[log] = log_set, JOURNAL
     of_io[ios], kind[ios] = np.arange(len(ios)), DIRTIER
+    old, old_set, found = checkpointed(trace, of_commit, n_blocks, sets)
+    of_io[old], kind[old] = old_set + len(sets), DIRTIER
+    sets = joined(sets, found)
     inherit_sets(trace, of_io, kind)
     alone = at.stacked[of_io[at.stacked] < 0]
     of_io[alone], kind[alone] = np.arange(len(alone)) + len(sets), ORIGIN
     whole = Sets(np.arange(len(alone) + 1), at.queuer[alone], np.ones(len(alone), np.float32))
-    sets = _joined(sets, whole)
-    counted = np.flatnonzero((commit >= 0) & (blocks > 0))
-    n_blocks = np.bincount(commit[counted], blocks[counted], n_commits).astype(np.float64)
-    n_blocks[n_blocks == 0] = np.nan
+    sets = joined(sets, whole)
     return Causes(sets, of_io, kind, of_commit, holders, n_blocks)

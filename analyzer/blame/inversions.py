@@ -18,7 +18,8 @@ The first of these rules that applies to a segment decides:
 6. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 5
    look for background tasks only: a task that is known to be background comes first.
 
-Several suspects that share a wait are each blamed for their part of its time.
+Several suspects that share a wait are each blamed for their part of its time. Time that the waiter
+would have waited anyway, for other ios that were under way meanwhile, is taken off (``slack``).
 
 Suspects are background tasks and, at half the confidence, user tasks that match no role rule. Those
 of the request's own process are none, nor are the peers that serve the request (``parties``).
@@ -46,6 +47,7 @@ from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.memory.evictions import evicted_for
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
+from rcp.analyzer.blame.slack import Slack
 from rcp.analyzer.blame.suspects import (
     ADMISSION,
     THROTTLE,
@@ -132,8 +134,7 @@ class _Search:
         by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
         kind = np.where(by_io, KIND["io_dependency"], task_kind)
-        share = np.ones(len(edge))
-        share[by_io] = rules.blame.io.share[edges.io[edge[by_io]]]
+        share = self._share(edge, segments.edge[chosen])
         guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & self._wants_data(edge)
         leaf = np.where(by_io, edge, segments.edge[chosen]).astype(np.int32)
         of_set = np.full(len(edge), -1, np.int32)
@@ -151,6 +152,21 @@ class _Search:
         )
         party = rules.parties.of_segments(segments, found.segment)
         return found.take(np.flatnonzero(rules.suspects.is_suspect(who, party)))
+
+    def _share(self, edge: Index, leaf: Index) -> npt.NDArray[np.float64]:
+        """Return the suspects' share of what edges lead to: of a task all, of an io their data.
+
+        Whoever makes room in a full journal does so for all that waits there, also if it has a
+        lock meanwhile: of its ios only their share is the suspects'. ``leaf``: the deepest edges.
+        """
+        edges = self.paths.edges
+        room = first_on_chain(edges, (edges.reason == CODE["journal_space"]) & (edges.io >= 0))
+        room = room[leaf]
+        room = np.where((room >= 0) & (edges.depth[room] > edges.depth[edge]), room, -1)
+        io = np.where(room >= 0, edges.io[room], edges.io[edge])
+        share = np.ones(len(edge))
+        share[io >= 0] = self.contention.blame.io.share[io[io >= 0]]
+        return share
 
     def _blamed(self, chosen: Positions, edge: Index) -> Times:
         """Return the time of segments that edges' culprits are to blame for.
@@ -242,7 +258,9 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_contention()
     search.by_helpers()
     search.by_unknown_on_chain()
-    return Candidates.concatenate(search.found)
+    rules = search.contention
+    slack = Slack(trace, paths, causes, rules.blame)
+    return slack.without(Candidates.concatenate(search.found))
 
 
 def find_inversions(

@@ -20,9 +20,10 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.device.evidence import FLUSHER_CONFIDENCE
-from rcp.analyzer.blame.journal import commit_at
+from rcp.analyzer.blame.journal.transactions import commit_at
 from rcp.analyzer.blame.parties import Parties
-from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
+from rcp.analyzer.blame.sets import MOSTLY
+from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.critical_path import CPU, RUNQUEUE
 from rcp.analyzer.paths.segments import Paths

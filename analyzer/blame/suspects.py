@@ -17,19 +17,16 @@ from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import IDLE_UTID, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
-from rcp.analyzer.blame.causes import JOURNAL, Causes, Sets, Shares
-from rcp.analyzer.blame.commits import LogExcess, SuspectsPart, log_excess, suspects_part
-from rcp.analyzer.blame.journal import only_asked_by
+from rcp.analyzer.blame.causes import JOURNAL, Causes
+from rcp.analyzer.blame.journal.commits import LogExcess, SuspectsPart, log_excess, suspects_part
+from rcp.analyzer.blame.journal.transactions import made_for_space, only_asked_by
 from rcp.analyzer.blame.parties import FIRST_PARTY, Parties, member, parties_of
+from rcp.analyzer.blame.sets import Sets, Shares
 from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.events import TaskFlag
 
 SHARE_MIN = 0.1
 """Least share of an io, or of the ios ahead, for which a suspect is blamed."""
-
-MOSTLY = 0.5
-"""Share from which on a helper works for suspects (it has to do the rest anyway), or a pool would
-not be full without them."""
 
 ADMISSION = (CODE["admission_tag"], CODE["admission_slot"])
 """Waits for a tag or slot: the waker did not free it on purpose, so its top holder is blamed."""
@@ -184,6 +181,7 @@ class Blame:
             sets.share,
             sets.alone,
             only_asked_by(trace, suspects.background),
+            made_for_space(trace),
         )
         log = log_excess(trace, causes, part)
         owner[log.io] = part.owner[log.commit]

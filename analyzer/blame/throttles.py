@@ -19,16 +19,15 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
-from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
-from rcp.analyzer.blame.suspects import MOSTLY, Blame, Suspects
+from rcp.analyzer.arrays.trace import OP_WRITE, PAGE_BYTES, Index, Times, Trace
+from rcp.analyzer.blame.sets import MOSTLY
+from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.events import THROTTLE
 
 LOOKBACK_NS = 1_000_000_000
 """The pages over the limit were dirtied before the pause. A writer is paused for at most 0.2 s at a
 time (MAX_PAUSE, mm/page-writeback.c), several times in a row."""
-
-PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import CONTEXTS, Trace
-from rcp.analyzer.blame.journal import blocks_of_handles, commit_of_handles
+from rcp.analyzer.blame.journal.transactions import blocks_of_handles, commit_of_handles
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
 from rcp.probes.contract.events import (

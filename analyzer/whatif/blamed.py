@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import Times
-from rcp.analyzer.blame.suspects import MOSTLY
+from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import BlameRows, Flags, Floats, Places, Recorded
 

@@ -96,12 +96,17 @@ static inline int begin_journal_wait(journal_t *journal, u16 reason, int owned)
 
 KFUNC_PROBE(jbd2_log_wait_commit, journal_t *journal)
 {
+	struct task_state *state = known_state();
+
+	/* a task that needs journal space waits for commits, but its reason is the space */
+	if (state && state->note.reason == RCP_WAIT_JOURNAL_SPACE)
+		return 0;
 	return begin_journal_wait(journal, RCP_WAIT_JOURNAL_COMMIT, 1);
 }
 
 KRETFUNC_PROBE(jbd2_log_wait_commit)
 {
-	return end_wait();
+	return end_wait_for(RCP_WAIT_JOURNAL_COMMIT);
 }
 
 #ifdef RCP_HAVE_wait_transaction_locked

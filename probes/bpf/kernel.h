@@ -12,6 +12,9 @@
 
 #define EEXIST 17 /* include/uapi/asm-generic/errno-base.h */
 
+#define F_SETLKW 7 /* include/uapi/asm-generic/fcntl.h */
+#define F_OFD_SETLKW 38
+
 #define FUTEX_WAITERS 0x80000000 /* include/uapi/linux/futex.h */
 #define FUTEX_TID_MASK 0x3fffffff
 

@@ -9,8 +9,8 @@ import click
 from rcp.probes.commands.common import OptionGroup
 from rcp.probes.contract.completions import PROFILES, RULES, words
 from rcp.probes.contract.role_profiles import profiles
-from rcp.probes.kernel.probe import DEFAULT_SYSCALLS, PROBES
-from rcp.probes.kernel.syscall_numbers import NUMBERS
+from rcp.probes.kernel.probe import PROBES
+from rcp.probes.kernel.syscall_numbers import DEFAULT_SYSCALLS, NUMBERS
 from rcp.probes.requests.forms import FORMS
 
 _OTHER_REQUESTS = ("syscall:", "usdt:", "uprobe:", "socket", "postgresql")

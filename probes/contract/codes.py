@@ -25,6 +25,7 @@ class WaitReason(enum.IntEnum):
     FUTEX = 10
     DIRTY_THROTTLE = 11
     SYSV_SEM = 12
+    FILE_LOCK = 13
 
 
 class SleepFlag(enum.IntFlag):

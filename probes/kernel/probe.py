@@ -258,6 +258,16 @@ PROBES: tuple[Probe, ...] = (
         without="waits for semaphores get their reason from the stack, without an owner",
     ),
     Probe(
+        "file_lock",
+        "file_lock.bpf.c",
+        "which lock of which file was waited for",
+        optional_functions=("locks_lock_inode_wait", "fcntl_setlk"),
+        without_optional="waits in it get their reason from the stack, without the file",
+        needs_any=True,
+        config="CONFIG_FILE_LOCKING",
+        without="waits for file locks get their reason from the stack, without the file",
+    ),
+    Probe(
         "throttle",
         "throttle.bpf.c",
         "which writers the kernel paused for too many dirty pages, and its figures",
@@ -283,15 +293,3 @@ PROBES: tuple[Probe, ...] = (
         is_of_patch=True,
     ),
 )
-
-# What a log writer waits in. `write` is left out: most writes only touch the page cache.
-DEFAULT_SYSCALLS: tuple[str, ...] = (
-    "fsync",
-    "fdatasync",
-    "msync",
-    "sync_file_range",
-    "syncfs",
-    "sync",
-)
-
-SYSCALLS_WITHOUT_ARGUMENTS: frozenset[str] = frozenset({"sync"})

@@ -1,4 +1,4 @@
-"""Numbers of the syscalls that can be requests, on x86-64. Pure data."""
+"""The syscalls that can be requests, and their numbers on x86-64. Pure data."""
 
 from __future__ import annotations
 
@@ -49,3 +49,15 @@ NUMBERS = {
     "pwritev2": 328,
     "io_uring_enter": 426,
 }
+
+# What a log writer waits in. `write` is left out: most writes only touch the page cache.
+DEFAULT_SYSCALLS: tuple[str, ...] = (
+    "fsync",
+    "fdatasync",
+    "msync",
+    "sync_file_range",
+    "syncfs",
+    "sync",
+)
+
+SYSCALLS_WITHOUT_ARGUMENTS: frozenset[str] = frozenset({"sync"})

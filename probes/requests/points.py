@@ -10,8 +10,7 @@ from pathlib import Path
 from rcp.probes.contract.events import SOCKET_REQUEST_NR, UPROBE_REQUEST_NR
 from rcp.probes.formats.elf import Elf, ElfError
 from rcp.probes.kernel.features import RecordError
-from rcp.probes.kernel.probe import DEFAULT_SYSCALLS
-from rcp.probes.kernel.syscall_numbers import NUMBERS
+from rcp.probes.kernel.syscall_numbers import DEFAULT_SYSCALLS, NUMBERS
 from rcp.probes.kernel.syscalls import numbers
 from rcp.probes.requests.binaries import find_program
 from rcp.probes.requests.forms import FORMS

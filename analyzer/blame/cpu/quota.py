@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import Index, Times, Trace
-from rcp.analyzer.blame.suspects import MOSTLY, SHARE_MIN, Suspects
+from rcp.analyzer.blame.sets import MOSTLY
+from rcp.analyzer.blame.suspects import SHARE_MIN, Suspects
 
 PERIOD_NS = 100_000_000
 """A period of cpu.max, unless it is set (kernel/sched/core.c:default_cfs_period)."""

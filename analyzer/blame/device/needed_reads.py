@@ -15,10 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.trace import OP_READ, Index, Ios, Times
+from rcp.analyzer.arrays.trace import OP_READ, PAGE_BYTES, Index, Ios, Times
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
-
-_PAGE_BYTES = 4096
 
 
 class OwnReads(NamedTuple):
@@ -42,8 +40,8 @@ def own_reads(ios: Ios, io: Index) -> OwnReads:
     least_bytes = np.full(len(devices), np.iinfo(np.int64).max)
     reads = np.flatnonzero(ios.op == OP_READ)
     np.minimum.at(least_bytes, dev[reads], ios.bytes[reads].astype(np.int64))
-    guessed[read] = least_bytes[dev[at]] > np.maximum(_PAGE_BYTES, ios.bytes[at] // 2)
-    size = np.full(len(at), _PAGE_BYTES, np.int64)
+    guessed[read] = least_bytes[dev[at]] > np.maximum(PAGE_BYTES, ios.bytes[at] // 2)
+    size = np.full(len(at), PAGE_BYTES, np.int64)
     own[read] = np.where(guessed[read], 0, least_service_ns(ios, at, size))
     return OwnReads(own, guessed)
 

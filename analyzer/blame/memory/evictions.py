@@ -28,7 +28,8 @@ from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
 from rcp.analyzer.blame.memory.refaulted import Refaulted, came_in_before, fills_memory
 from rcp.analyzer.blame.parties import Parties
-from rcp.analyzer.blame.suspects import MOSTLY, Blame, Owners, Suspects
+from rcp.analyzer.blame.sets import MOSTLY
+from rcp.analyzer.blame.suspects import Blame, Owners, Suspects
 from rcp.analyzer.paths.segments import Paths
 
 LEAST_PART = 32

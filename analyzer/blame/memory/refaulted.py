@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, group_codes, ranges
-from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, Index, Times, Trace
+from rcp.analyzer.arrays.as_of import asof_backward, group_codes, ranges, rounds
+from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, PAGE_BYTES, Index, Times, Trace
 from rcp.analyzer.blame.origins import origins_of
 from rcp.probes.contract.events import IO, REFAULT
 
-PAGE_BYTES = 4096
 _SECTOR_BYTES = 512
 _AT_ONCE = 1 << 22
 """Places of ios that are looked at together: they take some hundred bytes each."""
@@ -87,17 +86,10 @@ def came_in_before(trace: Trace, io: npt.NDArray[np.intp]) -> Times:
         first = np.searchsorted(wanted, sector[on], "left")
         length = ios.bytes[on].astype(np.int64) // _SECTOR_BYTES
         count = np.maximum(np.searchsorted(wanted, sector[on] + length, "left") - first, 0)
-        for part in _parts(count):
+        for part in rounds(count, _AT_ONCE):
             of, chosen = ranges(first[part], count[part])
             done = ios.completed[on[part][of]]
             before = asof_backward(wanted[chosen], done, place, ios.queued[io[at]])
             known = np.flatnonzero(before >= 0)
             found[at[known]] = np.maximum(found[at[known]], done[before[known]])
     return found
-
-
-def _parts(count: Times) -> list[slice]:
-    """Return consecutive parts of rows whose counts add up to a limit, or single rows."""
-    upto = np.cumsum(count) // _AT_ONCE
-    ends = [*np.flatnonzero(np.diff(upto)) + 1, len(count)] if len(count) else []
-    return [slice(begin, end) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]

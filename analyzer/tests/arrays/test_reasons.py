@@ -53,6 +53,16 @@ def test_architecture_lists_the_reasons() -> None:
             "page_writeback",
         ),
         ("schedule jbd2_log_wait_commit ext4_sync_file", "journal_commit"),
+        (
+            "schedule jbd2_log_wait_commit __jbd2_log_wait_for_space add_transaction_credits",
+            "journal_space",
+        ),
+        (
+            "schedule io_schedule bit_wait_io out_of_line_wait_on_bit jbd2_log_do_checkpoint "
+            "__jbd2_log_wait_for_space add_transaction_credits",
+            "journal_space",
+        ),
+        ("schedule __mutex_lock mutex_lock_io __jbd2_log_wait_for_space", "lock"),
         ("schedule kjournald2 kthread", "condition"),
         ("schedule jbd2_journal_commit_transaction kjournald2 kthread", "journal_handle"),
         (

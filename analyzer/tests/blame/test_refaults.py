@@ -163,6 +163,10 @@ def test_direct_reads_fill_no_memory() -> None:
     assert memory.read_again() == []
 
 
+def test_on_a_disk_that_filled_no_memory_nobody_is_to_blame() -> None:
+    assert Memory().read_again() == []
+
+
 @pytest.mark.parametrize(("step", "guilty"), [(0, False), (2048, True)])
 def test_pages_that_are_written_fill_memory_once(step: int, guilty: bool) -> None:
     memory = Memory()

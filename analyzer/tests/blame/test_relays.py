@@ -40,6 +40,7 @@ def blamed(rows: list[Found]) -> list[tuple[str, str, int]]:
 def test_who_only_queued_is_blamed_for_its_own_time_with_the_lock() -> None:
     assert blamed(relay()) == [("lock", "backup", 10)]
     assert blamed(relay(WaitReason.SYSV_SEM)) == [("lock", "backup", 10)]
+    assert blamed(relay(WaitReason.FILE_LOCK)) == [("lock", "backup", 10)]
 
 
 def test_who_waits_for_another_lock_meanwhile_holds_the_first_one() -> None:

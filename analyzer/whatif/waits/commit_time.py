@@ -12,7 +12,7 @@ import numpy as np
 from rcp.analyzer.arrays.as_of import asof_forward
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
-from rcp.analyzer.blame.commits import CPU_BLOCKS
+from rcp.analyzer.blame.journal.commits import CPU_BLOCKS
 from rcp.analyzer.whatif.columns import Recorded, SegmentRows
 
 _BLOCK_BYTES = 4096

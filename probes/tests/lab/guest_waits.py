@@ -212,6 +212,7 @@ def files(stage: Stage) -> None:
         lock(mine, fcntl.LOCK_EX)
         asks = other(lambda file: lock(file, fcntl.LOCK_EX))
         seen(name, "locks_lock_inode_wait|fcntl_setlk", asks, lambda: lock(mine, fcntl.LOCK_UN))
+        truth[name]["ino"] = os.fstat(mine).st_ino
 
     forget()
     os.posix_fadvise(mine, 0, 0, os.POSIX_FADV_WILLNEED)

@@ -91,6 +91,16 @@ def test_a_kernel_lock_names_its_holder(waits: Waits, name: str) -> None:
     assert waits.sleep_at(name)["owner_tid"].tolist() == [waits.truth[name]["owner"]]
 
 
+def test_a_file_lock_names_its_file_and_is_one_of_two_kinds(waits: Waits) -> None:
+    """flock locks a whole file, lockf a range: who has one does not keep others from the other."""
+    sleeps = [waits.sleep_at(name) for name in ("flock", "lockf")]
+    assert [int(sleep["reason"][0]) for sleep in sleeps] == [WaitReason.FILE_LOCK] * 2
+    inos = [waits.truth[name]["ino"] for name in ("flock", "lockf")]
+    assert [int(sleep["ino"][0]) for sleep in sleeps] == inos
+    whole, part = (int(sleep["object"][0]) for sleep in sleeps)
+    assert part - whole == 1
+
+
 def test_ios_that_io_max_holds_back_are_their_writers_from_when_it_wrote(waits: Waits) -> None:
     """ftrace sees only a kernel worker queue them, after the time they were held."""
     truth = waits.truth["io.max"]

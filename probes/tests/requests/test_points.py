@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rcp.probes.kernel.features import RecordError
-from rcp.probes.kernel.probe import DEFAULT_SYSCALLS
+from rcp.probes.kernel.syscall_numbers import DEFAULT_SYSCALLS
 from rcp.probes.requests import uprobe
 from rcp.probes.requests.binaries import find_program
 from rcp.probes.requests.points import Requests, resolve_requests

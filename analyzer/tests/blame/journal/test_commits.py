@@ -130,24 +130,6 @@ def test_a_commit_with_a_handle_of_the_request_would_have_been() -> None:
     assert found(journal.synth) == []
 
 
-@pytest.mark.parametrize(
-    ("askers", "guilty"),
-    [(["backup"], True), (["backup", "client"], False), (["client"], False), ([], False)],
-)
-def test_a_commit_that_only_the_background_asked_for(askers: list[str], guilty: bool) -> None:
-    """The writer has most of its blocks, but waits for one in the log, not for the commit."""
-    journal = Journal(own=500, others=1)
-    synth = journal.synth
-    for comm in askers:
-        who = journal.bg if comm == "backup" else synth.task(comm)
-        synth.sleep(who, 106 * US, 190 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT)
-    synth.commit(journal.jbd2, 105 * US, 190 * US, logging=110 * US)
-    log = synth.io(journal.jbd2, 120 * US, 180 * US)
-    synth.request(journal.fg, 130 * US, 185 * US)
-    synth.sleep(journal.fg, 131 * US, 180 * US, io=log, stack=["do_get_write_access"])
-    assert brief(found(synth)) == ([("io_dependency", "backup", 49, 1)] if guilty else [])
-
-
 def test_before_it_logs_a_commit_does_not_work_for_those_with_most_blocks() -> None:
     """It waits for handles until 150 and writes the client's data; for logging, 2 µs are left."""
     journal = Journal(own=1, others=500)

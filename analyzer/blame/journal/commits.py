@@ -15,7 +15,8 @@ rest would have been written::
 
 So blocks that share an io with the request's own, or are written at the same time, cost nothing,
 and blame begins when the rest would have been written. A commit in which nobody but suspects has
-handles, or which nobody but suspects asked for, would not have been at all, or not then.
+handles, or which nobody but suspects asked for, would not have been at all, or not then. Nor would
+one that nobody asked for, but which makes room in a journal that suspects have filled.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
-from rcp.analyzer.blame.causes import JOURNAL, Causes, Shares
+from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
-from rcp.analyzer.blame.journal import commit_at
+from rcp.analyzer.blame.journal.transactions import commit_at
+from rcp.analyzer.blame.sets import MOSTLY, Shares
 from rcp.probes.contract.events import JOURNAL_COMMIT
 
 CPU_BLOCKS = 4
@@ -77,10 +79,12 @@ def suspects_part(
     share_of_set: Shares,
     alone_in_set: npt.NDArray[np.bool_],
     asker: Index,
+    for_space: npt.NDArray[np.bool_],
 ) -> SuspectsPart:
     """Return the suspects' part of each commit, from the top suspect and share of each set.
 
-    ``asker``: the suspect, if only suspects asked for it, else -1.
+    ``asker``: the suspect, if only suspects asked for it, else -1. ``for_space``: nobody asked for
+    it, but the journal was full.
     """
     n = len(causes.of_commit)
     owner, blocks, needless = np.full(n, -1, np.int32), np.zeros(n, "f4"), np.zeros(n, bool)
@@ -92,6 +96,8 @@ def suspects_part(
     weight = np.where(np.isnan(causes.n_blocks), UNKNOWN_BLOCKS_CONFIDENCE, 1).astype(np.float32)
     is_asked = asker >= 0
     owner[is_asked] = asker[is_asked]
+    # The journal would not have been full without those who have most of it.
+    needless |= for_space & (blocks >= MOSTLY)
     needless = (needless & (owner >= 0)) | is_asked
     return SuspectsPart(owner, blocks, _logged(trace, causes), needless, weight, is_asked)
 
