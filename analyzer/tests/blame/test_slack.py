@@ -43,6 +43,10 @@ class Fsync:
     def wait(self, task: int, io: int, begin: int, end: int) -> None:
         self.synth.sleep(task, begin * US, end * US, io=io, stack=[WRITEBACK])
 
+    def delayed(self, begin: int = 106, end: int = 180, *, by: int = 0) -> None:
+        """The writer waits from 110 on for an io of the backup's pages, which it queued itself."""
+        self.wait(self.fg, self.write(by or self.fg, begin, end, own=0), 110, end)
+
     def blamed(self) -> dict[str, float]:
         """Return the blamed µs by kind. The disk is seen to serve one of each size alone, too."""
         for number, (size, dur) in enumerate(self.sizes.items(), 2):
@@ -53,15 +57,13 @@ class Fsync:
 def test_what_a_wait_takes_longer_than_for_the_rest_is_the_backups() -> None:
     fsync = Fsync()
     fsync.write(fsync.fg, 105, 150)
-    theirs = fsync.write(fsync.fg, 106, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed()
     assert fsync.blamed() == {"io_dependency": 30}
 
 
 def test_without_a_write_of_its_own_all_is_the_backups() -> None:
     fsync = Fsync()
-    theirs = fsync.write(fsync.fg, 106, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed()
     assert fsync.blamed() == {"io_dependency": 70}
 
 
@@ -69,8 +71,7 @@ def test_a_write_that_takes_longer_leaves_nothing() -> None:
     """It is waited for afterwards, so the other one made no difference."""
     fsync = Fsync()
     mine = fsync.write(fsync.fg, 105, 190)
-    theirs = fsync.write(fsync.fg, 106, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed()
     fsync.wait(fsync.fg, mine, 181, 190)
     assert fsync.blamed() == {}
 
@@ -81,8 +82,7 @@ def test_what_another_task_queues_meanwhile_is_there_only_for_the_wait(
 ) -> None:
     """The writer would have gone on before there was anything to wait for."""
     fsync = Fsync()
-    theirs = fsync.write(fsync.fg, 106, 160, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 160)
+    fsync.delayed(106, 160)
     mine = fsync.write(fsync.jbd2, queued, 190)
     fsync.wait(fsync.fg, mine, 160, 190)
     assert fsync.blamed() == ({"io_dependency": blamed} if blamed else {})
@@ -92,8 +92,7 @@ def test_a_write_that_had_to_queue_may_have_had_to_for_the_backup() -> None:
     """With one command at a time: without the backup's, its own would have been over at 135."""
     fsync = Fsync()
     mine = fsync.write(fsync.fg, 105, 190, issued=160)
-    theirs = fsync.write(fsync.fg, 104, 160, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 160)
+    fsync.delayed(104, 160)
     fsync.wait(fsync.fg, mine, 161, 190)
     assert fsync.blamed()["io_dependency"] == 50
 
@@ -101,16 +100,14 @@ def test_a_write_that_had_to_queue_may_have_had_to_for_the_backup() -> None:
 def test_a_short_one_that_had_to_queue_counts_for_as_long_as_it_takes_alone() -> None:
     fsync = Fsync()
     fsync.write(fsync.fg, 105, 150, issued=120)
-    theirs = fsync.write(fsync.fg, 104, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed(104, 180)
     assert fsync.blamed() == {"io_dependency": 180 - 135}
 
 
 def test_another_tasks_write_is_not_waited_for() -> None:
     fsync = Fsync()
     fsync.write(fsync.jbd2, 105, 150)
-    theirs = fsync.write(fsync.fg, 106, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed()
     assert fsync.blamed() == {"io_dependency": 70}
 
 
@@ -165,8 +162,7 @@ def test_a_wait_before_more_is_queued_delays_that_too() -> None:
     """Its first write is over by 150, but the next one is queued at 181."""
     fsync = Fsync()
     fsync.write(fsync.fg, 105, 150)
-    theirs = fsync.write(fsync.bg, 90, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed(90, 180, by=fsync.bg)
     fsync.write(fsync.fg, 181, 195)
     assert fsync.blamed() == {"io_dependency": 70}
 
@@ -174,8 +170,7 @@ def test_a_wait_before_more_is_queued_delays_that_too() -> None:
 def test_a_write_of_another_request_need_not_be_waited_for() -> None:
     fsync = Fsync()
     fsync.write(fsync.fg, 95, 150)
-    theirs = fsync.write(fsync.fg, 106, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed()
     assert fsync.blamed() == {"io_dependency": 70}
 
 
@@ -193,8 +188,7 @@ def test_a_disk_that_was_never_alone_gives_no_slack() -> None:
     """What its own write takes among others may be their doing."""
     fsync = Fsync()
     fsync.write(fsync.fg, 105, 150)
-    theirs = fsync.write(fsync.fg, 106, 180, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 180)
+    fsync.delayed()
     fsync.sizes.clear()
     assert fsync.blamed() == {"io_dependency": 70}
 
@@ -204,8 +198,7 @@ def test_inside_the_device_its_own_io_may_have_queued_behind_the_other() -> None
     fsync = Fsync()
     mine = fsync.write(fsync.fg, 105, 190)
     fsync.sizes[40960] = 30
-    theirs = fsync.write(fsync.fg, 104, 160, own=0)
-    fsync.wait(fsync.fg, theirs, 110, 160)
+    fsync.delayed(104, 160)
     fsync.wait(fsync.fg, mine, 160, 190)
     # Of its own wait 30 are the device's excess, which is blamed, or all is left of the first one.
     assert sum(fsync.blamed().values()) == pytest.approx(50, abs=1)

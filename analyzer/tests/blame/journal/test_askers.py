@@ -10,6 +10,25 @@ from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
 
 
+def commit_with_the_writers_blocks(journal: Journal) -> None:
+    """The journal thread commits from 105 to 190; the writer waits for its log."""
+    synth = journal.synth
+    synth.commit(journal.jbd2, 105 * US, 190 * US, logging=110 * US)
+    log = synth.io(journal.jbd2, 120 * US, 180 * US)
+    synth.request(journal.fg, 130 * US, 185 * US)
+    synth.sleep(journal.fg, 131 * US, 180 * US, io=log, stack=["do_get_write_access"])
+
+
+def client_beside_backup() -> tuple[Journal, int]:
+    """The backup asked for the commit."""
+    journal = Journal(own=500, others=1)
+    client = journal.synth.task("client", target=True)
+    journal.synth.sleep(
+        journal.bg, 106 * US, 190 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT
+    )
+    return journal, client
+
+
 @pytest.mark.parametrize(
     ("askers", "guilty"),
     [(["backup"], True), (["backup", "client"], False), (["client"], False), ([], False)],
@@ -21,10 +40,7 @@ def test_a_commit_that_only_the_background_asked_for(askers: list[str], guilty: 
     for comm in askers:
         who = journal.bg if comm == "backup" else synth.task(comm)
         synth.sleep(who, 106 * US, 190 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT)
-    synth.commit(journal.jbd2, 105 * US, 190 * US, logging=110 * US)
-    log = synth.io(journal.jbd2, 120 * US, 180 * US)
-    synth.request(journal.fg, 130 * US, 185 * US)
-    synth.sleep(journal.fg, 131 * US, 180 * US, io=log, stack=["do_get_write_access"])
+    commit_with_the_writers_blocks(journal)
     assert brief(found(synth)) == ([("io_dependency", "backup", 49, 1)] if guilty else [])
 
 
@@ -42,10 +58,7 @@ def waiting(journal: Journal, who: int, waits: list[tuple[int, int]], stack: str
             reason=WaitReason.JOURNAL_COMMIT,
             stack=frames,
         )
-    synth.commit(journal.jbd2, 105 * US, 190 * US, logging=110 * US)
-    log = synth.io(journal.jbd2, 120 * US, 180 * US)
-    synth.request(journal.fg, 130 * US, 185 * US)
-    synth.sleep(journal.fg, 131 * US, 180 * US, io=log, stack=["do_get_write_access"])
+    commit_with_the_writers_blocks(journal)
     return synth
 
 
@@ -61,11 +74,7 @@ def test_who_waits_for_another_commit_afterwards_did_not_ask_for_this_one(
     waits: list[tuple[int, int]], guilty: bool
 ) -> None:
     """The backup asked for it; a client waits too, from 106 on."""
-    journal = Journal(own=500, others=1)
-    client = journal.synth.task("client", target=True)
-    journal.synth.sleep(
-        journal.bg, 106 * US, 190 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT
-    )
+    journal, client = client_beside_backup()
     journal.synth.commit(journal.jbd2, 195 * US, 250 * US, transaction=2)
     rows = brief(found(waiting(journal, client, waits)))
     of_client, of_writer = ("condition", "backup", 84, 1), ("io_dependency", "backup", 49, 1)
@@ -74,26 +83,12 @@ def test_who_waits_for_another_commit_afterwards_did_not_ask_for_this_one(
 
 def test_a_second_syscall_asks_for_itself() -> None:
     """The client's first fsync was over when its second began."""
-    journal = Journal(own=500, others=1)
-    client = journal.synth.task("client", target=True)
-    journal.synth.sleep(
-        journal.bg, 106 * US, 190 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT
-    )
+    journal, client = client_beside_backup()
     synth = waiting(journal, client, [(106, 190)])
     synth.commit(journal.jbd2, 200 * US, 250 * US, transaction=2)
     synth.request(client, 198 * US, 255 * US)
     synth.sleep(client, 199 * US, 250 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT)
     assert brief(found(synth)) == []
-
-
-def client_beside_backup() -> tuple[Journal, int]:
-    """The backup asked for the commit."""
-    journal = Journal(own=500, others=1)
-    client = journal.synth.task("client", target=True)
-    journal.synth.sleep(
-        journal.bg, 106 * US, 190 * US, waker=journal.jbd2, reason=WaitReason.JOURNAL_COMMIT
-    )
-    return journal, client
 
 
 def test_after_another_journals_commit_it_may_have_asked_for_both() -> None:
