@@ -61,9 +61,13 @@ class Recorder:
         progress: Callable[[int, int], None] = lambda n_records, n_bytes: None,
         on_requests: Callable[[Rows], None] = lambda rows: None,
         cmdline: str = FULL,
+        between: Callable[[], None] = lambda: None,
     ) -> None:
-        """``on_requests`` gets the requests of each drain; ``cmdline``: see ``cmdlines.py``."""
-        self._source, self._spool = source, spool
+        """``on_requests`` gets the requests of each drain; ``cmdline``: see ``cmdlines.py``.
+
+        ``between`` is called between two steps of a drain.
+        """
+        self._source, self._spool, self._between = source, spool, between
         self._progress, self._on_requests = progress, on_requests
         self._cmdline = cmdline
         self._seen_stacks = np.zeros(_STACK_IDS, np.bool_)
@@ -86,6 +90,7 @@ class Recorder:
             self._take(record, rows)
             if record == REQUEST:
                 self._on_requests(rows)
+            self._between()
         if time.monotonic() >= self._next_housekeeping_s:
             self.housekeep()
 

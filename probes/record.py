@@ -20,6 +20,7 @@ from rcp.probes.command import ForkedCommand
 from rcp.probes.contract.events import SCHEMA_VERSION
 from rcp.probes.contract.options import FULL
 from rcp.probes.contract.spool import SpoolWriter
+from rcp.probes.cost.giving_way import GivingWay
 from rcp.probes.drain import Recorder, Source
 from rcp.probes.flight.flight import Flight, FlightPlan, announce, describe_flight
 from rcp.probes.flight.rolling import RollingSpool
@@ -171,6 +172,7 @@ class _Session:
     recorder: Recorder
     upkeep: Upkeep
     signals: Signals
+    giving_way: GivingWay
     flight: Flight | None = None
     command: ForkedCommand | None = None
 
@@ -183,17 +185,20 @@ def _session(
     say: Callable[[str], None],
 ) -> _Session:
     meta = describe(plan)
+    giving_way = GivingWay(lambda: source.fill, _BUSY_FILL)
     if plan.flight is None:
         spool = SpoolWriter(plan.spool, meta)
         upkeep = Upkeep(source, spool, meta, plan.max_cpu, say)
-        recorder = Recorder(source, spool, plan.progress, cmdline=plan.cmdline)
-        return _Session(plan, source, spool, recorder, upkeep, signals, None, command)
+        recorder = Recorder(
+            source, spool, plan.progress, cmdline=plan.cmdline, between=giving_way.look
+        )
+        return _Session(plan, source, spool, recorder, upkeep, signals, giving_way, None, command)
     window = RollingSpool(plan.spool, meta, plan.flight.keep_ns, plan.max_bytes)
     watch = Watch(plan.flight.triggers, plan.options.requests.names)
     upkeep = Upkeep(source, window, meta, plan.max_cpu, say)
     flight = Flight(plan.flight, watch, window, meta, say, excused=upkeep.excused)
-    recorder = Recorder(source, window, plan.progress, flight.check, plan.cmdline)
-    return _Session(plan, source, window, recorder, upkeep, signals, flight, command)
+    recorder = Recorder(source, window, plan.progress, flight.check, plan.cmdline, giving_way.look)
+    return _Session(plan, source, window, recorder, upkeep, signals, giving_way, flight, command)
 
 
 def _end_reason(session: _Session, started_s: float) -> tuple[str, str] | None:
@@ -221,10 +226,11 @@ def _run(session: _Session) -> tuple[str, str]:
     try:
         while not (end := _end_reason(session, started_s)):
             session.signals.wait(min(pause_s, session.upkeep.step()))
-            busy = session.source.fill > _BUSY_FILL
+            busy = session.giving_way.is_busy()
             session.recorder.drain()
             if session.flight:
-                _step_flight(session, session.flight)
+                with session.giving_way.interrupted():
+                    _step_flight(session, session.flight)
             pause_s = _FASTEST_DRAIN_S if busy else min(pause_s * 2, _SLOWEST_DRAIN_S)
     except OSError as error:
         return "disk", f"cannot write the spool: {error.strerror}"
@@ -270,7 +276,8 @@ def record_from(
     if command:
         command.release()
     say(announce(plan.flight) if plan.flight else "recording; Ctrl-C ends it…")
-    why, detail = _run(session)
+    with session.giving_way:
+        why, detail = _run(session)
     status = command.stop() if command else 0
     if why != "command":
         status = 0  # the recorder ended the command: its status means nothing

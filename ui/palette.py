@@ -14,6 +14,7 @@ REASON_COLOURS = {
     "cpu": "#7f7f7f",
     "runqueue": "#a9a9a9",
     "cpu_max": "#5d6770",
+    "interrupt": "#8a949c",
     # locks and other threads: purples
     "lock": "#8c2360",
     "condition": "#cc79a7",

@@ -185,6 +185,7 @@ REASON_TABLE: tuple[Reason, ...] = (
     ),
     Reason(name="cpu", culprit_step="runqueue behind"),
     Reason(name="runqueue"),
+    Reason(name="interrupt", culprit_step="interrupt for"),
     Reason(name="cpu_max", culprit_step="cpu_max behind"),
     *MEMORY_REASONS,
     *FILE_REASONS,

@@ -22,6 +22,7 @@ from rcp.analyzer.arrays.roles import RoleRule
 from rcp.analyzer.arrays.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
 from rcp.probes.contract.events import (
     INHERITANCE,
+    INTERRUPT,
     IO,
     IO_CAUSE,
     IO_ORIGIN,
@@ -130,6 +131,8 @@ class Trace:
     """Records by type name; ``task`` and ``request`` rows included."""
     cause_io: Index
     """Position in ``ios`` of each io_cause row's io, -1 if the io was not recorded."""
+    interrupt_io: Index
+    """The same of each interrupt row's io."""
     layers: Layers
     """What was recorded of stacked devices."""
     utids: Mapping[str, Index]
@@ -144,6 +147,7 @@ _TASK_OF = (
     (JOURNAL_HANDLE, "ts"),
     (THROTTLE, "ts"),
     (REFAULT, "ts"),
+    (INTERRUPT, "ts"),
 )
 
 
@@ -298,6 +302,7 @@ def trace_of(
         requests=_requests(requests, resolver),
         rows={**rows, REQUEST.name: requests},
         cause_io=cause_io,
+        interrupt_io=io_ids.positions(rows[INTERRUPT.name]["io"]),
         layers=layers_of(rows, io_ids, resolver),
         utids={
             **{

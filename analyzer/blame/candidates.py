@@ -23,6 +23,7 @@ KINDS = (
     "refault",
     "cpu",
     "cpu_max",
+    "interrupt",
 )
 """Kinds of inversions; the position is the code used in arrays."""
 

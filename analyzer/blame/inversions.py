@@ -13,7 +13,8 @@ The first of these rules that applies to a segment decides:
    ios had the tags, were ahead of it (``queue``), or were at the ``device`` with it. At the device
    only the excess over its solo time counts. An idle device may be kept free for suspects.
 4. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
-   limit, which suspects in the cgroup have used up (``cpu_max``).
+   limit, which suspects in the cgroup have used up (``cpu_max``). Its CPU ends ios with suspects'
+   data instead of running it (``interrupt``).
 5. A kernel thread mostly does suspects' work (``condition``, ``lock``).
 6. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 5
    look for background tasks only: a task that is known to be background comes first.
@@ -41,6 +42,7 @@ from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, ca
 from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.chains import Chains
 from rcp.analyzer.blame.contention import Contention
+from rcp.analyzer.blame.cpu.interrupts import interrupted_for
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
@@ -64,6 +66,7 @@ from rcp.analyzer.paths.critical_path import (
     QUEUE,
     RUNQUEUE,
 )
+from rcp.analyzer.paths.interrupts import INTERRUPTED
 from rcp.analyzer.paths.segments import Edges, Paths
 
 __all__ = ["KINDS", "Inversions", "find_inversions"]
@@ -209,7 +212,7 @@ class _Search:
             chosen = self.undecided(segments.edge >= 0)
             chosen = chosen[first[segments.edge[chosen]] >= 0]
             self.add(rule(chosen, first[segments.edge[chosen]]))
-        of_io = segments.io >= 0
+        of_io = (segments.io >= 0) & (segments.kind != INTERRUPTED)
         self.add(
             evicted_for(
                 rules.trace,
@@ -240,6 +243,8 @@ class _Search:
         self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
         self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
         self.add(rules.cpu_max(self.undecided(segments.kind == CPU_MAX)))
+        interrupted = self.undecided(segments.kind == INTERRUPTED)
+        self.add(interrupted_for(segments, interrupted, rules.parties, rules.suspects, rules.blame))
 
     def by_helpers(self) -> None:
         """Rule 5."""

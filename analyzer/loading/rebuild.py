@@ -106,6 +106,8 @@ _REFAULT = """
     FROM refault
 """
 
+_INTERRUPT = "SELECT ts, ts + dur AS end_ns, io_id AS io, utid AS tid, cpu FROM interrupt"
+
 _SOURCES = {
     "sleep": _SLEEP,
     "io": _IO,
@@ -118,6 +120,7 @@ _SOURCES = {
     "io_served": _IO_SERVED,
     "throttle": query("rebuild/throttle"),
     "refault": _REFAULT,
+    "interrupt": _INTERRUPT,
 }
 
 

@@ -17,6 +17,7 @@ from rcp.analyzer.db.columns import Columns, given, ids_or_none, index_or_none, 
 from rcp.probes.contract.events import (
     FILE,
     INHERITANCE,
+    INTERRUPT,
     IO,
     IO_CAUSE,
     IO_ORIGIN,
@@ -334,6 +335,18 @@ def refault(trace: Trace) -> Columns:
     }
 
 
+def interrupt(trace: Trace) -> Columns:
+    """Columns of ``interrupt``."""
+    rows = trace.rows[INTERRUPT.name]
+    return {
+        "utid": trace.utids[INTERRUPT.name],
+        "ts": rows["ts"],
+        "dur": rows["end_ns"].astype(np.int64) - rows["ts"].astype(np.int64),
+        "io_id": rows["io"],
+        "cpu": rows["cpu"],
+    }
+
+
 TABLES: dict[str, Callable[[Trace], Columns]] = {
     "sleep": sleep,
     "io": io,
@@ -345,6 +358,7 @@ TABLES: dict[str, Callable[[Trace], Columns]] = {
     "io_served": io_served,
     "throttle": throttle,
     "refault": refault,
+    "interrupt": interrupt,
     "policy_event": policy_event,
     "inheritance": inheritance,
 }

@@ -52,6 +52,10 @@ def _segment_node(segment: PathSegment) -> _Node:
     elif segment.kind == "runqueue":
         instead = f"{segment.ran} ran instead" if segment.ran else "waits for a CPU"
         text = short = f"{who} runnable, {instead} (runqueue)"
+    elif segment.kind == "interrupt":
+        of = f"a {segment.op} of {size_text(segment.bytes or 0)}" if segment.op else "an io"
+        text = f"{who} interrupted: its CPU ends {of} on {segment.device} (interrupt)"
+        short = f"{who} interrupted"
     elif segment.kind == "cpu_max":
         text = short = f"{who} runnable, its cgroup has used up its cpu.max (cpu_max)"
     elif segment.io_id is not None and segment.op is not None:

@@ -81,7 +81,7 @@ class RequestRows(Columns):
 
 @dataclass(frozen=True)
 class SegmentRows(Columns):
-    """Their critical paths; ``request``, ``io`` and ``edge`` are positions, -1 for none.
+    """Their critical paths; ``request``, ``io``, ``ended`` and ``edge`` are positions, -1: none.
 
     There are a dozen for each request: positions and threads are 32-bit numbers.
     """
@@ -92,6 +92,9 @@ class SegmentRows(Columns):
     dur: Times
     utid: Index
     io: Index
+    """The io that it is a stage of."""
+    ended: Index
+    """The io that an interrupt ends, on the CPU of its task."""
     edge: Index
     cpu: Index
     """The CPU that a task waited for; -1 for none."""
@@ -109,6 +112,10 @@ class SegmentRows(Columns):
     def at_ios(self) -> Times:
         """Return the positions of those that are at an io."""
         return np.flatnonzero(self.io >= 0)
+
+    def in_interrupts(self) -> Times:
+        """Return the positions of those in which an interrupt ends an io."""
+        return np.flatnonzero(self.ended >= 0)
 
     def by_time(self) -> Index | None:
         """Return their order by request and time; None if they are in that order."""

@@ -37,7 +37,7 @@ _SPARSE = 4
 """Keys that spread over this many times as many numbers are looked up in a table: it is faster than
 a search, and no larger than the columns that refer to them."""
 
-_SERVICE, _RUNQUEUE, _OWN_TIME = 1, 2, 3
+_SERVICE, _RUNQUEUE, _OWN_TIME, _IN_INTERRUPT = 1, 2, 3, 4
 """Kinds of segments, see segments.sql."""
 
 Rows = dict[str, npt.NDArray[Any]]
@@ -151,13 +151,14 @@ def _cpus(rows: Rows, segment_id: npt.NDArray[Any]) -> Index:
 
 def _segments(rows: Rows, cpus: Rows, requests: RequestRows, ios: Rows, edges: Rows) -> Rows:
     rows, request = _in_order(rows, requests)
-    kind = rows["kind"]
+    kind, io = rows["kind"], positions(ios["io_id"], rows["io_id"])
     return {
         "request": request,
         "ts": rows["ts"],
         "dur": rows["dur"],
         "utid": rows["utid"],
-        "io": positions(ios["io_id"], rows["io_id"]),
+        "io": np.where(kind == _IN_INTERRUPT, -1, io).astype(np.int32),
+        "ended": np.where(kind == _IN_INTERRUPT, io, -1).astype(np.int32),
         "edge": positions(edges["edge_id"], rows["edge_id"]),
         "cpu": _cpus(cpus, rows["segment_id"]),
         "is_service": kind == _SERVICE,

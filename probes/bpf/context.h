@@ -9,6 +9,7 @@
 
 struct completing_io {
 	u64 io; /* 0: none */
+	u64 since_ns; /* 0: its bios have ended */
 	u64 preempt_count_addr; /* of this CPU, 0 until read */
 	u32 context;
 	u32 unused;
@@ -33,14 +34,21 @@ static inline u32 context_on(struct completing_io *cpu)
 	return CONTEXT_TASK;
 }
 
-static inline void set_completing_io(u64 io)
+static inline struct completing_io *completion_here(void)
 {
 	int zero = 0;
-	struct completing_io *completion = completing.lookup(&zero);
+
+	return completing.lookup(&zero);
+}
+
+static inline void set_completing_io(u64 io, u64 since_ns)
+{
+	struct completing_io *completion = completion_here();
 
 	if (!completion)
 		return;
 	completion->io = io;
+	completion->since_ns = since_ns;
 	if (io)
 		completion->context = context_on(completion);
 }

@@ -313,6 +313,16 @@ struct refault_record {
 };
 _Static_assert(sizeof(struct refault_record) == 32, "probes/contract/events.py and the compiler disagree");
 
+/* the end of an io in an interrupt, which took the CPU from a task (block/blk-mq.c) */
+struct interrupt_record {
+	__u64 ts; /* its pages are done from here on */
+	__u64 end_ns; /* all are, and those who wait for them are woken */
+	__u64 io; /* id of the io */
+	__u32 tid; /* the task that was on the CPU */
+	__u32 cpu; /* the CPU */
+};
+_Static_assert(sizeof(struct interrupt_record) == 32, "probes/contract/events.py and the compiler disagree");
+
 /* Index of a record type in the counters: its position in events.RECORDS. */
 enum rcp_record {
 	REC_TASK,
@@ -332,9 +342,10 @@ enum rcp_record {
 	REC_IO_ORIGIN,
 	REC_IO_SERVED,
 	REC_REFAULT,
+	REC_INTERRUPT,
 };
 
-#define REC_COUNT 17
+#define REC_COUNT 18
 
 /* A ring per record type; program.py:cflags gives the sizes. */
 #ifndef RCP_WITHOUT_RINGS
@@ -355,4 +366,5 @@ BPF_RINGBUF_OUTPUT(journal_block_ring, RCP_JOURNAL_BLOCK_PAGES);
 BPF_RINGBUF_OUTPUT(io_origin_ring, RCP_IO_ORIGIN_PAGES);
 BPF_RINGBUF_OUTPUT(io_served_ring, RCP_IO_SERVED_PAGES);
 BPF_RINGBUF_OUTPUT(refault_ring, RCP_REFAULT_PAGES);
+BPF_RINGBUF_OUTPUT(interrupt_ring, RCP_INTERRUPT_PAGES);
 #endif

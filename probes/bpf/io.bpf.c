@@ -259,21 +259,49 @@ RAW_TRACEPOINT_PROBE(block_rq_issue)
 	return 0;
 }
 
+/* Less is not recorded: a page or two. The end of 256 takes some 20 us. */
+#define INTERRUPT_MIN_NS 5000
+
+/* The bios of an io have ended: that took the CPU from the task here if it is an interrupt. */
+static inline void bios_ended(void)
+{
+	struct completing_io *completion = completion_here();
+	struct interrupt_record event = {};
+
+	if (!completion || !completion->since_ns)
+		return;
+	event.ts = completion->since_ns;
+	completion->since_ns = 0;
+	event.end_ns = bpf_ktime_get_ns();
+	event.tid = (u32)bpf_get_current_pid_tgid();
+	if (event.end_ns - event.ts < INTERRUPT_MIN_NS || !event.tid ||
+	    completion->context == CONTEXT_TASK)
+		return;
+	event.io = completion->io;
+	event.cpu = bpf_get_smp_processor_id();
+	count_output(interrupt_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_INTERRUPT);
+}
+
 RAW_TRACEPOINT_PROBE(block_rq_complete)
 {
 	struct request *rq = (struct request *)ctx->args[0];
 	u64 key = (u64)rq;
-	struct io_record *io = ios.lookup(&key);
+	struct io_record *io;
 	struct io_record event;
 	u32 done_bytes = ctx->args[2];
+	u64 now;
 
+	bios_ended(); /* of the one before it in a batch, which has no hook at its end */
+	io = ios.lookup(&key);
 	if (!io)
 		return 0;
-	set_completing_io(io->id);
+	now = bpf_ktime_get_ns();
+	set_completing_io(io->id, now);
 	if (done_bytes < rq->__data_len)
 		return 0; /* a part; the rest completes later */
 	event = *io;
-	event.completed_ns = bpf_ktime_get_ns();
+	event.completed_ns = now;
 	event.error = (s32)ctx->args[1];
 	ios.delete(&key);
 	if (event.issued_ns)
@@ -281,9 +309,16 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 	return 0;
 }
 
+KRETFUNC_PROBE(blk_update_request)
+{
+	bios_ended();
+	return 0;
+}
+
 static inline int completion_ends(void)
 {
-	set_completing_io(0);
+	bios_ended();
+	set_completing_io(0, 0);
 	return 0;
 }
 

@@ -341,6 +341,18 @@ REFAULT = Record(
     ),
 )
 
+INTERRUPT = Record(
+    "interrupt",
+    "the end of an io in an interrupt, which took the CPU from a task (block/blk-mq.c)",
+    (
+        Field("ts", "<u8", "its pages are done from here on"),
+        Field("end_ns", "<u8", "all are, and those who wait for them are woken"),
+        Field("io", "<u8", "id of the io"),
+        Field("tid", "<u4", "the task that was on the CPU"),
+        Field("cpu", "<u4", "the CPU"),
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     TASK,
     SLEEP,
@@ -359,5 +371,6 @@ RECORDS: tuple[Record, ...] = (
     IO_ORIGIN,
     IO_SERVED,
     REFAULT,
+    INTERRUPT,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

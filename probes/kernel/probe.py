@@ -91,7 +91,7 @@ PROBES: tuple[Probe, ...] = (
             "block:block_rq_issue",
             "block:block_rq_complete",
         ),
-        functions=("blk_mq_end_request", "blk_mq_end_request_batch"),
+        functions=("blk_mq_end_request", "blk_mq_end_request_batch", "blk_update_request"),
     ),
     Probe(
         "io_hold",

@@ -135,6 +135,10 @@ _STEPS = (
         re.compile(r"cpu_max behind (.+)"),
         "waits for the next period of its CPU limit, used up by {0} (cpu_max)",
     ),
+    (
+        re.compile(r"interrupt for (.+)"),
+        "its CPU ends ios of {0} instead (interrupt)",
+    ),
     (re.compile(r"runqueue behind (.+)"), "waits for a CPU while {0} runs (runqueue)"),
     (
         re.compile(r"refault behind (.+)"),

@@ -50,7 +50,7 @@ WITH RECURSIVE wait AS (
     LEFT JOIN lent USING (sleep_id)
     LEFT JOIN promoted ON promoted.io_id = segment.io_id
     -- A CPU limit and memory that is full are nothing that the kernel's inheritance is for.
-    WHERE EXISTS (FROM inheritance) AND inversion.kind NOT IN ('cpu_max', 'refault')
+    WHERE EXISTS (FROM inheritance) AND inversion.kind NOT IN ('cpu_max', 'refault', 'interrupt')
     UNION ALL
     SELECT edge.request_id,
         CASE

@@ -21,18 +21,12 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.cpu.enough import CPU_MIN_NS, in_requests_with_enough
 from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, suspects_cpu_time
 from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.suspects import Owners, Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.segments import Segments
-
-CPU_MIN_NS = 50_000
-"""A shorter wait has no culprit if it ended at once, nor have so short waits of a request in all,
-unless the request is short too."""
-
-CPU_MIN_SHARE = 0.10
-"""Of a short request, waits in all that are this part of it have a culprit."""
 
 SWITCH_NS = 2_000
 """A shorter wait is the context switch alone."""
@@ -88,14 +82,7 @@ class CpuWaits:
 
     def _enough(self, at: Positions, dur: Times) -> Positions:
         """Return those of the waits ``at`` whose requests have enough of them."""
-        request = self.segments.request[self.chosen[at]]
-        of_all = self.segments.request
-        n = int(of_all.max(initial=-1)) + 1
-        total, took = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        np.add.at(total, request, dur)
-        np.add.at(took, of_all, self.segments.dur)
-        least = np.minimum(CPU_MIN_NS, CPU_MIN_SHARE * took)
-        enough: Positions = at[total[request] >= least[request]]
+        enough: Positions = at[in_requests_with_enough(self.segments, self.chosen[at], dur)]
         return enough
 
     def _ran(self, at: Positions) -> SuspectsCpuTime:

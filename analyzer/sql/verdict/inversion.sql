@@ -22,7 +22,7 @@ CREATE TABLE inversion (
 COMMENT ON TABLE inversion IS 'parts of foreground requests'' critical paths that were held up by something that serves other work';
 COMMENT ON COLUMN inversion.inversion_id IS 'key, in order of request, from 1';
 COMMENT ON COLUMN inversion.request_id IS 'the request held up';
-COMMENT ON COLUMN inversion.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush, refault, cpu or cpu_max';
+COMMENT ON COLUMN inversion.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush, refault, cpu, cpu_max or interrupt';
 COMMENT ON COLUMN inversion.culprit_utid IS 'thread whose work held up the request';
 COMMENT ON COLUMN inversion.culprit IS 'name of that thread, without the numbers by which threads of one kind differ';
 COMMENT ON COLUMN inversion.role IS 'role of the culprit';

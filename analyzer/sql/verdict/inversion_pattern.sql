@@ -45,7 +45,7 @@ FROM grouped;
 
 COMMENT ON VIEW inversion_pattern IS 'inversions grouped by pattern, the costliest first';
 COMMENT ON COLUMN inversion_pattern.rank IS 'rank by total time, from 1';
-COMMENT ON COLUMN inversion_pattern.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush, refault, cpu or cpu_max';
+COMMENT ON COLUMN inversion_pattern.kind IS 'lock, condition, io_dependency, admission_slot, admission_tag, dirty_throttle, queue, device, flush, refault, cpu, cpu_max or interrupt';
 COMMENT ON COLUMN inversion_pattern.culprit IS 'name of the culprits, without numbers';
 COMMENT ON COLUMN inversion_pattern.role IS 'their role';
 COMMENT ON COLUMN inversion_pattern.role_rule IS 'rule that assigned the role';

@@ -9,7 +9,7 @@ from rcp.analyzer.arrays.trace import Trace, build_trace
 from rcp.analyzer.blame.candidates import KINDS
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
-from rcp.analyzer.paths.critical_path import critical_paths
+from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import RECORDS
 
@@ -33,8 +33,7 @@ def trace_of(synth: Synth) -> Trace:
 
 def verdict(trace: Trace) -> Inversions:
     """Return the inversions of a recording without losses."""
-    paths = critical_paths(trace.sleeps, trace.ios, trace.requests, len(trace.tasks))
-    return find_inversions(trace, paths, io_causes(trace), {})
+    return find_inversions(trace, paths_of(trace), io_causes(trace), {})
 
 
 def found(synth: Synth) -> list[Found]:

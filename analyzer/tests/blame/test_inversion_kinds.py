@@ -301,8 +301,10 @@ def test_switching_tasks_takes_time_that_is_nobodys_fault(inversions: Rows) -> N
     assert inversions(stage.synth) == []
 
 
-def test_every_kind_is_tested_here_in_test_inversions_test_quota_or_test_refaults() -> None:
+def test_every_kind_is_tested_in_one_of_these_files() -> None:
+    """Here, in test_inversions, test_interrupts, test_quota or test_refaults."""
     assert set(KINDS) == {
         *("lock", "condition", "io_dependency", "admission_slot", "admission_tag"),
         *("dirty_throttle", "queue", "device", "flush", "cpu", "cpu_max", "refault"),
+        "interrupt",
     }

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from rcp.analyzer.arrays.trace import Times
-from rcp.analyzer.blame.cpu.waits import CPU_MIN_NS
+from rcp.analyzer.blame.cpu.enough import CPU_MIN_NS
 from rcp.analyzer.whatif.columns import Floats, OnCpuRows, Recorded, SegmentRows
 from rcp.analyzer.whatif.ownership import written_before
 

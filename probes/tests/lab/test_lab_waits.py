@@ -10,7 +10,16 @@ import numpy.typing as npt
 import pytest
 
 from rcp.analyzer.arrays.reasons import REASONS, function_name, reason_codes
-from rcp.probes.contract.events import IO, REFAULT, SLEEP, TASK, IoFlag, SleepFlag, WaitReason
+from rcp.probes.contract.events import (
+    INTERRUPT,
+    IO,
+    REFAULT,
+    SLEEP,
+    TASK,
+    IoFlag,
+    SleepFlag,
+    WaitReason,
+)
 from rcp.probes.contract.spool import open_spool
 
 pytestmark = pytest.mark.lab
@@ -145,3 +154,24 @@ def test_pages_that_are_read_again_after_they_were_evicted_are_told(waits: Waits
     queued = {(int(io["submitter_tid"]), int(io["queued_ns"])) for io in waits.ios}
     of_an_io = [(int(row["tid"]), int(row["ts"])) in queued for row in limited]
     assert np.mean(of_an_io) > 0.9
+
+
+def test_interrupts_are_when_the_task_on_the_cpu_saw_the_clock_jump(waits: Waits) -> None:
+    """It looks at the clock about once a microsecond, and nothing else takes it off the CPU."""
+    truth, rows = waits.truth["interrupts"], waits.spool.records(INTERRUPT)
+    tid, (begin, end) = truth["tid"], truth["span"]
+    rows = rows[(rows["tid"] == tid) & (rows["ts"] >= begin) & (rows["end_ns"] <= end)]
+    assert len(rows) > 3
+    gaps = np.array(truth["gaps"])
+    gap = np.searchsorted(gaps[:, 0], rows["ts"], "right") - 1
+    assert (gaps[gap, 1] >= rows["end_ns"]).all()
+    ended = np.zeros(len(gaps), np.int64)
+    np.add.at(ended, gap, (rows["end_ns"] - rows["ts"]).astype(np.int64))
+    took = gaps[:, 1] - gaps[:, 0]
+    # The rest of a jump is the way into the interrupt and out of it, and the driver.
+    assert 0.5 < ended.sum() / took[ended > 0].sum() < 1
+    mine = waits.sleeps[waits.sleeps["tid"] == tid]
+    off = [bool(((mine["ts"] < hi) & (mine["run_ns"] > lo)).any()) for lo, hi in gaps]
+    assert (ended > 0)[(took > 100_000) & ~np.array(off)].all()
+    submitters = {int(io["id"]): int(io["submitter_tid"]) for io in waits.ios}
+    assert {waits.names[submitters[int(io)]] for io in rows["io"]} == {"sends"}

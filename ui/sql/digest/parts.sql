@@ -43,7 +43,7 @@ WITH actor AS MATERIALIZED (
     JOIN waited ON waited.kind = segment.kind AND waited.dev IS NULL
     LEFT JOIN actor ON actor.utid = segment.utid
     WHERE segment.depth > 0
-      AND segment.io_id IS NULL
+      AND (segment.io_id IS NULL OR segment.kind = 'interrupt')
 )
 SELECT request_id, level, NULL::digest.node AS above, waiter AS who, node,
     NULL::digest.node AS ran, dur
@@ -80,4 +80,4 @@ JOIN wait USING (edge_id)
 LEFT JOIN io ON io.io_id = segment.io_id
 LEFT JOIN actor ON actor.utid = io.submitter_utid
 JOIN waited ON waited.kind = segment.kind AND waited.dev IS NOT DISTINCT FROM io.dev
-WHERE segment.io_id IS NOT NULL
+WHERE segment.io_id IS NOT NULL AND segment.kind <> 'interrupt'

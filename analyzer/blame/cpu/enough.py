@@ -1,0 +1,31 @@
+"""How much of the CPU a request must lose before anybody is to blame: short losses add up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rcp.analyzer.arrays.trace import Times
+from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.paths.segments import Segments
+
+CPU_MIN_NS = 50_000
+"""A shorter wait has no culprit if it ended at once, nor have so short waits of a request in all,
+unless the request is short too."""
+
+CPU_MIN_SHARE = 0.10
+"""Of a short request, waits in all that are this part of it have a culprit."""
+
+
+def in_requests_with_enough(segments: Segments, at: Positions, dur: Times) -> Positions:
+    """Return which of the segments ``at`` are in requests that lose enough, as positions in it.
+
+    ``dur`` is what is lost in each of these segments, in ns.
+    """
+    request, of_all = segments.request[at], segments.request
+    n = int(of_all.max(initial=-1)) + 1
+    total, took = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    np.add.at(total, request, dur)
+    np.add.at(took, of_all, segments.dur)
+    least = np.minimum(CPU_MIN_NS, CPU_MIN_SHARE * took)
+    enough: Positions = np.flatnonzero(total[request] >= least[request])
+    return enough
