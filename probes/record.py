@@ -226,11 +226,11 @@ def _run(session: _Session) -> tuple[str, str]:
     try:
         while not (end := _end_reason(session, started_s)):
             session.signals.wait(min(pause_s, session.upkeep.step()))
-            busy = session.giving_way.is_busy()
-            session.recorder.drain()
+            busy = session.source.fill > _BUSY_FILL
+            with session.giving_way.unless(busy):
+                session.recorder.drain()
             if session.flight:
-                with session.giving_way.interrupted():
-                    _step_flight(session, session.flight)
+                _step_flight(session, session.flight)
             pause_s = _FASTEST_DRAIN_S if busy else min(pause_s * 2, _SLOWEST_DRAIN_S)
     except OSError as error:
         return "disk", f"cannot write the spool: {error.strerror}"
@@ -276,8 +276,7 @@ def record_from(
     if command:
         command.release()
     say(announce(plan.flight) if plan.flight else "recording; Ctrl-C ends it…")
-    with session.giving_way:
-        why, detail = _run(session)
+    why, detail = _run(session)
     status = command.stop() if command else 0
     if why != "command":
         status = 0  # the recorder ended the command: its status means nothing

@@ -84,6 +84,8 @@ def edge_name(edge: Edge) -> str:
 
 def segment_name(segment: Segment) -> str:
     """Return the name of a segment: its kind, and its thread or io."""
+    if segment.kind == "interrupt":
+        return f"interrupt of {segment.comm} ({segment.op or 'io'} by {segment.submitter or '?'})"
     if segment.io_id is not None:
         return f"{segment.kind} ({segment.op or 'io'} by {segment.submitter or '?'})"
     return f"{segment.kind} ({segment.comm})" if segment.comm else segment.kind

@@ -338,10 +338,11 @@ def refault(trace: Trace) -> Columns:
 def interrupt(trace: Trace) -> Columns:
     """Columns of ``interrupt``."""
     rows = trace.rows[INTERRUPT.name]
+    ts, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
     return {
         "utid": trace.utids[INTERRUPT.name],
-        "ts": rows["ts"],
-        "dur": rows["end_ns"].astype(np.int64) - rows["ts"].astype(np.int64),
+        "ts": ts,
+        "dur": np.maximum(end - ts, 0),
         "io_id": rows["io"],
         "cpu": rows["cpu"],
     }

@@ -26,6 +26,9 @@ from rcp.probes.contract.events import INTERRUPT
 
 CPU, INTERRUPTED = CODE["cpu"], CODE["interrupt"]
 
+LONGEST_NS = 100_000_000
+"""The end of 2560 pages, the largest io, takes some ms; longer ones are damaged records."""
+
 
 @dataclass(frozen=True)
 class Interrupts:
@@ -44,7 +47,7 @@ class Interrupts:
         """Return those whose io was recorded."""
         rows, utid = trace.rows[INTERRUPT.name], trace.utids[INTERRUPT.name]
         ts, end = (rows[name].astype(np.int64) for name in ("ts", "end_ns"))
-        known = np.flatnonzero((trace.interrupt_io >= 0) & (end > ts))
+        known = np.flatnonzero((trace.interrupt_io >= 0) & (end > ts) & (end <= ts + LONGEST_NS))
         known = known[np.lexsort((ts[known], utid[known]))]
         utid, ts, end = utid[known], ts[known], end[known]
         # Of damaged records one may begin before another one ends.

@@ -34,7 +34,7 @@ import numpy as np
 
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.whatif.arrivals import Arrivals
-from rcp.analyzer.whatif.blamed import blamed_in_all, of_inversions
+from rcp.analyzer.whatif.blamed import blamed_in_all, of_inversions, sum_by_request
 from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import (
     OnCpuRows,
@@ -73,6 +73,7 @@ def predict(
     faster = recorded.once(totals_at_ios)(saved.faster, len(requests))
     own = np.minimum(requests.own_ns, dur) - interrupted
     at_least = np.minimum(requests.once(undisturbed_ns), own)
+    in_interrupts = _in_interrupts(recorded, saved)
     gone = saved.chain  # not copied: it is the longest of all columns, and has served
     gone[recorded.segments.once(SegmentRows.at_ios)] += saved.shared
     at_most = slowest_undisturbed(recorded, gone, most + faster + interrupted)
@@ -80,7 +81,7 @@ def predict(
     def left(gone: Times) -> Times:
         kept = np.maximum(dur - interrupted - gone, own)
         # Where nothing is waited for any more, the thread does less too.
-        return np.where((kept == own) & (gone > 0), at_least, kept)
+        return np.where((kept == own) & (gone > in_interrupts), at_least, kept)
 
     predicted = np.minimum(left(usual + faster), np.maximum(at_most, own))
     return Prediction(
@@ -89,6 +90,12 @@ def predict(
         low_ns=np.minimum(predicted, left(most + faster)),
         high_ns=np.maximum(predicted, left(np.minimum(usual, blamed) + faster)),
     )
+
+
+def _in_interrupts(recorded: Recorded, saved: Saved) -> Times:
+    """Return what each request loses of interrupts: a task does not wait in them."""
+    at = recorded.segments.once(SegmentRows.in_interrupts)
+    return sum_by_request(recorded.segments.request[at], saved.chain[at], len(recorded.requests))
 
 
 class _Runnable(NamedTuple):

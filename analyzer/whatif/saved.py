@@ -95,8 +95,9 @@ def _chain(
     of_io = np.floor(segments.dur[at] * part[segments.io[at]]).astype(np.int64)
     chain[at] = np.maximum(chain[at], np.minimum(of_io, _not_needed(recorded, at)))
     at = segments.once(SegmentRows.in_interrupts)
-    at = at[~on_path[at]]
-    chain[at] = np.floor(segments.dur[at] * part[segments.ended[at]]).astype(np.int64)
+    at = at[~on_path[at] & ~recorded.once(_in_pool)[at]]
+    ended = np.floor(segments.dur[at] * part[segments.ended[at]]).astype(np.int64)
+    chain[at] = np.maximum(chain[at], ended)
     for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids)):
         chain[places] = np.maximum(chain[places], ns)
     at = spared(recorded, of_flush)

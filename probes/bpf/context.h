@@ -41,14 +41,10 @@ static inline struct completing_io *completion_here(void)
 	return completing.lookup(&zero);
 }
 
-static inline void set_completing_io(u64 io, u64 since_ns)
+static inline void set_completing_io(struct completing_io *completion, u64 io, u64 since_ns)
 {
-	struct completing_io *completion = completion_here();
-
 	if (!completion)
 		return;
 	completion->io = io;
 	completion->since_ns = since_ns;
-	if (io)
-		completion->context = context_on(completion);
 }

@@ -259,13 +259,12 @@ RAW_TRACEPOINT_PROBE(block_rq_issue)
 	return 0;
 }
 
-/* Less is not recorded: a page or two. The end of 256 takes some 20 us. */
+/* Less is not recorded: that is the end of a page or two. */
 #define INTERRUPT_MIN_NS 5000
 
 /* The bios of an io have ended: that took the CPU from the task here if it is an interrupt. */
-static inline void bios_ended(void)
+static inline void bios_ended(struct completing_io *completion)
 {
-	struct completing_io *completion = completion_here();
 	struct interrupt_record event = {};
 
 	if (!completion || !completion->since_ns)
@@ -289,15 +288,22 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 	u64 key = (u64)rq;
 	struct io_record *io;
 	struct io_record event;
-	u32 done_bytes = ctx->args[2];
+	struct completing_io *completion = completion_here();
+	u32 done_bytes = ctx->args[2], context;
 	u64 now;
 
-	bios_ended(); /* of the one before it in a batch, which has no hook at its end */
+	if (!completion)
+		return 0;
+	context = context_on(completion);
+	if (context == completion->context) /* the one before in a batch has no hook at its end */
+		bios_ended(completion);
+	completion->context = context;
+	set_completing_io(completion, 0, 0);
 	io = ios.lookup(&key);
 	if (!io)
 		return 0;
 	now = bpf_ktime_get_ns();
-	set_completing_io(io->id, now);
+	set_completing_io(completion, io->id, now);
 	if (done_bytes < rq->__data_len)
 		return 0; /* a part; the rest completes later */
 	event = *io;
@@ -311,14 +317,16 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 
 KRETFUNC_PROBE(blk_update_request)
 {
-	bios_ended();
+	bios_ended(completion_here());
 	return 0;
 }
 
 static inline int completion_ends(void)
 {
-	bios_ended();
-	set_completing_io(0, 0);
+	struct completing_io *completion = completion_here();
+
+	bios_ended(completion);
+	set_completing_io(completion, 0, 0);
 	return 0;
 }
 

@@ -259,7 +259,7 @@ RAW_TRACEPOINT_PROBE(sched_switch)
 	u32 prev_tid = (u32)bpf_get_current_pid_tgid(), next_tid = next->pid;
 	u64 now = bpf_ktime_get_ns();
 
-	set_completing_io(0, 0); /* no completion spans a context switch */
+	set_completing_io(completion_here(), 0, 0); /* no completion spans a context switch */
 	if (is_paused()) {
 		forget_switch(ctx, prev, prev_tid, next_tid);
 		return 0;

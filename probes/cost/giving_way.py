@@ -1,11 +1,10 @@
-"""The recorder gives way to whatever else wants a CPU, unless its rings fill up.
+"""The recorder gives way while it drains, unless its rings fill up.
 
 A drain takes milliseconds now and then, and so does reading counters and new stacks. At normal
 priority a request on the same CPU waits for that: the recording shows latency that rcp has made.
 At SCHED_IDLE the kernel takes the CPU away as soon as anything else wants it, and hands it over
-when nobody does. On a machine without idle time that is next to nothing (a three-hundredth of
-another task's share, in slices some tens of ms apart), so the recorder takes its turn again once a
-ring is filling up.
+when nobody does. On a machine without idle time that is next to nothing, a three-hundredth of
+another task's share, so the recorder takes its turn again once a ring is filling up.
 """
 
 from __future__ import annotations
@@ -17,19 +16,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import Self
 
 _SETATTR_NR = {"x86_64": 314, "aarch64": 274}  # sched_setattr
 
-_PR_SET_THP_DISABLE = 41  # include/uapi/linux/prctl.h
-
 _SLICE_NS = 100_000
 """Up to the end of its slice a task keeps its CPU, also from one that is woken for it
-(kernel/sched/fair.c, RUN_TO_PARITY). The kernel's own slice is up to 3 ms; this is the least it
-takes, since 6.12 (``__setparam_fair``). Older kernels ignore it and need it less."""
+(kernel/sched/fair.c, RUN_TO_PARITY). The kernel's own slice is up to 3 ms; this is the least that
+can be chosen, since 6.12 (kernel/sched/syscalls.c). Older kernels ignore it and need it less."""
 
 _LOOK_AGAIN_S = 0.02
 """Looking at all rings takes tens of µs: not more often than this."""
+
+
+_STARVED_S, _STARVED, _REST_S = 0.1, 20, 5.0
+"""A drain that takes longer than this, and than so many times its time on a CPU, was starved; the
+next ones do not give way for some seconds."""
 
 
 class _Attributes(ctypes.Structure):
@@ -48,7 +49,7 @@ class _Attributes(ctypes.Structure):
 
 
 class GivingWay:
-    """Inside ``with`` the calling thread gives way, and its process uses no huge pages.
+    """The scheduling policy of the calling thread: that of a thread that gives way inside ``with``.
 
     A policy other than SCHED_OTHER was chosen by whoever started the recorder and stays.
     """
@@ -58,64 +59,73 @@ class GivingWay:
         self._fill, self._busy_fill = fill, busy_fill
         self._is_able = os.sched_getscheduler(0) == os.SCHED_OTHER and _may_return()
         self._gives_way = False
-        self._looked_s = 0.0
-
-    def __enter__(self) -> Self:
-        """Give way from now on. A new process inherits that: see ``interrupted``."""
-        _use_huge_pages(False)
-        self._set(gives_way=True)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take turns again."""
-        self._set(gives_way=False)
-        _use_huge_pages(True)
-
-    def is_busy(self) -> bool:
-        """Return whether a ring is filling up, and give way only if none is."""
-        self._looked_s = time.monotonic()
-        is_busy = self._fill() > self._busy_fill
-        self._set(gives_way=not is_busy)
-        return is_busy
-
-    def look(self) -> None:
-        """Take turns again if a ring is filling up; cheap enough for every step of a drain."""
-        if self._gives_way and time.monotonic() - self._looked_s >= _LOOK_AGAIN_S:
-            self.is_busy()
+        self._looked_s = self._again_s = 0.0
 
     @contextmanager
-    def interrupted(self) -> Iterator[None]:
-        """Take turns meanwhile: programs are started."""
-        gave_way = self._gives_way
-        self._set(gives_way=False)
-        _use_huge_pages(True)
+    def unless(self, is_busy: bool) -> Iterator[None]:
+        """Give way meanwhile, unless a ring is filling up already.
+
+        Only for work: a thread that waits could not look at its rings when it should, as it would
+        get its next slice half a second later on a CPU with eight others. For the same reason it
+        does not give way for some time after it has hardly got any.
+        """
+        begin_s, used_s = time.monotonic(), time.thread_time()
+        self._looked_s = begin_s
+        self._set(gives_way=not is_busy and begin_s >= self._again_s)
         try:
             yield
         finally:
-            _use_huge_pages(False)
-            self._set(gives_way=gave_way)
+            self._set(gives_way=False)
+            end_s = time.monotonic()
+            if end_s - begin_s > _STARVED_S + _STARVED * (time.thread_time() - used_s):
+                self._again_s = end_s + _REST_S
+
+    def look(self) -> None:
+        """Take turns again if a ring is filling up; cheap enough for every step of a drain."""
+        if not self._gives_way or time.monotonic() - self._looked_s < _LOOK_AGAIN_S:
+            return
+        self._looked_s = time.monotonic()
+        if self._fill() > self._busy_fill:
+            self._set(gives_way=False)
 
     def _set(self, *, gives_way: bool) -> None:
         if not self._is_able or gives_way == self._gives_way:
             return
-        _choose(os.SCHED_IDLE if gives_way else os.SCHED_OTHER)
+        try:
+            _choose(gives_way=gives_way)
+        except OSError:  # its rights have changed: it stays as it is
+            self._is_able = False
+            return
         self._gives_way = gives_way
         if gives_way:
-            _shorten_slice()
             os.sched_yield()  # else it stays on its CPU until the next tick
 
 
-def _use_huge_pages(is_allowed: bool) -> None:
-    """Allow this process huge pages, or not: to clear one takes up to a millisecond.
+def _choose(*, gives_way: bool) -> None:
+    """Choose the policy; raise OSError where that is forbidden.
 
-    The kernel does not take the CPU away meanwhile (mm/memory.c:clear_huge_page). And without them
-    khugepaged does not look through the recorder's memory.
+    A slice counts at SCHED_IDLE too, but can be chosen at SCHED_OTHER only.
     """
-    ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not is_allowed), 0, 0, 0)
+    if gives_way:
+        _choose_slice(_SLICE_NS)
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        _choose_slice(0)
 
 
-def _choose(policy: int) -> None:
-    os.sched_setscheduler(0, policy, os.sched_param(0))
+def _choose_slice(slice_ns: int) -> None:
+    """Choose the slice of SCHED_OTHER, 0: the kernel's own. Where it can not be chosen it stays."""
+    number = _SETATTR_NR.get(platform.machine())
+    if number is None:
+        return
+    wanted = _Attributes(
+        size=ctypes.sizeof(_Attributes),
+        policy=os.SCHED_OTHER,
+        nice=os.getpriority(os.PRIO_PROCESS, 0),
+        runtime_ns=slice_ns,
+    )
+    ctypes.CDLL(None).syscall(number, 0, ctypes.byref(wanted), 0)
 
 
 def _may_return() -> bool:
@@ -127,8 +137,8 @@ def _may_return() -> bool:
 
     def attempt() -> None:
         try:
-            _choose(os.SCHED_IDLE)
-            _choose(os.SCHED_OTHER)
+            _choose(gives_way=True)
+            _choose(gives_way=False)
         except OSError:
             return
         found.append(True)
@@ -137,17 +147,3 @@ def _may_return() -> bool:
     thread.start()
     thread.join()
     return bool(found)
-
-
-def _shorten_slice() -> None:
-    """Ask for a short slice; without it the recorder keeps a CPU somewhat longer."""
-    number = _SETATTR_NR.get(platform.machine())
-    if number is None:
-        return
-    wanted = _Attributes(
-        size=ctypes.sizeof(_Attributes),
-        policy=os.SCHED_IDLE,
-        nice=os.getpriority(os.PRIO_PROCESS, 0),
-        runtime_ns=_SLICE_NS,
-    )
-    ctypes.CDLL(None, use_errno=True).syscall(number, 0, ctypes.byref(wanted), 0)

@@ -106,7 +106,7 @@ def _details(**known: object) -> dict[str, str]:
 
 def _segment_key(segment: PathSegment, sub: _Sub, lanes: Lanes) -> Key:
     end = segment.offset_ns + segment.dur_ns
-    if sub.io_id is not None:
+    if sub.io_id is not None and segment.kind != "interrupt":  # that is on its task's CPU
         size = f" {size_text(segment.bytes)}" if segment.bytes else ""
         name = f"{segment.op or 'io'}{size} by {segment.submitter or '?'}"
         shared = f"ios by {segment.submitter or '?'}"

@@ -1,6 +1,7 @@
 -- Segments of the critical paths of the requests whose bit in $1 is set, $2 is the last one; -1 for
 -- none, 0 for no io. kind: 0 unless it is 1, in a queue or at a device; 2, runnable; 3, on a CPU or
--- not known; 4, in an interrupt that ends its io. They come in the order in which they are stored: a join with requests in place of the
+-- not known; 4, in an interrupt that ends its io.
+-- They come in the order in which they are stored: a join with requests in place of the
 -- bits loses it, and sorting millions takes as long as reading them.
 SELECT segment_id, request_id, ts, dur,
     coalesce(utid, -1) AS utid,

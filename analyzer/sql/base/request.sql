@@ -22,7 +22,7 @@ COMMENT ON COLUMN request.ts IS 'start';
 COMMENT ON COLUMN request.dur IS 'duration in ns, NULL when unfinished';
 COMMENT ON COLUMN request.ret IS 'return value';
 COMMENT ON COLUMN request.arg0 IS 'first argument: file descriptor of a syscall, or the socket';
-COMMENT ON COLUMN request.cpu_dur IS 'ns its own thread ran';
+COMMENT ON COLUMN request.cpu_dur IS 'ns its own thread ran, without interrupts that ended ios meanwhile';
 COMMENT ON COLUMN request.runqueue_dur IS 'ns its own thread was runnable but not running';
 COMMENT ON COLUMN request.asleep_dur IS 'ns its own thread slept';
 COMMENT ON COLUMN request.n_sleeps IS 'times its own thread slept';

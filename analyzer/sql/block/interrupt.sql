@@ -7,7 +7,7 @@ CREATE TABLE interrupt (
 );
 
 COMMENT ON TABLE interrupt IS 'interrupts that ended an io for 5 us or more, on the CPU of a task';
-COMMENT ON COLUMN interrupt.utid IS 'the thread that was on the CPU, and did not run meanwhile';
+COMMENT ON COLUMN interrupt.utid IS 'the thread that was on the CPU, and did not run meanwhile; ksoftirqd/N does it itself';
 COMMENT ON COLUMN interrupt.ts IS 'begin: the device has completed the io';
 COMMENT ON COLUMN interrupt.dur IS 'ns until all its pages were done, and those who waited for them woken';
 COMMENT ON COLUMN interrupt.io_id IS 'the io';

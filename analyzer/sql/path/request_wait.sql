@@ -14,6 +14,6 @@ WHERE depth = 0;
 
 COMMENT ON VIEW request_wait IS 'states and waits of each request''s own thread';
 COMMENT ON COLUMN request_wait.request_id IS 'the request';
-COMMENT ON COLUMN request_wait.reason IS 'cpu, runqueue, or what the sleep waited for';
+COMMENT ON COLUMN request_wait.reason IS 'cpu, interrupt, runqueue, or what the sleep waited for';
 COMMENT ON COLUMN request_wait.ts IS 'start';
 COMMENT ON COLUMN request_wait.dur IS 'length in ns';

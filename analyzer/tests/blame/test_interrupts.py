@@ -80,3 +80,16 @@ def test_without_the_culprit_nothing_interrupts(load: Load) -> None:
         assert ns(predicted(store, "backup").predicted_ns) == [800 * US]
         chain = store.query("SELECT kind, chain FROM inversion")
     assert chain == [("interrupt", "syscall_18 → interrupt for backup")]
+
+
+def test_a_request_that_computes_keeps_its_own_time(load: Load) -> None:
+    """The others compute for a tenth of it; that is no measure where nothing was waited for."""
+    stage = Interrupted()
+    for number in range(5):
+        ts = (2000 + 200 * number) * US
+        stage.request(stage.client, ts, ts + 100 * US, nr=PWRITE)
+    stage.ends(stage.backup, 300, 20)
+    stage.sleep(stage.client, 4000 * US, 5000 * US)
+    stage.request(stage.client, 0, 1000 * US, nr=PWRITE)
+    with load(stage) as store:
+        assert ns(predicted(store, "backup").predicted_ns) == [980 * US, *[100 * US] * 5]

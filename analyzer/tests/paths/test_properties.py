@@ -69,6 +69,8 @@ def recordings(draw: DrawFn) -> Synth:
         )
     for _ in events(draw, 2):
         synth.preempt(draw(tids), draw(times), draw(times), ran=draw(tids))
+    for _ in events(draw, 3):
+        synth.interrupt(draw(io_ids), draw(times), draw(times), draw(tids))
     for number in events(draw, 5):
         synth.io(
             draw(tids),

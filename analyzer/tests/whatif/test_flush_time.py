@@ -1,4 +1,4 @@
-"""Without a culprit's writes a flush takes as long as one with as much of the foreground's own."""
+"""Without a culprit's writes a flush takes as long as one with as much as is left."""
 
 from collections.abc import Callable
 
@@ -31,11 +31,11 @@ def flushes(*rows: tuple[int, dict[int, int]]) -> Synth:
         ({READER: 1, BACKUP: 3}, 120),
         ({READER: 1, BACKUP: 3, OTHER: 1}, 220),
         ({READER: 1, OTHER: 3}, 520),
-        ({READER: 4, BACKUP: 4}, 320),
+        ({READER: 4, BACKUP: 3}, 320),
     ],
-    ids=["its writes alone", "a quarter is another's", "none of its", "no like of it"],
+    ids=["its writes alone", "as much is between", "none of its", "half way between"],
 )
-def test_the_excess_over_flushes_alike_is_for_others_writes(
+def test_the_excess_over_flushes_of_what_is_left_is_gone(
     load: Load, last: dict[int, int], expected_ns: int
 ) -> None:
     store = load(flushes((100, {READER: 1}), (100, {READER: 1}), (500, last)))
@@ -45,3 +45,15 @@ def test_the_excess_over_flushes_alike_is_for_others_writes(
 def test_a_flush_of_an_empty_cache_is_no_measure_for_one_with_own_data(load: Load) -> None:
     store = load(flushes((10, {}), (100, {READER: 1}), (500, {READER: 1, BACKUP: 3})))
     assert ns(predicted(store, "backup").predicted_ns) == [30, 120, 120]
+
+
+def test_nor_is_it_where_every_other_flush_has_more_to_write(load: Load) -> None:
+    """The time for 1 MiB is that for 2, not one between it and that for nothing."""
+    rows = [(300, {READER: 1, BACKUP: 1}), (500, {READER: 4}), (500, {READER: 1, BACKUP: 3})]
+    store = load(flushes((10, {}), (10, {}), *rows))
+    assert ns(predicted(store, "backup").predicted_ns)[-1] == 20 + 300
+
+
+def test_of_flushes_of_one_size_an_empty_one_is_the_other_end_of_the_scale(load: Load) -> None:
+    store = load(flushes((100, {}), *[(300, {READER: 1, BACKUP: 1})] * 3))
+    assert ns(predicted(store, "backup").predicted_ns) == [120, 220, 220, 220]

@@ -1,15 +1,14 @@
 """Flushes without a culprit's writes: a cache with less in it is written out sooner.
 
-A flush, or an io that asks for one, takes its usual time and an excess for what others have written
-since the flush before. The usual time is the median from G to C of flushes of the same device and
-operation that had as much of the foreground's to write, to the power of two, and nothing of others.
-Then the excess is for others' writes alone, and the culprit's part of it is its part of these.
+A flush, or an io that asks for one, takes its usual time for what the cache has without the
+culprit's writes, and an excess for these. The usual time is learned from all flushes of the same
+device and operation, whatever they had to write: from the median of those that had as much, to the
+power of two, or in proportion between those that had less and more.
 
-Example: flushes with 1 MiB of the foreground take 1 ms. One takes 5 ms, after the culprit wrote
-3 MiB and somebody else 1 MiB. Without the culprit it takes 3 ms less.
+Example: flushes of 1 MiB take 1 ms. One takes 5 ms, after the culprit wrote 3 MiB and somebody else
+2 MiB. For 2 MiB it would have taken 2 ms: without the culprit it takes 3 ms less.
 
-Without such a flush the usual time is that of flushes with anything of the foreground's alone, or
-else the tenth percentile. It says less, so the culprit's part is its part of all bytes.
+A flush of nothing says nothing of one that has something to write, as long as some of these differ.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import OP_WRITE, Times
 from rcp.analyzer.whatif.columns import Floats, IoRows, Recorded
-from rcp.analyzer.whatif.ownership import others
 
 
 class Excess(NamedTuple):
@@ -40,36 +38,42 @@ def flush_excess(recorded: Recorded, part: Floats) -> Excess:
     for _, on in disks.once(IoRows.by_device):
         flush = on[disks.asks_flush[on]]
         if len(flush) and part[on].any():
-            of_culprit, of_others, of_own = _written(recorded, on, flush, part)
+            of_culprit, of_all = _written(recorded, on, flush, part)
             took = disks.completed[flush] - disks.got[flush]
-            usual, is_like = _usual(took, disks.op[flush], of_own, of_others == 0)
-            excess[flush] = took - usual
-            of_all = of_others + np.where(is_like, 0, of_own)
-            share[flush] = np.clip(of_culprit / np.maximum(of_all, 1), 0, 1)
+            usual = _usual(took, disks.op[flush], of_all, of_all - of_culprit)
+            excess[flush] = np.where(of_culprit > 0, took - usual, 0)
+            share[flush] = of_culprit > 0
     return Excess(np.maximum(excess, 0), share)
 
 
-def _usual(
-    took: Times, op: Times, of_own: Floats, clean: npt.NDArray[np.bool_]
-) -> tuple[Times, npt.NDArray[np.bool_]]:
-    """Return the usual time of each flush, and whether it is that of flushes with as much to do."""
-    usual, is_like = np.zeros(len(took), np.int64), np.zeros(len(took), bool)
-    size = np.log2(np.maximum(of_own, 1)).astype(np.int64)
+def _usual(took: Times, op: Times, had: Floats, left: Floats) -> Times:
+    """Return the usual time of each flush for the bytes that are *left* of what it *had*."""
+    usual = np.zeros(len(took), np.int64)
     for code in np.unique(op):
-        alike = op == code
-        known = took[alike & clean]
-        usual[alike] = np.median(known) if len(known) else np.quantile(took[alike], 0.1)
-        for power in np.unique(size[alike & clean]):
-            same = alike & (size == power)
-            usual[same], is_like[same] = np.median(took[same & clean]), True
-    return usual, is_like
+        alike = np.flatnonzero(op == code)
+        for is_empty in (False, True):
+            asked = alike[(left[alike] == 0) == is_empty]
+            known = alike[(had[alike] == 0) == is_empty]
+            power = np.frexp(had[known])[1]
+            # With one size only, what an empty cache takes is the other end of the scale.
+            known = known if len(np.unique(power)) > 1 else alike
+            usual[asked] = _by_size(had[known], took[known], left[asked])
+    return usual
+
+
+def _by_size(had: Floats, took: Times, size: Floats) -> Floats:
+    """Return how long it takes to write each size; within what is known, in proportion."""
+    power = np.frexp(had)[1]
+    groups = [np.flatnonzero(power == one) for one in np.unique(power)]
+    sizes, times = ([np.median(of[group]) for group in groups] for of in (had, took))
+    return np.asarray(np.interp(size, sizes, times))
 
 
 def _written(
     recorded: Recorded, on: npt.NDArray[np.intp], flush: npt.NDArray[np.intp], part: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return the culprit's, all others' and the foreground's bytes since the flush before each."""
-    disks, is_others = recorded.disks, recorded.once(others)
+) -> tuple[Floats, Floats]:
+    """Return the culprit's and all bytes that were written since the flush before each."""
+    disks = recorded.disks
     done = np.sort(disks.completed[flush])
     before = np.searchsorted(done, disks.got[flush], "right") - 1
     issued = disks.issued[flush[np.argsort(disks.completed[flush], kind="stable")]]
@@ -83,12 +87,7 @@ def _written(
         return np.asarray(begun - _up_to(disks.completed[writes], weight, lo))
 
     # Whole bytes: sums of them have no rounding errors.
-    own = size * ~is_others[writes]
-    return (
-        written(np.rint(size * part[writes])),
-        written((size - own).astype(np.float64)),
-        written(own.astype(np.float64)),
-    )
+    return written(np.rint(size * part[writes])), written(size.astype(np.float64))
 
 
 def _up_to(time: Times, weight: Floats, limit: Times) -> Floats:

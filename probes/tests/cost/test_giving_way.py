@@ -1,14 +1,15 @@
+import ctypes
+import errno
 import os
-import re
+import platform
 import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from rcp.probes.cost.giving_way import GivingWay
+from rcp.probes.cost.giving_way import GivingWay, _Attributes
 
 
 def policy() -> int:
@@ -24,51 +25,87 @@ def as_before() -> Iterator[None]:
     assert policy() == os.SCHED_OTHER
 
 
+def slice_ns() -> int:
+    """Return the slice of this thread as the kernel tells it: since 6.12."""
+    found = _Attributes(size=ctypes.sizeof(_Attributes))
+    number = {"x86_64": 315, "aarch64": 275}[platform.machine()]  # sched_getattr
+    done = ctypes.CDLL(None).syscall(number, 0, ctypes.byref(found), found.size, 0)
+    assert done == 0
+    return int(found.runtime_ns)
+
+
 def test_it_gives_way_inside_only() -> None:
-    assert policy() == os.SCHED_OTHER
-    with GivingWay(lambda: 0.1, 0.125) as way:
+    own_ns = slice_ns()
+    way = GivingWay(lambda: 0.1, 0.125)
+    assert (policy(), slice_ns()) == (os.SCHED_OTHER, own_ns)
+    with way.unless(False):
         assert policy() == os.SCHED_IDLE
-        assert not way.is_busy()
+        if own_ns:  # else the kernel is older than 6.12
+            assert slice_ns() == 100_000
+        way.look()
         assert policy() == os.SCHED_IDLE
-        with way.interrupted():
-            assert policy() == os.SCHED_OTHER
-        assert policy() == os.SCHED_IDLE
-    assert policy() == os.SCHED_OTHER
+    assert (policy(), slice_ns()) == (os.SCHED_OTHER, own_ns)
 
 
-def test_a_ring_that_fills_up_is_drained_at_normal_priority(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    fill, now_s = [0.0], [0.0]
-    monkeypatch.setattr("rcp.probes.cost.giving_way.time.monotonic", lambda: now_s[0])
-    with GivingWay(lambda: fill[0], 0.125) as way:
-        assert not way.is_busy()
+def test_a_ring_that_is_filling_up_is_drained_at_normal_priority() -> None:
+    with GivingWay(lambda: 0.2, 0.125).unless(True):
+        assert policy() == os.SCHED_OTHER
+
+
+class Clock:
+    """A clock that stands still but for what a test adds."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.now_s = self.used_s = 0.0
+        patch.setattr("rcp.probes.cost.giving_way.time.monotonic", lambda: self.now_s)
+        patch.setattr("rcp.probes.cost.giving_way.time.thread_time", lambda: self.used_s)
+
+
+def test_a_ring_that_fills_up_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    fill, clock = [0.0], Clock(monkeypatch)
+    way = GivingWay(lambda: fill[0], 0.125)
+    with way.unless(False):
         fill[0] = 0.5
         way.look()  # it has looked just before
         assert policy() == os.SCHED_IDLE
-        now_s[0] = 1.0
+        clock.now_s = 0.05
         way.look()
         assert policy() == os.SCHED_OTHER
-        assert way.is_busy()
-        fill[0] = 0.1
-        assert not way.is_busy()
+    fill[0] = 0.0
+    with way.unless(False):
         assert policy() == os.SCHED_IDLE
 
 
-def test_huge_pages_are_off_inside_only() -> None:
-    def told() -> str:
-        (found,) = re.findall(
-            r"^THP_enabled:\s*(\d)", Path("/proc/self/status").read_text(), re.MULTILINE
-        )
-        return str(found)
+@pytest.mark.parametrize(
+    ("took_s", "used_s", "next_is"),
+    [(2.0, 0.01, os.SCHED_OTHER), (2.0, 1.0, os.SCHED_IDLE), (0.09, 0.0, os.SCHED_IDLE)],
+    ids=["starved", "a long drain", "a short wait"],
+)
+def test_after_it_was_starved_it_takes_turns_for_some_seconds(
+    monkeypatch: pytest.MonkeyPatch, took_s: float, used_s: float, next_is: int
+) -> None:
+    clock = Clock(monkeypatch)
+    clock.now_s = 1000.0
+    way = GivingWay(lambda: 0.0, 0.125)
+    with way.unless(False):
+        clock.now_s += took_s
+        clock.used_s += used_s
+    with way.unless(False):
+        assert policy() == next_is
+    clock.now_s += 5.0
+    with way.unless(False):
+        assert policy() == os.SCHED_IDLE
 
-    assert told() == "1"
-    with GivingWay(lambda: 0.0, 0.125) as way:
-        assert told() == "0"
-        with way.interrupted():
-            assert told() == "1"
-        assert told() == "0"
-    assert told() == "1"
+
+def test_rights_that_are_lost_meanwhile_end_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    way = GivingWay(lambda: 0.0, 0.125)
+
+    def forbidden(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("rcp.probes.cost.giving_way.os.sched_setscheduler", forbidden)
+    with way.unless(False):
+        assert policy() == os.SCHED_OTHER
 
 
 def test_a_policy_that_somebody_chose_stays() -> None:
@@ -76,7 +113,7 @@ def test_a_policy_that_somebody_chose_stays() -> None:
         "import os\n"
         "from rcp.probes.cost.giving_way import GivingWay\n"
         "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\n"
-        "with GivingWay(lambda: 0.0, 0.125):\n"
+        "with GivingWay(lambda: 0.0, 0.125).unless(False):\n"
         "    print(os.sched_getscheduler(0))\n"
     )
     done = subprocess.run(
@@ -92,7 +129,7 @@ def test_without_the_right_to_come_back_it_does_not_go() -> None:
         "from rcp.probes.cost.giving_way import GivingWay\n"
         "resource.setrlimit(resource.RLIMIT_NICE, (0, 0))\n"
         "os.setuid(65534)\n"
-        "with GivingWay(lambda: 0.0, 0.125):\n"
+        "with GivingWay(lambda: 0.0, 0.125).unless(False):\n"
         "    print(os.sched_getscheduler(0))\n"
     )
     done = subprocess.run(

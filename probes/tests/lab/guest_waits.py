@@ -179,7 +179,7 @@ def burn() -> None:
 
 def interrupted(stage: Stage) -> None:
     """Look at the clock all the time while a disk ends others' writes; note when it jumps."""
-    write = write_again(stage.mount(wide_disk(stage)) / "file", 6 << 20)
+    write = write_again(stage.mount(wide_disk(stage)) / "file", 8 << 20)
     end(task("sends", write))
     gaps = []
     last = begin = time.monotonic_ns()

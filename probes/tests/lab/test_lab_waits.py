@@ -161,7 +161,7 @@ def test_interrupts_are_when_the_task_on_the_cpu_saw_the_clock_jump(waits: Waits
     truth, rows = waits.truth["interrupts"], waits.spool.records(INTERRUPT)
     tid, (begin, end) = truth["tid"], truth["span"]
     rows = rows[(rows["tid"] == tid) & (rows["ts"] >= begin) & (rows["end_ns"] <= end)]
-    assert len(rows) > 3
+    assert len(rows) > 1
     gaps = np.array(truth["gaps"])
     gap = np.searchsorted(gaps[:, 0], rows["ts"], "right") - 1
     assert (gaps[gap, 1] >= rows["end_ns"]).all()

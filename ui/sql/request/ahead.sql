@@ -5,6 +5,7 @@ WITH own AS (
     FROM segment
     JOIN io USING (io_id)
     WHERE segment.request_id = $1
+      AND segment.kind <> 'interrupt'
 ), extent AS (
     SELECT min(ts) AS lo, max(ts + dur) AS hi FROM own
 ), near AS (
