@@ -297,12 +297,12 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 	context = context_on(completion);
 	if (context == completion->context) /* the one before in a batch has no hook at its end */
 		bios_ended(completion);
-	completion->context = context;
-	set_completing_io(completion, 0, 0);
+	completion->since_ns = 0;
 	io = ios.lookup(&key);
-	if (!io)
+	if (!io) /* it was never issued: a flush that completes here did its work */
 		return 0;
 	now = bpf_ktime_get_ns();
+	completion->context = context;
 	set_completing_io(completion, io->id, now);
 	if (done_bytes < rq->__data_len)
 		return 0; /* a part; the rest completes later */
