@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rcp.fixtures.scenarios.planted.cgroups import Group, price
-from rcp.fixtures.scenarios.planted.computing import wide_disk, write_again
+from rcp.fixtures.scenarios.planted.computing import Rounds, wide_disk, write_again
 from rcp.fixtures.scenarios.planted.disks import Disk, aligned, fill, open_direct
 from rcp.fixtures.scenarios.planted.memory import fill_on_disk, read_through
 from rcp.fixtures.scenarios.planted.stage import Stage, run, set_comm
@@ -33,7 +33,7 @@ N_HELD = 23
 """Ios under io.max: a prime number, so that no other count is taken for it."""
 
 READ_BYTES = 24 << 20
-SPIN_NS, GAP_NS = 60_000_000, 5_000
+SPIN_NS, GAP_NS = 5_000_000, 5_000
 """How long to look at the clock, and a jump of it; a look takes about 1 us."""
 
 Work = Callable[[], object]
@@ -179,16 +179,22 @@ def burn() -> None:
 
 def interrupted(stage: Stage) -> None:
     """Look at the clock all the time while a disk ends others' writes; note when it jumps."""
-    write = write_again(stage.mount(wide_disk(stage)) / "file", 8 << 20)
-    end(task("sends", write))
-    gaps = []
-    last = begin = time.monotonic_ns()
-    while last - begin < SPIN_NS:
-        now = time.monotonic_ns()
-        if now - last > GAP_NS:
-            gaps.append((last, now))
-        last = now
-    truth["interrupts"] = {"tid": os.getpid(), "span": (begin, last), "gaps": gaps}
+    rounds, gaps, spans = Rounds(), [], []
+
+    def look() -> None:
+        last = begin = time.monotonic_ns()
+        while last - begin < SPIN_NS:
+            now = time.monotonic_ns()
+            if now - last > GAP_NS:
+                gaps.append((last, now))
+            last = now
+        spans.append((begin, last))
+
+    write = write_again(stage.mount(wide_disk(stage)) / "file")
+    sender = task("sends", rounds.send(write))
+    rounds.compute(look)()
+    end(sender)
+    truth["interrupts"] = {"tid": os.getpid(), "spans": spans, "gaps": gaps}
 
 
 def held_back(stage: Stage, group: Group) -> None:

@@ -67,7 +67,7 @@ def test_probes_are_compiled_once(seen: dict[str, Any]) -> None:
     check = seen["starts"]
     first, *later = check["seconds"]
     assert first > 5
-    assert max(later) < 3
+    assert max(later) < first / 2
     assert len(check["kept"]) == 1
     for spool in check["spools"]:
         assert spool["n_requests"] == 1
