@@ -108,31 +108,27 @@ def test_rights_that_are_lost_meanwhile_end_no_recording(monkeypatch: pytest.Mon
         assert policy() == os.SCHED_OTHER
 
 
-def test_a_policy_that_somebody_chose_stays() -> None:
+def policy_inside(*before: str) -> int:
+    """Return the policy inside of a program that does something first."""
     program = (
-        "import os\n"
-        "from rcp.probes.cost.giving_way import GivingWay\n"
-        "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\n"
-        "with GivingWay(lambda: 0.0, 0.125).unless(False):\n"
-        "    print(os.sched_getscheduler(0))\n"
+        "import os, resource",
+        "from rcp.probes.cost.giving_way import GivingWay",
+        *before,
+        "with GivingWay(lambda: 0.0, 0.125).unless(False):",
+        "    print(os.sched_getscheduler(0))",
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", "\n".join(program)], capture_output=True, text=True, check=True
     )
-    assert int(done.stdout) == os.SCHED_BATCH
+    return int(done.stdout)
+
+
+def test_a_policy_that_somebody_chose_stays() -> None:
+    chosen = "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))"
+    assert policy_inside(chosen) == os.SCHED_BATCH
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give its rights up")
 def test_without_the_right_to_come_back_it_does_not_go() -> None:
-    program = (
-        "import os, resource\n"
-        "from rcp.probes.cost.giving_way import GivingWay\n"
-        "resource.setrlimit(resource.RLIMIT_NICE, (0, 0))\n"
-        "os.setuid(65534)\n"
-        "with GivingWay(lambda: 0.0, 0.125).unless(False):\n"
-        "    print(os.sched_getscheduler(0))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) == os.SCHED_OTHER
+    without = ("resource.setrlimit(resource.RLIMIT_NICE, (0, 0))", "os.setuid(65534)")
+    assert policy_inside(*without) == os.SCHED_OTHER

@@ -68,6 +68,7 @@ def test_probes_are_compiled_once(seen: dict[str, Any]) -> None:
     first, *later = check["seconds"]
     assert first > 5
     assert max(later) < first / 2
+    assert max(later) < 3.5  # 3.0 in two boots; the goal is 3
     assert len(check["kept"]) == 1
     for spool in check["spools"]:
         assert spool["n_requests"] == 1
