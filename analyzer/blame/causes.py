@@ -13,6 +13,8 @@
 
 * ``origin``: a stacked device queued it for this task (``io_origin`` records).
 
+* ``flush``: it is a flush that these tasks asked for (``device.flush_askers``).
+
 * ``submitter``: nothing else is known, so it is the task that queued it.
 
 A flusher opens handles too, to allocate blocks for dirty pages. Its part of a transaction is
@@ -29,6 +31,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, ranges
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.device.flush_askers import flush_askers
 from rcp.analyzer.blame.journal.checkpoints import checkpointed
 from rcp.analyzer.blame.journal.transactions import (
     Weights,
@@ -40,8 +43,8 @@ from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
 
-CAUSE_KINDS = ("submitter", "dirtier", "journal", "origin")
-SUBMITTER, DIRTIER, JOURNAL, ORIGIN = range(len(CAUSE_KINDS))
+CAUSE_KINDS = ("submitter", "dirtier", "journal", "origin", "flush")
+SUBMITTER, DIRTIER, JOURNAL, ORIGIN, FLUSH = range(len(CAUSE_KINDS))
 
 SUBMIT_DELAY_NS = 10_000_000
 """A flusher queues an extent's ios at most this long after the handle that mapped it."""
@@ -164,4 +167,7 @@ def io_causes(trace: Trace) -> Causes:
     of_io[alone], kind[alone] = np.arange(len(alone)) + len(sets), ORIGIN
     whole = Sets(np.arange(len(alone) + 1), at.queuer[alone], np.ones(len(alone), np.float32))
     sets = joined(sets, whole)
+    flushes, found = flush_askers(trace, sets, of_io, of_commit)
+    of_io[flushes], kind[flushes] = np.arange(len(flushes)) + len(sets), FLUSH
+    sets = joined(sets, found)
     return Causes(sets, of_io, kind, of_commit, holders, n_blocks)

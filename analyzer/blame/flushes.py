@@ -29,9 +29,13 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, group_codes
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Ios, Times
 from rcp.analyzer.blame.ahead import Ahead, Windows, bytes_at, ios_ahead
+from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.device.kept_free import covered_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, size_bucket
 from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
+
+_AFTER_NS = 50_000
+"""A flush that is queued so soon after another one has waited for it."""
 
 PAGE_BITS = 12
 """Fewer bytes than a page are no data."""
@@ -61,6 +65,76 @@ def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
     return Windows(lo, ios.completed[flush], dev, pid, flush.astype(np.int32))
 
 
+@dataclass(frozen=True)
+class _Cached:
+    """What each flush of a recording finds in the cache, and how long it takes."""
+
+    flush: npt.NDArray[np.intp]
+    kind: Times
+    """Flushes of one kind are alike but for what they find."""
+    windows: Windows
+    ahead: Ahead
+    in_cache: Times
+    """Bytes written since the flush before."""
+    rest: Times
+    """The same without those of suspects."""
+    took: Times
+    """Time from G to C in ns."""
+    at_once: npt.NDArray[np.bool_]
+    """It waited for no flush before it: meanwhile, the device writes out what it has."""
+    like_at_once: npt.NDArray[np.bool_]
+    """It would not have waited without suspects."""
+
+
+def flush_before(dev: Times, got: Times, issued: Times, completed: Times) -> Index:
+    """Return the position of what each flush waits for first, or asked before; -1 for none.
+
+    The columns are of all ios that are flushes or ask for one. The last one counts that the device
+    was given before, and that was over when this one was asked for, or just before.
+    """
+    found = np.full(len(dev), -1, np.int32)
+    for number in np.unique(dev):
+        on = np.flatnonzero(dev == number)
+        order = on[np.argsort(issued[on], kind="stable")]
+        latest = np.maximum.accumulate(completed[order])
+        # The first one of those that are the latest so far.
+        is_latest = np.diff(latest, prepend=-1) > 0
+        of = order[np.maximum.accumulate(np.where(is_latest, np.arange(len(order)), 0))]
+        n_before = np.searchsorted(issued[order], got[on], "left")
+        last = of[np.maximum(n_before - 1, 0)]
+        waits = (n_before > 0) & (completed[last] >= got[on] - _AFTER_NS)
+        found[on[waits]] = last[waits]
+    return found
+
+
+def _cached(ios: Ios, suspects: Suspects, owners: Owners) -> _Cached:
+    flush = np.flatnonzero(ios.asks_flush)
+    windows = _windows(ios, flush, np.full(len(flush), -2))
+    ahead, in_cache, rest = _in_cache(windows, ios, suspects, owners)
+    kind = group_codes(ios.dev[flush], ios.op[flush], size_bucket(ios)[flush])
+    took = ios.completed[flush] - ios.got[flush]
+    before = flush_before(
+        ios.dev[flush].astype(np.int64), ios.got[flush], ios.issued[flush], ios.completed[flush]
+    )
+    at_once = before < 0
+    asked = (before >= 0) & (owners.utid[flush[before]] >= 0) & (ios.op[flush] != OP_FLUSH)
+    return _Cached(flush, kind, windows, ahead, in_cache, rest, took, at_once, at_once | asked)
+
+
+def _in_cache(
+    windows: Windows, ios: Ios, suspects: Suspects, owners: Owners
+) -> tuple[Ahead, Times, Times]:
+    """Return the suspects' writes in each window, all bytes, and those of nobody to blame."""
+    writers = Owners(np.where(ios.op == OP_WRITE, owners.utid, -1).astype(np.int32), owners.share)
+    # What asks for a flush itself is durable already, or is what waits.
+    is_cached = (ios.op == OP_WRITE) & ~ios.asks_flush
+    written = replace(ios, bytes=np.where(is_cached, ios.bytes, 0).astype(ios.bytes.dtype))
+    ahead = ios_ahead(windows, written, ios.issued, writers, suspects, "bytes")
+    in_cache = bytes_at(windows, written, ios.issued)
+    rest = np.where(ahead.owner >= 0, in_cache - ahead.beside.bytes, in_cache)
+    return ahead, in_cache, rest
+
+
 def flush_excess(
     ios: Ios,
     chosen: Index,
@@ -69,28 +143,39 @@ def flush_excess(
     owners: Owners,
 ) -> FlushExcess:
     """Return the excess of each flush in ``chosen``, made by party ``pid``."""
-    flush = np.flatnonzero(ios.asks_flush)
-    windows = _windows(ios, flush, np.full(len(flush), -2))
-    writers = Owners(np.where(ios.op == OP_WRITE, owners.utid, -1).astype(np.int32), owners.share)
-    # What asks for a flush itself is durable already, or is what waits.
-    is_cached = (ios.op == OP_WRITE) & ~ios.asks_flush
-    written = replace(ios, bytes=np.where(is_cached, ios.bytes, 0).astype(ios.bytes.dtype))
-    ahead = ios_ahead(windows, written, ios.issued, writers, suspects, "bytes")
-    took = ios.completed[flush] - ios.got[flush]
-    kind = group_codes(ios.dev[flush], ios.op[flush], size_bucket(ios)[flush])
-    in_cache = bytes_at(windows, written, ios.issued)
-    rest = np.where(ahead.owner >= 0, in_cache - ahead.beside.bytes, in_cache)
-    solo, guessed = _solo(kind, _bucket(rest), _bucket(in_cache), took)
-    at = np.searchsorted(flush, chosen)
-    excess = took[at] - solo[at]
+    cached = _cached(ios, suspects, owners)
+    at, ahead = np.searchsorted(cached.flush, chosen), cached.ahead
+    solo, guessed = _solo(cached, at, cached.rest[at], cached.like_at_once[at])
+    excess = cached.took[at] - solo
     exempt = suspects.is_exempt(ahead.owner[at], pid) | (ahead.share[at] < SHARE_MIN)
     return FlushExcess(
         np.where(exempt, -1, ahead.owner[at]).astype(np.int32),
         ahead,
         at,
-        np.where(excess > EXCESS_MIN * solo[at], excess, 0),
-        guessed[at],
+        np.where(excess > EXCESS_MIN * solo, excess, 0),
+        guessed,
     )
+
+
+def lacking_ns(
+    ios: Ios, before: Index, of: Positions, own: Index, suspects: Suspects, owners: Owners
+) -> Times:
+    """Return how much longer each flush ``own`` would have taken without those ``before`` it.
+
+    It would have had to write what these wrote, but for suspects' data. ``of``: the position in
+    ``own`` that each is before.
+    """
+    cached = _cached(ios, suspects, owners)
+    first, second = (np.searchsorted(cached.flush, flush) for flush in (before, own))
+    windows = cached.windows
+    lo = windows.lo[second].copy()
+    np.minimum.at(lo, of, windows.lo[first])
+    both = Windows(lo, windows.hi[second], windows.dev[second], windows.pid[second], own)
+    _, _, rest = _in_cache(both, ios, suspects, owners)
+    alone, _ = _solo(cached, second, rest, np.ones(len(own), bool))
+    usual, _ = _solo(cached, second, cached.rest[second], cached.like_at_once[second])
+    # What it takes beyond its usual time is blamed by itself.
+    return np.maximum(alone - np.minimum(cached.took[second], usual), 0)
 
 
 def _bucket(size: Times) -> Times:
@@ -110,19 +195,25 @@ def flushing_ns(ios: Ios, dev: Times, lo: Times, hi: Times) -> Times:
 
 
 def _solo(
-    kind: Times, rest: Times, in_cache: Times, took: Times
+    cached: _Cached, of: Positions, size: Times, at_once: npt.NDArray[np.bool_]
 ) -> tuple[Times, npt.NDArray[np.bool_]]:
-    """Return the median time of flushes of a kind that found (``in_cache``) as much as the rest.
+    """Return the median time of flushes of the kind of each that found as much as ``size`` bytes.
 
-    Without one it is that of those that found more, which is too much rather than too little; and
-    a guess from those that found less if there are no others.
+    Of those, too, that waited for a flush before or did not, as each (``at_once``), if there are
+    any. Without one that found as much it is that of those that found more, which is too much
+    rather than too little; and a guess from those that found less if there are no others.
     """
-    solo, guessed = np.zeros(len(kind), np.int64), np.zeros(len(kind), bool)
-    for number in range(int(kind.max(initial=-1)) + 1):
-        alike = np.flatnonzero(kind == number)
+    solo, guessed = np.zeros(len(of), np.int64), np.zeros(len(of), bool)
+    in_cache, asked = _bucket(cached.in_cache), _bucket(size)
+    rows = np.stack((cached.kind[of], at_once, asked))
+    groups, of_group = np.unique(rows, axis=1, return_inverse=True)
+    for number, (kind, is_first, bucket) in enumerate(groups.T):
+        alike = np.flatnonzero(cached.kind == kind)
         found = np.unique(in_cache[alike])
-        at = np.minimum(np.searchsorted(found, rest[alike]), len(found) - 1)
-        medians = np.array([np.median(took[alike[in_cache[alike] == one]]) for one in found])
-        solo[alike] = medians[at].astype(np.int64)
-        guessed[alike] = found[at] < rest[alike]
+        nearest = found[min(np.searchsorted(found, bucket), len(found) - 1)]
+        alike = alike[in_cache[alike] == nearest]
+        same = alike[cached.at_once[alike] == is_first]
+        at = np.flatnonzero(of_group.reshape(-1) == number)
+        solo[at] = np.int64(np.median(cached.took[same if len(same) else alike]))
+        guessed[at] = nearest < bucket
     return solo, guessed

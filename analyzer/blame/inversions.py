@@ -3,8 +3,9 @@
 The first of these rules that applies to a segment decides:
 
 1. A background task is on its chain. The first one is the culprit: it held a ``lock``, it had to
-   make a ``condition`` true, or the io waited for carries its data (``io_dependency``). It is not
-   to blame for the time that it waited for the same lock itself (``relays``).
+   make a ``condition`` true, or the io waited for carries its data (``io_dependency``) or is a
+   ``flush`` that it asked for. It is not to blame for the time that it waited for the same lock
+   itself (``relays``).
 2. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
@@ -36,15 +37,16 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
-from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Trace
 from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.chains import Chains
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.interrupts import interrupted_for
+from rcp.analyzer.blame.device.blamed_time import blamed_ns, wants_data
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
-from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
+from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.memory.evictions import evicted_for
@@ -132,13 +134,16 @@ class _Search:
     def _of_chain(self, chosen: Positions, edge: Index, culprit: Index) -> Candidates:
         """Return segments as candidates, blamed on who each edge leads to."""
         rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
-        dur = self._blamed(chosen, edge)
+        dur = blamed_ns(self.trace, self.paths, rules.suspects, rules.blame, chosen, edge)
         chosen, edge, dur = chosen[dur > 0], edge[dur > 0], dur[dur > 0]
         by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
         kind = np.where(by_io, KIND["io_dependency"], task_kind)
+        kind[by_io] = np.where(
+            self.trace.ios.op[edges.io[edge[by_io]]] == OP_FLUSH, KIND["flush"], kind[by_io]
+        )
         share = self._share(edge, segments.edge[chosen])
-        guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & self._wants_data(edge)
+        guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & wants_data(edges, edge)
         leaf = np.where(by_io, edge, segments.edge[chosen]).astype(np.int32)
         of_set = np.full(len(edge), -1, np.int32)
         of_set[by_io] = rules.blame.set_of_io[edges.io[edge[by_io]]]
@@ -170,31 +175,6 @@ class _Search:
         share = np.ones(len(edge))
         share[io >= 0] = self.contention.blame.io.share[io[io >= 0]]
         return share
-
-    def _blamed(self, chosen: Positions, edge: Index) -> Times:
-        """Return the time of segments that edges' culprits are to blame for.
-
-        It is all, with two exceptions: of a commit's log, what is after the rest was written; of
-        another one's read, what is longer than one of the waiter's own, if it wants the data.
-        """
-        segments, edges = self.paths.segments, self.paths.edges
-        ts, io = segments.ts[chosen], edges.io[edge]
-        end = ts + segments.dur[chosen]
-        begin = np.where(io >= 0, self.contention.blame.log.begin_of(io), 0)
-        reads = own_reads(self.trace.ios, io)
-        is_read = (reads.own_ns > 0) & (io >= 0) & self._wants_data(edge)
-        wait = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
-        begin = np.where(is_read, blamed_from(*wait, reads), begin)
-        blamed: Times = np.maximum(end - np.maximum(ts, begin), 0)
-        return blamed
-
-    def _wants_data(self, edge: Index) -> npt.NDArray[np.bool_]:
-        """Return which waits for ios are for their data; a truncation waits for reads to be over.
-
-        It is a wait for a lock (inode_dio_wait, fs/inode.c).
-        """
-        wants: npt.NDArray[np.bool_] = self.paths.edges.reason[edge] != CODE["lock"]
-        return wants
 
     def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
         """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""
@@ -264,7 +244,7 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_helpers()
     search.by_unknown_on_chain()
     rules = search.contention
-    slack = Slack(trace, paths, causes, rules.blame)
+    slack = Slack(trace, paths, causes, rules.suspects, rules.blame)
     return slack.without(Candidates.concatenate(search.found))
 
 

@@ -33,13 +33,14 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import ranges
 from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.reasons import CODE
-from rcp.analyzer.arrays.trace import OP_WRITE, PAGE_BYTES, Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, PAGE_BYTES, Index, Times, Trace
 from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.causes import DIRTIER, Causes
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns, solo_service_ns
+from rcp.analyzer.blame.flushes import flush_excess
 from rcp.analyzer.blame.journal.transactions import activities
-from rcp.analyzer.blame.suspects import Blame
+from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.paths.segments import Paths
 
 _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])
@@ -49,10 +50,13 @@ _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])
 class Slack:
     """The ios that tasks on critical paths would have waited for anyway."""
 
-    def __init__(self, trace: Trace, paths: Paths, causes: Causes, blame: Blame) -> None:
+    def __init__(
+        self, trace: Trace, paths: Paths, causes: Causes, suspects: Suspects, blame: Blame
+    ) -> None:
         """Find those that waiters queued themselves."""
         self._trace, self._edges, self._segments = trace, paths.edges, paths.segments
-        self._alone = _Alone(trace, blame)
+        self._alone = _Alone(trace, blame, suspects)
+        self._is_kernel = suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
         self._activity = self._writing()
         waiters = np.unique(self._edges.waiter[self._activity >= 0])
@@ -91,6 +95,10 @@ class Slack:
         # If a part of a segment is blamed, it is the last one, or it does not matter which.
         begin, slack = end - found.dur, np.zeros(len(found), np.int64)
         later = self._waited_for_later(found)
+        # A request that waits for a CPU does not wait in an edge.
+        row = np.flatnonzero(found.culprit_edge < 0)
+        frame = self._outermost(self._segments.request[found.segment[row]])
+        slack[row] = later.within(frame, begin[row], end[row])
         # Below the edge to the culprit, tasks work for it.
         for row, at in self._chains(found.culprit_edge):
             lo, hi, activity = begin[row], end[row], self._activity[at]
@@ -125,8 +133,12 @@ class Slack:
 
     def _frame(self, edge: Index) -> Times:
         """Number the frames of waits: one task waits in each, for one thing after another."""
-        parent, request = self._edges.parent[edge], self._edges.request[edge]
-        return np.where(parent >= 0, parent, len(self._edges) + request.astype(np.int64))
+        parent = self._edges.parent[edge]
+        return np.where(parent >= 0, parent, self._outermost(self._edges.request[edge]))
+
+    def _outermost(self, request: Index) -> Times:
+        """Number the frames of requests' own threads."""
+        return len(self._edges) + request.astype(np.int64)
 
     def _waited_for_later(self, found: Candidates) -> Covers:
         """Return when ios were under way that tasks waited for afterwards, by frame."""
@@ -139,8 +151,10 @@ class Slack:
         io, parent = edges.io[edge], edges.parent[edge]
         began = self._trace.requests.ts[edges.request[edge]]
         began = np.where(parent >= 0, edges.ts[parent], began)
-        # Others may have queued it only because the task was delayed before.
+        # Others may have queued it only because the task was delayed before. A flush is asked for,
+        # whoever queues it.
         mine = ios.submitter[io] == edges.waiter[edge]
+        mine |= (ios.op[io] == OP_FLUSH) & ~self._is_kernel[edges.waiter[edge]]
         at_once = mine | (ios.queued[io] <= began)
         # Who queues an io itself may have slept for a tag of it.
         begin = np.where(mine, ios.got[io], ios.queued[io])[at_once]
@@ -152,7 +166,7 @@ class Slack:
 class _Alone:
     """The ios, and how long each would have taken if nobody else's had been at the device."""
 
-    def __init__(self, trace: Trace, blame: Blame) -> None:
+    def __init__(self, trace: Trace, blame: Blame, suspects: Suspects) -> None:
         """Find the times, and the ios that carry nobody's data who is to blame."""
         ios, sleeps = trace.ios, trace.sleeps
         self.ios, self.is_own = ios, blame.io.utid < 0
@@ -163,6 +177,11 @@ class _Alone:
         model = modelled_solo_ns(ios, unseen)
         # The least time seen beside others may be much more than the time alone.
         self.dur[unseen] = np.where(model.known, np.minimum(model.estimate, solo[unseen]), 0)
+        flush = np.flatnonzero(ios.op == OP_FLUSH).astype(np.int32)
+        if len(flush):
+            nobody = np.full(len(flush), -2, np.int64)
+            excess = flush_excess(ios, flush, nobody, suspects, blame.io).excess
+            self.dur[flush] = service[flush] - np.minimum(excess, service[flush])
         self.is_slept_for = np.zeros(len(ios), bool)
         waits = np.flatnonzero(sleeps.waker_io >= 0)
         io = sleeps.waker_io[waits]

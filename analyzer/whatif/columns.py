@@ -189,7 +189,6 @@ class ShareRows(Columns):
     """By handles in the transaction that the io is part of."""
     is_kernel: Flags
     """The task is a kernel thread: it works for others."""
-    is_foreground: Flags
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,6 @@ def parts(recorded: Recorded, utids: npt.ArrayLike) -> Floats:
     return np.where(part > _WHOLE, 1.0, np.clip(part, 0, 1))
 
 
-def others(recorded: Recorded) -> npt.NDArray[np.bool_]:
-    """Return which ios are the work of tasks that are not foreground, at least in part."""
-    shares, found = recorded.shares, np.zeros(len(recorded.disks), bool)
-    found[shares.io[(shares.io >= 0) & ~shares.is_foreground & ~shares.is_kernel]] = True
-    return found
-
-
 def _helped(recorded: Recorded, own: Floats) -> Floats:
     """Return which part of a kernel thread's journal handles is for the culprit."""
     shares, disks, found = recorded.shares, recorded.disks, np.zeros(len(own))

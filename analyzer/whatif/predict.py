@@ -8,12 +8,16 @@ Every request keeps its critical path. What is taken away or faster shortens the
   arrivals what piled up behind the culprit dissolves too (``backlog``).
 * Waits for tags and slots are gone if the culprit had most of them, for they are waited for only
   when all are taken; else they shrink by the culprit's part.
-* Flushes shrink by the culprit's part of what they write out (``flush_time``), and the time of a
-  kernel thread on a CPU by its part of the ios that it waits for (``helpers``).
+* Flushes shrink to what they take for what is left to write (``flush_time``). One that the culprit
+  asked for is gone, but for what the next one has to write instead (``serial_flushes``). The time
+  of a kernel thread on a CPU shrinks by the culprit's part of the ios that it waits for
+  (``helpers``).
 * Waits for a CPU shrink by the time that the culprit, or a kernel thread for it, had the CPU
   (``cpu_time``); pauses at the dirty limit by what inversions blame on the culprit.
 * A wait that is gone whole needs no wake-up (``wake_ups``), and interrupts for the culprit's ios do
   not take a request's CPU (``interrupts``).
+* Who gets to wait for its own io sooner waits for more of it (``own_ios``). And who waits for
+  another request that is earlier now need not wait as long (``knock_on``).
 * A faster device takes less time for the rest.
 
 Example: a read waits 10 ms behind four writes of a backup, then 1 ms of its own. A fifth of the
@@ -28,22 +32,20 @@ gone altogether.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.whatif.arrivals import Arrivals
-from rcp.analyzer.whatif.blamed import blamed_in_all, of_inversions, sum_by_request
+from rcp.analyzer.whatif.blamed import blamed_in_all, sum_by_request
 from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import (
     OnCpuRows,
     Recorded,
     SegmentRows,
-    Totals,
 )
+from rcp.analyzer.whatif.gone import what_is_gone
 from rcp.analyzer.whatif.saved import Saved, of_segments, totals_at_ios
-from rcp.analyzer.whatif.waits.cpu_time import had_cpu, waits_for_cpus
 from rcp.analyzer.whatif.waits.interrupts import interrupted_ns
 from rcp.analyzer.whatif.waits.undisturbed import slowest_undisturbed
 from rcp.analyzer.whatif.waits.wake_ups import undisturbed_ns
@@ -67,21 +69,19 @@ def predict(
     """Return the latencies of all finished foreground requests after a change."""
     requests, dur = recorded.requests, recorded.requests.dur
     saved, blamed = of_segments(recorded, change, arrivals), blamed_in_all(recorded, change)
-    usual, most = _gone(recorded, on_cpu, change, saved)
+    in_interrupts = _in_interrupts(recorded, saved)
+    gone = what_is_gone(recorded, on_cpu, change, saved, arrivals)
     interrupted = interrupted_ns(recorded, saved.part)
-    most = np.maximum(most, blamed)
+    usual, most = gone.usual, np.maximum(gone.most, blamed)
     faster = recorded.once(totals_at_ios)(saved.faster, len(requests))
     own = np.minimum(requests.own_ns, dur) - interrupted
     at_least = np.minimum(requests.once(undisturbed_ns), own)
-    in_interrupts = _in_interrupts(recorded, saved)
-    gone = saved.chain  # not copied: it is the longest of all columns, and has served
-    gone[recorded.segments.once(SegmentRows.at_ios)] += saved.shared
-    at_most = slowest_undisturbed(recorded, gone, most + faster + interrupted)
+    at_most = slowest_undisturbed(recorded, gone.of_segments, most + faster + interrupted)
 
-    def left(gone: Times) -> Times:
-        kept = np.maximum(dur - interrupted - gone, own)
+    def left(lost: Times) -> Times:
+        kept = np.maximum(dur - interrupted - lost, own)
         # Where nothing is waited for any more, the thread does less too.
-        return np.where((kept == own) & (gone > in_interrupts), at_least, kept)
+        return np.where((kept == own) & (lost > in_interrupts), at_least, kept)
 
     predicted = np.minimum(left(usual + faster), np.maximum(at_most, own))
     return Prediction(
@@ -96,44 +96,3 @@ def _in_interrupts(recorded: Recorded, saved: Saved) -> Times:
     """Return what each request loses of interrupts: a task does not wait in them."""
     at = recorded.segments.once(SegmentRows.in_interrupts)
     return sum_by_request(recorded.segments.request[at], saved.chain[at], len(recorded.requests))
-
-
-class _Runnable(NamedTuple):
-    """Segments in which a task waits for a CPU."""
-
-    at: Times
-    totals: Totals
-    ns: Times
-    """Their time, by request."""
-    of_known: Totals
-    """Adds up values of those that wait for a CPU that is known."""
-
-
-def _runnable(recorded: Recorded) -> _Runnable:
-    segments = recorded.segments
-    at = np.flatnonzero(segments.is_runqueue)
-    totals = Totals(segments.request[at])
-    ns = totals(segments.dur[at], len(recorded.requests))
-    return _Runnable(at, totals, ns, Totals(segments.request[segments.once(waits_for_cpus)]))
-
-
-def _gone(
-    recorded: Recorded, on_cpu: OnCpuRows, change: Alteration, saved: Saved
-) -> tuple[Times, Times]:
-    """Return what each request loses with the culprit's work, and what it loses at most."""
-    segments, n, runnable = recorded.segments, len(recorded.requests), recorded.once(_runnable)
-    at_ios = recorded.once(totals_at_ios)
-    table = of_inversions(recorded, change)
-    chain = segments.once(SegmentRows.totals)(saved.chain, n)
-    # A wait for a CPU in what is gone already is not gone twice.
-    left = np.where(saved.chain[runnable.at] > 0, 0, segments.dur[runnable.at])
-    had = had_cpu(recorded, on_cpu, np.asarray(change.utids, np.int64))
-    had = np.where(saved.chain[segments.once(waits_for_cpus)] > 0, 0, had)
-    cpu = np.maximum(
-        table.cpu * runnable.totals(left, n) // np.maximum(runnable.ns, 1),
-        runnable.of_known(had, n),
-    )
-    rest = table.rest + cpu
-    usual = np.maximum(chain + at_ios(saved.shared, n), table.chain) + rest
-    most = np.maximum(chain + at_ios(saved.shared_at_most, n), table.chain) + rest
-    return usual, most

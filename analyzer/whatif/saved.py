@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times
 from rcp.analyzer.whatif.arrivals import Arrivals
 from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import (
@@ -25,9 +25,9 @@ from rcp.analyzer.whatif.waits.backlog import saved_without
 from rcp.analyzer.whatif.waits.commit_time import for_blocks
 from rcp.analyzer.whatif.waits.commits import needless
 from rcp.analyzer.whatif.waits.device_time import taken, waited_ns
-from rcp.analyzer.whatif.waits.flush_time import Excess, flush_excess
+from rcp.analyzer.whatif.waits.flush_time import Flushes, flush_excess
 from rcp.analyzer.whatif.waits.helpers import helped
-from rcp.analyzer.whatif.waits.serial_flushes import spared
+from rcp.analyzer.whatif.waits.serial_flushes import still_needed
 from rcp.analyzer.whatif.waits.wake_ups import woken
 
 
@@ -44,6 +44,7 @@ class Saved:
     faster: Times
     part: Floats
     """The culprit's part of each io."""
+    flushes: Flushes
 
 
 def totals_at_ios(recorded: Recorded) -> Totals:
@@ -58,12 +59,12 @@ def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> S
     part, utids = parts(recorded, change.utids), np.asarray(change.utids, np.int64)
     on_path = _on_path(recorded, utids)
     flushes = flush_excess(recorded, part)
-    chain = _chain(recorded, part, flushes.part, utids, on_path)
+    chain = _chain(recorded, part, flushes, utids, on_path)
     at = segments.once(SegmentRows.at_ios)
     left = segments.dur[at] - chain[at]
-    # Of a culprit's read, what is left is in place of a read of the waiter's own. A wait for a tag
+    # Of a culprit's read or flush, what is left is in place of the waiter's own. A wait for a tag
     # or slot ends with anybody's io: inversions say whose units were in the way.
-    not_shared = (disks.own_read_ns > 0) & (part > 0)
+    not_shared = ((disks.own_read_ns > 0) | (disks.op == OP_FLUSH)) & (part > 0)
     at_device = np.where(
         recorded.once(_in_pool)[at] | not_shared[segments.io[at]] | ~segments.is_service[at],
         0,
@@ -76,11 +77,11 @@ def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> S
         for dev, times in change.faster.items():
             factor[(number == dev) & ~on_path[at]] = times
         faster = np.floor((left - shared) * (1 - 1 / factor)).astype(np.int64)
-    return Saved(chain, shared, at_most, faster, part)
+    return Saved(chain, shared, at_most, faster, part, flushes)
 
 
 def _chain(
-    recorded: Recorded, part: Floats, of_flush: Floats, utids: Times, on_path: Flags
+    recorded: Recorded, part: Floats, flushes: Flushes, utids: Times, on_path: Flags
 ) -> Times:
     """Return what each segment loses of the culprit's own work; adds it to ``on_path``."""
     segments = recorded.segments
@@ -94,14 +95,15 @@ def _chain(
     at = at[~on_path[at] & ~recorded.once(_in_pool)[at]]
     of_io = np.floor(segments.dur[at] * part[segments.io[at]]).astype(np.int64)
     chain[at] = np.maximum(chain[at], np.minimum(of_io, _not_needed(recorded, at)))
+    places, ns = still_needed(recorded, part, flushes)
+    left = np.minimum(chain[places], segments.dur[places] - ns)
+    chain[places] = np.where(on_path[places], chain[places], left)
     at = segments.once(SegmentRows.in_interrupts)
     at = at[~on_path[at] & ~recorded.once(_in_pool)[at]]
     ended = np.floor(segments.dur[at] * part[segments.ended[at]]).astype(np.int64)
     chain[at] = np.maximum(chain[at], ended)
     for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids)):
         chain[places] = np.maximum(chain[places], ns)
-    at = spared(recorded, of_flush)
-    chain[at] = segments.dur[at]
     places = woken(recorded, chain)
     chain[places] = segments.dur[places]
     return chain
@@ -161,7 +163,7 @@ def _on_path(recorded: Recorded, utids: Times) -> Flags:
 def _shared(
     recorded: Recorded,
     part: Floats,
-    flushes: Excess,
+    flushes: Flushes,
     left: Times,
     arrivals: Arrivals,
 ) -> tuple[Times, Times]:
@@ -179,11 +181,7 @@ def _shared(
     flush = np.flatnonzero(has_any & disks.asks_flush[io])
     if len(flush):
         stage = np.where(has_any, segments.dur[at], 0)
-        for lost, of_io in (
-            (saved, np.floor(flushes.ns * flushes.part).astype(np.int64)),
-            (most, np.where(flushes.part > 0, flushes.ns, 0)),
-        ):
-            lost[flush] = _first(recorded, of_io[io], stage)[flush]
+        saved[flush] = most[flush] = _first(recorded, flushes.excess_ns[io], stage)[flush]
     return np.minimum(saved, left), np.minimum(most, left)
 
 

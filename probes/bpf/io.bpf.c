@@ -299,8 +299,10 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 		bios_ended(completion);
 	completion->since_ns = 0;
 	io = ios.lookup(&key);
-	if (!io) /* it was never issued: a flush that completes here did its work */
+	if (!io) { /* it was never issued: a flush that completes here did its work */
+		completion->within += context == completion->context && completion->io;
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	completion->context = context;
 	set_completing_io(completion, io->id, now);
@@ -326,7 +328,10 @@ static inline int completion_ends(void)
 	struct completing_io *completion = completion_here();
 
 	bios_ended(completion);
-	set_completing_io(completion, 0, 0);
+	if (completion && completion->within) /* then flush_end_io() kicks the next flush */
+		completion->within--;
+	else
+		set_completing_io(completion, 0, 0);
 	return 0;
 }
 

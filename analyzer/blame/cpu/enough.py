@@ -21,11 +21,12 @@ def in_requests_with_enough(segments: Segments, at: Positions, dur: Times) -> Po
 
     ``dur`` is what is lost in each of these segments, in ns.
     """
-    request, of_all = segments.request[at], segments.request
-    n = int(of_all.max(initial=-1)) + 1
-    total, took = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    np.add.at(total, request, dur)
-    np.add.at(took, of_all, segments.dur)
+    if not len(at):
+        return np.empty(0, np.intp)
+    request = segments.request[at]
+    n = int(segments.request.max()) + 1
+    # Exact: float64 holds integers to 2^53 ns.
+    total, took = np.bincount(request, dur, n), np.bincount(segments.request, segments.dur, n)
     least = np.minimum(CPU_MIN_NS, CPU_MIN_SHARE * took)
     enough: Positions = np.flatnonzero(total[request] >= least[request])
     return enough

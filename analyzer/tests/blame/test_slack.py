@@ -272,3 +272,15 @@ def test_slack_is_the_time_that_own_writes_cover(
     fsync.wait(fsync.fg, theirs, 110 + begin, 110 + end)
     covered = {time for at in writes for time in range(at, at + dur)}
     assert sum(fsync.blamed().values()) == len(set(range(begin, end)) - covered)
+
+
+@pytest.mark.parametrize(("op", "blamed"), [(2, 0), (1, 45)], ids=["a flush", "a write"])
+def test_a_wait_for_the_cpu_beside_an_io_that_a_worker_queues(op: int, blamed: int) -> None:
+    """The writer asked for the flush before; a write may be there only for the wait."""
+    fsync = Fsync()
+    worker = fsync.synth.task("kworker/0:1H", kthread=True)
+    fsync.synth.preempt(worker, 1, 2)
+    io = fsync.synth.io(worker, 103 * US, 180 * US, op=op, size=0 if op == 2 else 4096)
+    fsync.synth.preempt(fsync.fg, 105 * US, 150 * US, ran=fsync.bg)
+    fsync.synth.sleep(fsync.fg, 151 * US, 180 * US, io=io, stack=["submit_bio_wait"])
+    assert fsync.blamed() == ({"cpu": blamed} if blamed else {})

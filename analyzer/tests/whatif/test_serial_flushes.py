@@ -1,4 +1,4 @@
-"""Of flushes that a request waits for one after another, it needs one."""
+"""Of flushes that a request waits for one after another, those that a culprit asked for go."""
 
 from collections.abc import Callable
 
@@ -9,49 +9,63 @@ from rcp.analyzer.tests.whatif.worlds import BACKUP, OTHER, READER, ns, predicte
 from rcp.fixtures.synth import Synth
 
 Load = Callable[[Synth], Store]
-WORKER = 7
+WORKER, SECOND = 7, 11
+MIB = 1 << 20
 
 
-def two_flushes(*, writer: int = BACKUP, first: int = 600, between: int = 0) -> Synth:
-    """A worker does a flush, then another of 200 ns; before, somebody wrote.
+def two_flushes(*askers: int, own_mib: int = 0) -> Synth:
+    """A flush takes 610 ns, as the backup has written 1 MiB; then the reader's takes 200.
 
-    ``between``: how long a write of the reader's takes between them.
+    The reader waits for the first one from 1010 to 1600, and for its own from 1650 to 1850. It has
+    written *own_mib* before the first.
     """
     synth = world()
+    synth.task("reader", tid=SECOND, target=True)
     synth.task("kworker/0:1H", tid=WORKER, kthread=True)
-    synth.sleep(WORKER, 1, 2)
-    synth.io(writer, 700, 800, size=1 << 20)
-    flushes = [synth.io(WORKER, 990, 1000 + first, op=2, size=0)]
-    begin = 1000 + first + 50 + between
-    if between:
-        write = synth.io(READER, 1000 + first + 20, begin)
-        synth.sleep(WORKER, 1000 + first + 20, begin, io=write)
-    flushes.append(synth.io(WORKER, begin, begin + 200, op=2, size=0))
-    end = begin + 200
-    synth.request(READER, 1000, end + 50)
-    synth.sleep(READER, 1010, end + 10, waker=WORKER, stack=["submit_bio_wait"])
-    synth.sleep(WORKER, 1010, 1000 + first, io=flushes[0])
-    synth.sleep(WORKER, begin, end, io=flushes[1])
+    for tid in (WORKER, SECOND):
+        synth.sleep(tid, 1, 2)
+    synth.io(BACKUP, 700, 800, size=MIB)
+    if own_mib:
+        synth.io(READER, 700, 800, size=own_mib * MIB)
+    first = synth.io(WORKER, 990, 1600, op=2, size=0)
+    for tid in askers:
+        synth.sleep(tid, 980, 1600, io=first)
+    own = synth.io(WORKER, 1650, 1850, op=2, size=0)
+    synth.request(READER, 1000, 1900)
+    synth.sleep(READER, 1010, 1850, io=own, stack=["submit_bio_wait"])
+    synth.sleep(WORKER, 900, 1600, 1650, io=first)
     return synth
 
 
-def test_the_longest_one_is_left(load: Load) -> None:
-    """The shorter one and the 50 ns before it are gone, with the backup's part of the longer."""
-    store = load(two_flushes())
-    before = ns(predicted(store, "other").predicted_ns)
-    assert before == [900]
+def without_backup(load: Load, synth: Synth) -> int:
+    """Return the predicted time of the reader's request."""
+    store = load(synth)
+    assert ns(predicted(store, "other").predicted_ns) == [900]
     (after,) = ns(predicted(store, "backup").predicted_ns)
-    assert after <= 900 - 250
+    return after
 
 
-@pytest.mark.parametrize("first", [300, 600])
-def test_that_is_so_only_if_the_culprit_had_something_to_flush(load: Load, first: int) -> None:
-    store = load(two_flushes(writer=OTHER, first=first))
-    assert ns(predicted(store, "backup").predicted_ns) == [first + 300]
+def test_one_that_only_the_culprit_asked_for_is_gone(load: Load) -> None:
+    """So is the 50 ns in which the worker was woken. The reader's has nothing more to write."""
+    assert without_backup(load, two_flushes(BACKUP)) == 900 - 590 - 50
 
 
-def test_flushes_with_a_write_between_them_are_both_needed(load: Load) -> None:
-    store = load(two_flushes(between=100))
-    (with_both,) = ns(predicted(store, "backup").predicted_ns)
-    (with_one,) = ns(predicted(load(two_flushes()), "backup").predicted_ns)
-    assert with_both >= with_one + 100 + 200
+def test_the_next_one_writes_what_is_left_of_it(load: Load) -> None:
+    """For 1 MiB, half way between 200 ns for nothing and 610 for 2 MiB."""
+    assert without_backup(load, two_flushes(BACKUP, own_mib=1)) == 900 - 590 + 205
+
+
+@pytest.mark.parametrize("askers", [(BACKUP, SECOND), (SECOND,)])
+def test_one_that_another_client_asked_for_stays(load: Load, askers: tuple[int, ...]) -> None:
+    """But for what it takes for the culprit's data: 610 instead of 200."""
+    assert without_backup(load, two_flushes(*askers)) == 900 - 410
+
+
+def test_nobody_is_known_to_have_asked_for_it(load: Load) -> None:
+    assert without_backup(load, two_flushes()) == 900 - 410
+
+
+def test_without_who_asked_the_next_one_writes_what_others_wrote(load: Load) -> None:
+    """It takes 410 ns longer for the backup's data, which is all that the first one took longer."""
+    store = load(two_flushes(OTHER))
+    assert ns(predicted(store, "other").predicted_ns) == [900 - 590 + 410]

@@ -1,0 +1,83 @@
+"""What of a wait on a chain its culprit is to blame for.
+
+It is all, with these exceptions:
+
+* Of a commit's log: what is after the rest was written (``journal.commits``).
+* Of another one's read: what is longer than one of the waiter's own, if that wants the data.
+* Of what is before a flush of the waiter's own: what all took longer than that one alone would
+  have, as it would have had to write what flushes before it wrote::
+
+      suspect's fsync  |~~~~ flush 7 ~~~~|
+      fsync                  |~~~~~~~~~~~|- flush 8 -|       both: 600 µs
+      alone                  |---- flush ----|               one page: 450 µs; blamed: 150 µs
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.reasons import CODE
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times, Trace
+from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
+from rcp.analyzer.blame.flushes import lacking_ns
+from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.paths.segments import Edges, Paths
+
+
+def blamed_ns(
+    trace: Trace, paths: Paths, suspects: Suspects, blame: Blame, chosen: Positions, edge: Index
+) -> Times:
+    """Return the time of the segments ``chosen`` that the culprits of ``edge`` are to blame for."""
+    segments, edges = paths.segments, paths.edges
+    ts, io = segments.ts[chosen], edges.io[edge]
+    end = ts + segments.dur[chosen]
+    begin = np.where(io >= 0, blame.log.begin_of(io), 0)
+    reads = own_reads(trace.ios, io)
+    is_read = (reads.own_ns > 0) & (io >= 0) & wants_data(edges, edge)
+    wait = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
+    begin = np.where(is_read, blamed_from(*wait, reads), begin)
+    end = np.minimum(end, _flushed_anyway(trace, edges, suspects, blame, edge))
+    blamed: Times = np.maximum(end - np.maximum(ts, begin), 0)
+    return blamed
+
+
+def wants_data(edges: Edges, edge: Index) -> npt.NDArray[np.bool_]:
+    """Return which waits for ios are for their data; a truncation waits for reads to be over.
+
+    It is a wait for a lock (inode_dio_wait, fs/inode.c).
+    """
+    wants: npt.NDArray[np.bool_] = edges.reason[edge] != CODE["lock"]
+    return wants
+
+
+def _flushed_anyway(
+    trace: Trace, edges: Edges, suspects: Suspects, blame: Blame, edge: Index
+) -> Times:
+    """Return from when on a flush of the waiter's own would take place, for chains before one."""
+    begin = np.full(len(edge), np.iinfo(np.int64).max)
+    is_flush = edges.io >= 0
+    is_flush[is_flush] = trace.ios.op[edges.io[is_flush]] == OP_FLUSH
+    own = np.append(_around(edges, is_flush), -1)
+    some = np.flatnonzero(own[edge] >= 0)
+    before = np.flatnonzero(is_flush & (own[:-1] >= 0))
+    if not len(some) or not len(before):
+        return begin
+    wait, of = np.unique(own[before], return_inverse=True)
+    io = edges.io[wait]
+    lacking = lacking_ns(trace.ios, edges.io[before], of, io, suspects, blame.io)
+    at = np.minimum(np.searchsorted(wait, own[edge[some]]), len(wait) - 1)
+    found = wait[at] == own[edge[some]]
+    begin[some[found]] = (trace.ios.queued[io] - lacking)[at[found]]
+    return begin
+
+
+def _around(edges: Edges, chosen: npt.NDArray[np.bool_]) -> Index:
+    """Return the nearest of the chosen edges above each edge, or -1."""
+    found = np.full(len(edges), -1, np.int32)
+    for depth in range(1, int(edges.depth.max(initial=-1)) + 1):
+        at = np.flatnonzero(edges.depth == depth)
+        above = edges.parent[at]
+        found[at] = np.where(chosen[above], above, found[above])
+    return found
