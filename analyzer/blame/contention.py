@@ -8,6 +8,7 @@ blamed for its share of the use; how sure that is depends on what was recorded, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ from rcp.analyzer.blame.device.evidence import (
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
-from rcp.analyzer.blame.flushes import flush_excess, flushing_ns
+from rcp.analyzer.blame.flushes import FlushCache, flush_cache, flush_excess, flushing_ns
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
@@ -47,6 +48,11 @@ class Contention:
     suspects: Suspects
     blame: Blame
     parties: Parties
+
+    @cached_property
+    def flushes(self) -> FlushCache:
+        """All flushes of the recording."""
+        return flush_cache(self.trace.ios, self.suspects, self.blame.io)
 
     def pool_wait(self, chosen: Positions, wait: Index) -> Candidates:
         """Blame the holder of most tags or slots for segments within waits for one.
@@ -218,7 +224,7 @@ class Contention:
         flush, of_flush = np.unique(io[asks], return_inverse=True)
         if len(flush):
             nobody = np.full(len(flush), -2, np.int64)
-            of_all = flush_excess(self.trace.ios, flush, nobody, self.suspects, self.blame.io)
+            of_all = flush_excess(self.flushes, flush, nobody)
             most[asks] = np.minimum(most[asks], of_all.excess[of_flush])
         return most
 
@@ -226,13 +232,7 @@ class Contention:
         """Blame the suspect whose writes filled the cache for the excess time of flushes."""
         segments = self.paths.segments
         io = segments.io[chosen]
-        flushes = flush_excess(
-            self.trace.ios,
-            io,
-            self.parties.of_segments(segments, chosen),
-            self.suspects,
-            self.blame.io,
-        )
+        flushes = flush_excess(self.flushes, io, self.parties.of_segments(segments, chosen))
         # The excess is first in the time before the data is issued, the rest at the device.
         before = np.where(
             segments.kind[chosen] == DEVICE,

@@ -66,9 +66,12 @@ def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
 
 
 @dataclass(frozen=True)
-class _Cached:
+class FlushCache:
     """What each flush of a recording finds in the cache, and how long it takes."""
 
+    ios: Ios
+    suspects: Suspects
+    owners: Owners
     flush: npt.NDArray[np.intp]
     kind: Times
     """Flushes of one kind are alike but for what they find."""
@@ -107,7 +110,8 @@ def flush_before(dev: Times, got: Times, issued: Times, completed: Times) -> Ind
     return found
 
 
-def _cached(ios: Ios, suspects: Suspects, owners: Owners) -> _Cached:
+def flush_cache(ios: Ios, suspects: Suspects, owners: Owners) -> FlushCache:
+    """Return what is known of all flushes of a recording; ``owners`` of its ios."""
     flush = np.flatnonzero(ios.asks_flush)
     windows = _windows(ios, flush, np.full(len(flush), -2))
     ahead, in_cache, rest = _in_cache(windows, ios, suspects, owners)
@@ -118,7 +122,8 @@ def _cached(ios: Ios, suspects: Suspects, owners: Owners) -> _Cached:
     )
     at_once = before < 0
     asked = (before >= 0) & (owners.utid[flush[before]] >= 0) & (ios.op[flush] != OP_FLUSH)
-    return _Cached(flush, kind, windows, ahead, in_cache, rest, took, at_once, at_once | asked)
+    found = (flush, kind, windows, ahead, in_cache, rest, took, at_once, at_once | asked)
+    return FlushCache(ios, suspects, owners, *found)
 
 
 def _in_cache(
@@ -135,19 +140,12 @@ def _in_cache(
     return ahead, in_cache, rest
 
 
-def flush_excess(
-    ios: Ios,
-    chosen: Index,
-    pid: Times,
-    suspects: Suspects,
-    owners: Owners,
-) -> FlushExcess:
+def flush_excess(cached: FlushCache, chosen: Index, pid: Times) -> FlushExcess:
     """Return the excess of each flush in ``chosen``, made by party ``pid``."""
-    cached = _cached(ios, suspects, owners)
     at, ahead = np.searchsorted(cached.flush, chosen), cached.ahead
     solo, guessed = _solo(cached, at, cached.rest[at], cached.like_at_once[at])
     excess = cached.took[at] - solo
-    exempt = suspects.is_exempt(ahead.owner[at], pid) | (ahead.share[at] < SHARE_MIN)
+    exempt = cached.suspects.is_exempt(ahead.owner[at], pid) | (ahead.share[at] < SHARE_MIN)
     return FlushExcess(
         np.where(exempt, -1, ahead.owner[at]).astype(np.int32),
         ahead,
@@ -157,21 +155,18 @@ def flush_excess(
     )
 
 
-def lacking_ns(
-    ios: Ios, before: Index, of: Positions, own: Index, suspects: Suspects, owners: Owners
-) -> Times:
+def lacking_ns(cached: FlushCache, before: Index, of: Positions, own: Index) -> Times:
     """Return how much longer each flush ``own`` would have taken without those ``before`` it.
 
     It would have had to write what these wrote, but for suspects' data. ``of``: the position in
     ``own`` that each is before.
     """
-    cached = _cached(ios, suspects, owners)
     first, second = (np.searchsorted(cached.flush, flush) for flush in (before, own))
     windows = cached.windows
     lo = windows.lo[second].copy()
     np.minimum.at(lo, of, windows.lo[first])
     both = Windows(lo, windows.hi[second], windows.dev[second], windows.pid[second], own)
-    _, _, rest = _in_cache(both, ios, suspects, owners)
+    _, _, rest = _in_cache(both, cached.ios, cached.suspects, cached.owners)
     alone, _ = _solo(cached, second, rest, np.ones(len(own), bool))
     usual, _ = _solo(cached, second, cached.rest[second], cached.like_at_once[second])
     # What it takes beyond its usual time is blamed by itself.
@@ -195,7 +190,7 @@ def flushing_ns(ios: Ios, dev: Times, lo: Times, hi: Times) -> Times:
 
 
 def _solo(
-    cached: _Cached, of: Positions, size: Times, at_once: npt.NDArray[np.bool_]
+    cached: FlushCache, of: Positions, size: Times, at_once: npt.NDArray[np.bool_]
 ) -> tuple[Times, npt.NDArray[np.bool_]]:
     """Return the median time of flushes of the kind of each that found as much as ``size`` bytes.
 

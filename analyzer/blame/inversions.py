@@ -134,7 +134,7 @@ class _Search:
     def _of_chain(self, chosen: Positions, edge: Index, culprit: Index) -> Candidates:
         """Return segments as candidates, blamed on who each edge leads to."""
         rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
-        dur = blamed_ns(self.trace, self.paths, rules.suspects, rules.blame, chosen, edge)
+        dur = blamed_ns(self.paths, rules.flushes, rules.blame.log, chosen, edge)
         chosen, edge, dur = chosen[dur > 0], edge[dur > 0], dur[dur > 0]
         by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
@@ -220,6 +220,8 @@ class _Search:
             self.add(rules.stage(self.undecided(of_io & (segments.kind == kind)), kind, measure))
         for of_queue in (rules.queue, rules.kept_free):
             self.add(of_queue(self.undecided(of_io & (segments.kind == QUEUE))))
+        # A flush takes its time for what it finds in the cache.
+        of_io[of_io] = rules.trace.ios.op[segments.io[of_io]] != OP_FLUSH
         self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
         self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
         self.add(rules.cpu_max(self.undecided(segments.kind == CPU_MAX)))
@@ -244,7 +246,7 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_helpers()
     search.by_unknown_on_chain()
     rules = search.contention
-    slack = Slack(trace, paths, causes, rules.suspects, rules.blame)
+    slack = Slack(trace, paths, causes, rules.flushes, rules.blame)
     return slack.without(Candidates.concatenate(search.found))
 
 

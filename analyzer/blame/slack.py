@@ -38,9 +38,9 @@ from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.causes import DIRTIER, Causes
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns, solo_service_ns
-from rcp.analyzer.blame.flushes import flush_excess
+from rcp.analyzer.blame.flushes import FlushCache, flush_excess
 from rcp.analyzer.blame.journal.transactions import activities
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.suspects import Blame
 from rcp.analyzer.paths.segments import Paths
 
 _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])
@@ -51,12 +51,12 @@ class Slack:
     """The ios that tasks on critical paths would have waited for anyway."""
 
     def __init__(
-        self, trace: Trace, paths: Paths, causes: Causes, suspects: Suspects, blame: Blame
+        self, trace: Trace, paths: Paths, causes: Causes, flushes: FlushCache, blame: Blame
     ) -> None:
         """Find those that waiters queued themselves."""
         self._trace, self._edges, self._segments = trace, paths.edges, paths.segments
-        self._alone = _Alone(trace, blame, suspects)
-        self._is_kernel = suspects.kernel
+        self._alone = _Alone(trace, blame, flushes)
+        self._is_kernel = flushes.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
         self._activity = self._writing()
         waiters = np.unique(self._edges.waiter[self._activity >= 0])
@@ -166,7 +166,7 @@ class Slack:
 class _Alone:
     """The ios, and how long each would have taken if nobody else's had been at the device."""
 
-    def __init__(self, trace: Trace, blame: Blame, suspects: Suspects) -> None:
+    def __init__(self, trace: Trace, blame: Blame, flushes: FlushCache) -> None:
         """Find the times, and the ios that carry nobody's data who is to blame."""
         ios, sleeps = trace.ios, trace.sleeps
         self.ios, self.is_own = ios, blame.io.utid < 0
@@ -180,7 +180,7 @@ class _Alone:
         flush = np.flatnonzero(ios.op == OP_FLUSH).astype(np.int32)
         if len(flush):
             nobody = np.full(len(flush), -2, np.int64)
-            excess = flush_excess(ios, flush, nobody, suspects, blame.io).excess
+            excess = flush_excess(flushes, flush, nobody).excess
             self.dur[flush] = service[flush] - np.minimum(excess, service[flush])
         self.is_slept_for = np.zeros(len(ios), bool)
         waits = np.flatnonzero(sleeps.waker_io >= 0)

@@ -52,7 +52,8 @@ def what_is_gone(
         add(places, earlier)
         queued = woken(recorded, gone)
         add(queued, segments.dur[queued] - gone[queued])
-    return Gone(usual + more, most + more, gone)
+    # No request becomes slower.
+    return Gone(np.maximum(usual + more, 0), np.maximum(most + more, 0), gone)
 
 
 class _Runnable(NamedTuple):

@@ -12,7 +12,8 @@ struct completing_io {
 	u64 since_ns; /* 0: its bios have ended */
 	u64 preempt_count_addr; /* of this CPU, 0 until read */
 	u32 context;
-	u32 within; /* requests that end within its end: it was their flush */
+	u16 is_flush; /* or asks for one: requests may end within its end */
+	u16 within; /* so many have not yet */
 };
 
 BPF_PERCPU_ARRAY(completing, struct completing_io, 1);
@@ -47,5 +48,6 @@ static inline void set_completing_io(struct completing_io *completion, u64 io, u
 		return;
 	completion->io = io;
 	completion->since_ns = since_ns;
+	completion->is_flush = 0;
 	completion->within = 0;
 }

@@ -300,12 +300,15 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 	completion->since_ns = 0;
 	io = ios.lookup(&key);
 	if (!io) { /* it was never issued: a flush that completes here did its work */
-		completion->within += context == completion->context && completion->io;
+		if (completion->is_flush && context == completion->context)
+			completion->within++;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
 	completion->context = context;
 	set_completing_io(completion, io->id, now);
+	completion->is_flush = (io->cmd_flags & REQ_OP_MASK) == REQ_OP_FLUSH ||
+			       io->cmd_flags & (1U << __REQ_PREFLUSH | 1U << __REQ_FUA);
 	if (done_bytes < rq->__data_len)
 		return 0; /* a part; the rest completes later */
 	event = *io;
@@ -328,10 +331,7 @@ static inline int completion_ends(void)
 	struct completing_io *completion = completion_here();
 
 	bios_ended(completion);
-	if (completion && completion->within) /* then flush_end_io() kicks the next flush */
-		completion->within--;
-	else
-		set_completing_io(completion, 0, 0);
+	set_completing_io(completion, 0, 0);
 	return 0;
 }
 
@@ -342,6 +342,12 @@ static inline int completion_ends(void)
  */
 KRETFUNC_PROBE(blk_mq_end_request)
 {
+	struct completing_io *completion = completion_here();
+
+	if (completion && completion->within) {
+		completion->within--; /* flush_end_io() goes on, and kicks the next flush */
+		return 0;
+	}
 	return completion_ends();
 }
 

@@ -80,6 +80,8 @@ ENUMERATORS = (
     "REQ_OP_FLUSH",
     "REQ_OP_WRITE",
     "__REQ_CRIT",
+    "__REQ_FUA",
+    "__REQ_PREFLUSH",
 )
 
 

@@ -18,27 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.reasons import CODE
-from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
-from rcp.analyzer.blame.flushes import lacking_ns
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.flushes import FlushCache, lacking_ns
+from rcp.analyzer.blame.journal.commits import LogExcess
 from rcp.analyzer.paths.segments import Edges, Paths
 
 
 def blamed_ns(
-    trace: Trace, paths: Paths, suspects: Suspects, blame: Blame, chosen: Positions, edge: Index
+    paths: Paths, flushes: FlushCache, log: LogExcess, chosen: Positions, edge: Index
 ) -> Times:
     """Return the time of the segments ``chosen`` that the culprits of ``edge`` are to blame for."""
     segments, edges = paths.segments, paths.edges
     ts, io = segments.ts[chosen], edges.io[edge]
     end = ts + segments.dur[chosen]
-    begin = np.where(io >= 0, blame.log.begin_of(io), 0)
-    reads = own_reads(trace.ios, io)
+    begin = np.where(io >= 0, log.begin_of(io), 0)
+    reads = own_reads(flushes.ios, io)
     is_read = (reads.own_ns > 0) & (io >= 0) & wants_data(edges, edge)
     wait = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
     begin = np.where(is_read, blamed_from(*wait, reads), begin)
-    end = np.minimum(end, _flushed_anyway(trace, edges, suspects, blame, edge))
+    end = np.minimum(end, _flushed_anyway(edges, flushes, edge))
     blamed: Times = np.maximum(end - np.maximum(ts, begin), 0)
     return blamed
 
@@ -52,13 +52,11 @@ def wants_data(edges: Edges, edge: Index) -> npt.NDArray[np.bool_]:
     return wants
 
 
-def _flushed_anyway(
-    trace: Trace, edges: Edges, suspects: Suspects, blame: Blame, edge: Index
-) -> Times:
+def _flushed_anyway(edges: Edges, flushes: FlushCache, edge: Index) -> Times:
     """Return from when on a flush of the waiter's own would take place, for chains before one."""
     begin = np.full(len(edge), np.iinfo(np.int64).max)
     is_flush = edges.io >= 0
-    is_flush[is_flush] = trace.ios.op[edges.io[is_flush]] == OP_FLUSH
+    is_flush[is_flush] = flushes.ios.op[edges.io[is_flush]] == OP_FLUSH
     own = np.append(_around(edges, is_flush), -1)
     some = np.flatnonzero(own[edge] >= 0)
     before = np.flatnonzero(is_flush & (own[:-1] >= 0))
@@ -66,10 +64,10 @@ def _flushed_anyway(
         return begin
     wait, of = np.unique(own[before], return_inverse=True)
     io = edges.io[wait]
-    lacking = lacking_ns(trace.ios, edges.io[before], of, io, suspects, blame.io)
+    lacking = lacking_ns(flushes, edges.io[before], of, io)
     at = np.minimum(np.searchsorted(wait, own[edge[some]]), len(wait) - 1)
     found = wait[at] == own[edge[some]]
-    begin[some[found]] = (trace.ios.queued[io] - lacking)[at[found]]
+    begin[some[found]] = (flushes.ios.queued[io] - lacking)[at[found]]
     return begin
 
 

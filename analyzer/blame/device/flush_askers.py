@@ -19,11 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.as_of import asof_forward, ranges
+from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.journal.transactions import commit_at, only_asked_by
 from rcp.analyzer.blame.sets import Sets, collect
+from rcp.probes.contract.events import JOURNAL_COMMIT
+
+_FOR_AN_IO = (CODE["device"], CODE["unknown"])
+"""Reasons of sleeps until an io that the task asked for is done."""
 
 
 class _Asked(NamedTuple):
@@ -80,20 +85,30 @@ class _Journal(NamedTuple):
 
 
 def _sleepers(trace: Trace, flush: Times, journal: _Journal) -> _Asked:
-    """Return who sleeps until the end of a flush."""
-    sleep = np.flatnonzero(np.isin(trace.sleeps.waker_io, flush))
-    of, utid = trace.sleeps.waker_io[sleep].astype(np.int64), trace.sleeps.utid[sleep]
+    """Return who sleeps until the end of a flush: for an io, not for a tag or a page.
+
+    The end of a flush also wakes who waits for a tag, or for what another one writes. A journal
+    thread waits for its own record, in a buffer.
+    """
+    sleeps = trace.sleeps
+    sleep = np.flatnonzero(np.isin(sleeps.waker_io, flush))
+    is_journal = np.isin(sleeps.utid[sleep], trace.utids[JOURNAL_COMMIT.name])
+    sleep = sleep[is_journal | np.isin(sleeps.reason[sleep], _FOR_AN_IO)]
+    of, utid = sleeps.waker_io[sleep].astype(np.int64), sleeps.utid[sleep]
     asker, of_set = journal.askers(utid, trace.ios.queued[of])
     return _Asked(of, np.where(asker >= 0, asker, utid).astype(np.int32), of_set)
 
 
 def _writers(trace: Trace, flush: Times, of_io: Index, journal: _Journal) -> _Asked:
-    """Return who wrote what waited for a whole flush before it was issued."""
+    """Return who wrote what waits for a flush before it is issued: the next one.
+
+    The kernel takes PREFLUSH off a request when it has queued its flush (blk_insert_flush).
+    """
     ios = trace.ios
     write = np.flatnonzero((ios.op == OP_WRITE) & ios.asks_flush)
-    at = asof_backward(ios.dev[flush], ios.completed[flush], ios.dev[write], ios.issued[write])
+    at = asof_forward(ios.dev[flush], ios.issued[flush], ios.dev[write], ios.got[write])
     write, of = write[at >= 0], flush[at[at >= 0]]
-    waited = ios.issued[of] >= ios.got[write]
+    waited = ios.completed[of] <= ios.issued[write]
     write, of = write[waited], of[waited]
     asker, of_set = journal.askers(ios.submitter[write], ios.queued[write])
     of_set = np.where((asker < 0) & (of_set < 0), of_io[write], of_set).astype(np.int32)

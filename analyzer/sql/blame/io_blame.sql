@@ -30,5 +30,5 @@ COMMENT ON COLUMN io_blame.io_id IS 'the io';
 COMMENT ON COLUMN io_blame.utid IS 'the thread';
 COMMENT ON COLUMN io_blame.comm IS 'its name';
 COMMENT ON COLUMN io_blame.role IS 'its role';
-COMMENT ON COLUMN io_blame.kind IS 'why: dirtier, journal (its handles joined the transaction), origin (a stacked device queued it for this thread), or submitter';
-COMMENT ON COLUMN io_blame.share IS 'its share of the io, 0 to 1: by pages dirtied, or by handles';
+COMMENT ON COLUMN io_blame.kind IS 'why: dirtier, journal (its handles joined the transaction), origin (a stacked device queued it for this thread), flush (it asked for it), or submitter';
+COMMENT ON COLUMN io_blame.share IS 'its share of the io, 0 to 1: by pages dirtied, by handles, or of those that asked for a flush';

@@ -48,3 +48,20 @@ def test_what_the_wait_for_an_io_takes_over(
 ) -> None:
     after = predicted(load(kept_from_the_cpu(op, queued_us, by=by)), "backup").predicted_ns
     assert ns(after) == [expected_us * US]
+
+
+def test_what_one_wait_takes_over_is_not_taken_over_again(load: Load) -> None:
+    """Five writes were under way when the backup got the CPU; no request becomes slower."""
+    synth, start = world(), 10_000 * US
+    for ts in (1_000, 2_000, 3_000):
+        synth.io(READER, ts * US, (ts + 600) * US)
+    synth.request(READER, start, start + 800 * US)
+    synth.preempt(READER, start + 100 * US, start + 500 * US, ran=BACKUP)
+    synth.sleep(BACKUP, start - 50 * US, start + 100 * US, interrupt=True)
+    synth.sleep(BACKUP, start + 500 * US, start + 900 * US, interrupt=True)
+    for number in range(5):
+        end = start + (700 + 10 * number) * US
+        io = synth.io(READER, start + (90 + number) * US, end)
+        synth.sleep(READER, end - (190 if not number else 9) * US, end, io=io)
+    (after,) = ns(predicted(load(synth), "backup").predicted_ns)
+    assert 700 * US <= after <= 800 * US

@@ -58,7 +58,8 @@ def flush_excess(recorded: Recorded, part: Floats) -> Flushes:
             # The time in which one waits for the culprit's would be gone.
             at_once = (cached.before < 0) | ((part[cached.before] > 0) & (cached.op != OP_FLUSH))
             excess = np.maximum(cached.took - _usual(cached, cached.op, left, at_once), 0)
-            found.excess_ns[flush] = np.where(left < cached.had, excess, 0)
+            asked = at_once & (cached.before >= 0)
+            found.excess_ns[flush] = np.where((left < cached.had) | asked, excess, 0)
             found.begun_bytes[flush], found.done_bytes[flush] = begun, done
     return found
 

@@ -21,6 +21,9 @@ from rcp.analyzer.whatif.columns import Floats, IoRows, Recorded
 from rcp.analyzer.whatif.waits.flush_time import Flushes
 from rcp.analyzer.whatif.waits.timeline import Losses, waits
 
+_IN_A_ROW = 16
+"""Waits of a request for ios that were under way before: later ones stay as long as they are."""
+
 
 class _Overlapped(NamedTuple):
     """Waits for ios of a request's own that were under way before."""
@@ -32,6 +35,8 @@ class _Overlapped(NamedTuple):
     io: Index
     since: Times
     """When each io was under way."""
+    rank: Times
+    """How many of the request's are before each."""
 
 
 def waited_instead(
@@ -47,12 +52,18 @@ def waited_instead(
     lost = losses.up_to(own.request, begin) - losses.up_to(own.request, own.since)
     alone = disks.once(IoRows.alone_ns)[own.io]
     took = disks.completed[own.io] - disks.got[own.io]
-    is_flush = disks.op[own.io] == OP_FLUSH
-    alone = np.where(is_flush, took - flushes.excess_ns[own.io], alone)
+    alone = np.where(disks.op[own.io] == OP_FLUSH, took - flushes.excess_ns[own.io], alone)
     end = segments.ts[order[own.last]] + segments.dur[order[own.last]]
     kept = end - begin - losses.between(own.first, own.last)
-    longer = np.clip(own.since + alone - (begin - lost) - kept, 0, lost)
-    some = np.flatnonzero((longer > 0) & (part[own.io] == 0))
+    longer, taken = np.zeros(len(begin), np.int64), np.zeros(len(recorded.requests), np.int64)
+    for rank in range(min(int(own.rank.max(initial=-1)) + 1, _IN_A_ROW)):
+        row = np.flatnonzero((own.rank == rank) & (part[own.io] == 0))
+        # What an earlier wait takes is not lost for a later one.
+        most = np.maximum(lost[row] - taken[own.request[row]], 0)
+        until = own.since[row] + alone[row] - (begin[row] - most)
+        longer[row] = np.clip(until - kept[row], 0, most)
+        taken[own.request[row]] += longer[row]
+    some = np.flatnonzero(longer)
     return order[own.last[some]].astype(np.int64), longer[some]
 
 
@@ -70,4 +81,5 @@ def _overlapped(recorded: Recorded) -> _Overlapped:
     begin = segments.ts[found.order[found.first[mine]]]
     under_way = since < begin
     mine, since = mine[under_way], since[under_way]
-    return _Overlapped(found.first[mine], found.last[mine], request[mine], io[mine], since)
+    rank = np.arange(len(mine)) - np.searchsorted(request[mine], request[mine])
+    return _Overlapped(found.first[mine], found.last[mine], request[mine], io[mine], since, rank)

@@ -59,6 +59,15 @@ def test_what_the_foreground_asked_for_is_its_alone() -> None:
     assert disk.cause_of(disk.flush(100, 200, disk.bg, disk.fg)) == {"writer": 1.0}
 
 
+@pytest.mark.parametrize("stack", ["blk_mq_get_tag", "folio_wait_writeback", "__wait_on_buffer"])
+def test_who_waits_for_a_tag_or_what_another_one_wrote_asked_for_nothing(stack: str) -> None:
+    """Its end wakes them too."""
+    disk = Disk()
+    io = disk.flush(100, 200, disk.bg)
+    disk.synth.sleep(disk.fg, 110 * US, 200 * US, io=io, stack=[stack])
+    assert disk.cause_of(io) == {"backup": 1.0}
+
+
 def test_a_worker_that_it_wakes_asked_for_nothing() -> None:
     disk = Disk()
     assert disk.cause_of(disk.flush(100, 200, disk.worker)) is None
@@ -68,7 +77,8 @@ def test_a_worker_that_it_wakes_asked_for_nothing() -> None:
     ("got", "issued", "flags", "expected"),
     [
         (95, 205, PREFLUSH, {"backup": 1.0}),
-        (150, 205, PREFLUSH, None),  # it came while the flush ran, and waits for the next one
+        (95, 505, PREFLUSH, {"backup": 1.0}),  # of two flushes meanwhile the first is its own
+        (150, 295, PREFLUSH, None),  # it came while the flush ran, and waits for the next one
         (95, 97, FUA, None),  # it was written before
     ],
 )
@@ -77,7 +87,7 @@ def test_a_write_that_waits_for_a_flush_asked_for_it(
 ) -> None:
     disk = Disk()
     io = disk.flush(100, 200)
-    disk.synth.io(disk.bg, got * US, 300 * US, issued=issued * US, op=OP_WRITE | flags, size=4096)
+    disk.synth.io(disk.bg, got * US, 600 * US, issued=issued * US, op=OP_WRITE | flags, size=4096)
     assert disk.cause_of(io) == expected
 
 
