@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rcp.analyzer.arrays.trace import FUA, OP_FLUSH, OP_WRITE, PREFLUSH
 from rcp.analyzer.blame.causes import CAUSE_KINDS, FLUSH, io_causes
 from rcp.analyzer.tests.blame.found import found, trace_of
 from rcp.fixtures.synth import Synth
@@ -11,8 +12,6 @@ from rcp.probes.contract.events import WaitReason
 
 US, MIB = 1000, 1 << 20
 ROLES = [("background", "comm:backup"), ("foreground", "comm:writer")]
-PREFLUSH, FUA = 1 << 18, 1 << 17
-OP_FLUSH, OP_WRITE = 2, 1
 
 
 class Disk:
@@ -124,7 +123,8 @@ def behind(*askers: str, own_kib: int = 0) -> dict[str, float]:
     the blamed µs by kind.
     """
     disk = Disk()
-    synth, tasks = disk.synth, {"backup": disk.bg, "writer": synth_client(disk)}
+    synth = disk.synth
+    tasks = {"backup": disk.bg, "writer": synth.task("writer", target=True)}
     disk.flush(10, 210)
     synth.io(disk.fg, 300 * US, 310 * US, size=64 << 10)
     disk.flush(400, 700)
@@ -137,10 +137,6 @@ def behind(*askers: str, own_kib: int = 0) -> dict[str, float]:
     synth.request(disk.fg, 990 * US, 1810 * US)
     synth.sleep(disk.fg, 1000 * US, 1800 * US, io=own, stack=["submit_bio_wait"])
     return {row.kind: row.dur / US for row in found(synth)}
-
-
-def synth_client(disk: Disk) -> int:
-    return disk.synth.task("writer", target=True)
 
 
 def test_a_flush_that_the_background_asked_for_is_its_own() -> None:
