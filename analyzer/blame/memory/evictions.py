@@ -117,7 +117,8 @@ class _Memory:
         Nobody did where what is not the suspects' would have been enough, or all of it too little.
         """
         of, owners = self.refaulted, self.blame.io
-        limits, domain = np.unique(self._domain(of.cgroup[at]), return_inverse=True)
+        cgroup, limit = self._limits(at)
+        limits, domain = np.unique(self._domain(cgroup), return_inverse=True)
         inside = [self._inside(int(cgroup)) for cgroup in limits]
         chosen = np.concatenate([*inside, np.empty(0, np.intp)])
         # Memory is one for all devices, but not for all cgroups.
@@ -129,10 +130,37 @@ class _Memory:
         windows = Windows(of.since[at], queued, domain.astype(np.int64), party, nobody)
         own = Owners(owners.utid[chosen], owners.share[chosen])
         found = ios_ahead(windows, came, came.queued, own, self.suspects, "bytes")
-        of_all, limit = found.beside.bytes_all, of.limit_bytes[at]
+        of_all = found.beside.bytes_all
         is_enough = (limit > 0) & (of_all - found.beside.bytes >= limit)
         too_little = (of_all == 0) | ((limit > 0) & (of_all < limit // LEAST_PART))
         return replace(found, share=np.where(is_enough | too_little, 0, found.share))
+
+    def _limits(self, at: Positions) -> tuple[Times, Times]:
+        """Return the cgroup (0: the machine) whose memory was short, and its limit in bytes.
+
+        The probe looks at who is at its limit when the page comes back. Where that is nobody, it
+        names the machine. If too little came in for that, it was the reader's own cgroup, if any
+        page is known to have been pushed out of that: since then something was freed.
+        """
+        of, trace = self.refaulted, self.trace
+        cgroup, limit = of.cgroup[at], of.limit_bytes[at]
+        known, first = np.unique(of.cgroup, return_index=True)
+        own = trace.tasks.cgroup_id[trace.ios.submitter[of.io[at]]]
+        place = np.minimum(np.searchsorted(known, own), len(known) - 1)
+        is_own = (cgroup == 0) & (own > ROOT_CGROUP) & (known[place] == own)
+        is_own &= self._came_in_bytes(at) < limit // LEAST_PART
+        limit_of_own = of.limit_bytes[first[place]]
+        return np.where(is_own, own, cgroup), np.where(is_own, limit_of_own, limit)
+
+    def _came_in_bytes(self, at: Positions) -> Times:
+        """Return what came into any memory since the pages of each of these ios did."""
+        ios = self.trace.ios
+        came = self.came_in[np.argsort(ios.queued[self.came_in], kind="stable")]
+        total = np.concatenate(([0], np.cumsum(ios.bytes[came].astype(np.int64))))
+        moments = ios.queued[self.refaulted.io[at]], self.refaulted.since[at]
+        until, since = (total[np.searchsorted(ios.queued[came], ns)] for ns in moments)
+        bytes_: Times = until - since
+        return bytes_
 
     def _domain(self, cgroup: Times) -> Times:
         """Return what stands for each cgroup (0: the machine): those without members are one."""

@@ -103,6 +103,28 @@ def test_the_chain_ends_at_who_filled_the_memory(ask: Ask) -> None:
     assert rows == [("refault", "syscall_17 → unknown → io by client → refault behind backup")]
 
 
+@pytest.mark.parametrize(
+    ("others", "is_known", "expected"),
+    [(MIB // 2, True, [MS]), (MIB // 2, False, []), (2 * MIB, True, [])],
+    ids=["too little", "no limit is known", "enough"],
+)
+def test_where_too_little_came_in_for_the_machine_it_was_the_readers_cgroup(
+    others: int, is_known: bool, expected: list[int]
+) -> None:
+    """No cgroup is at its limit now, so the probe says the machine, which has 64 MiB.
+
+    There, most of what came in may be another client's, in a cgroup of its own.
+    """
+    memory = Memory()
+    if is_known:
+        memory.ask(cgroup_id=LIMITED, limit_pages=MIB // 4096)
+    memory.load()
+    memory.fill("backup", MIB)
+    memory.fill("client-2", others, cgroup=LIMITED + 1)
+    rows = memory.read_again(limit_pages=64 * MIB // 4096)
+    assert [row.dur for row in rows] == expected
+
+
 def test_each_is_blamed_for_its_part_of_what_came_in() -> None:
     memory = Memory()
     memory.load()
