@@ -12,7 +12,8 @@ from rcp.probes.kernel.active import is_foreign, lacking
 from rcp.probes.kernel.config import NO_CONFIG, KernelConfig, read_config
 from rcp.probes.kernel.features import Features, RecordError, read_features
 from rcp.probes.kernel.obstacles import obstacles
-from rcp.probes.kernel.probe import PROBES, Probe
+from rcp.probes.kernel.probe import PROBES
+from rcp.probes.kernel.probe_type import Probe
 from rcp.probes.program import Options
 
 

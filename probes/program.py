@@ -36,6 +36,7 @@ HEADERS = (
     "cause.h",
     "bio.h",
     "layer.h",
+    "file_lock.h",
     "refault.h",
 )
 

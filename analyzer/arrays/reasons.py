@@ -73,6 +73,8 @@ _LOCKING = re.compile(
     r"_*(mutex_lock|rwsem_down|down|rt_mutex|ww_mutex|schedule|trace_contention|percpu_down)\w*"
 )
 
+_SCHEDULES = re.compile(r"_*schedule")
+
 _CODE_OF_RECORDED = np.array([CODE[RECORDED[kind]] for kind in sorted(WaitReason)], np.int8)
 
 _SUFFIX = re.compile(r"(\+0x[0-9a-f]+(/0x[0-9a-f]+)?)?(\s*\[\w+\])?$")
@@ -142,6 +144,18 @@ def reason_codes(
     ids = np.array(sorted(stacks), np.int64)
     at = np.minimum(np.searchsorted(ids, stack_ids), len(ids) - 1)
     return np.where(ids[at] == stack_ids, _of_stacks(stacks, ids)[at, codes], codes)
+
+
+def idle_stacks(stacks: Mapping[int, Sequence[str]]) -> npt.NDArray[np.int64]:
+    """Return the ids of the stacks of idle workers of a workqueue (kernel/workqueue.c)."""
+    return np.array([key for key, frames in stacks.items() if _is_idle(frames)], np.int64)
+
+
+def _is_idle(frames: Sequence[str]) -> bool:
+    functions = [function_name(frame) for frame in frames]
+    at = functions.index("worker_thread") if "worker_thread" in functions else -1
+    # At work, or to get another worker, it sleeps in what worker_thread() has called.
+    return at == 0 or (at > 0 and _SCHEDULES.fullmatch(functions[at - 1]) is not None)
 
 
 def _of_stacks(stacks: Mapping[int, Sequence[str]], ids: npt.NDArray[np.int64]) -> Codes:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.chunked import columns_of, parts_of
 from rcp.analyzer.arrays.io_ids import IoIds
 from rcp.analyzer.arrays.layers import Layers, layers_of
-from rcp.analyzer.arrays.reasons import reason_codes
+from rcp.analyzer.arrays.reasons import idle_stacks, reason_codes
 from rcp.analyzer.arrays.roles import RoleRule
 from rcp.analyzer.arrays.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
 from rcp.probes.contract.events import (
@@ -72,6 +72,8 @@ class Sleeps:
     """Position in ``CONTEXTS``."""
     reason: npt.NDArray[np.int8]
     """Position in ``reasons.REASONS``."""
+    has_no_work: npt.NDArray[np.bool_]
+    """An idle worker of a workqueue."""
     object: npt.NDArray[np.uint64]
     owner_utid: Index
     owner_guessed: npt.NDArray[np.bool_]
@@ -98,7 +100,9 @@ class Ios:
     dev: Words
     op: npt.NDArray[np.uint8]
     asks_flush: npt.NDArray[np.bool_]
-    """It is a flush of the device's cache, or asks for one (PREFLUSH, FUA)."""
+    """It is a flush of the device's cache, or waits for one before its data (PREFLUSH)."""
+    to_media: npt.NDArray[np.bool_]
+    """It is a flush or a write with FUA: when it is done, the data is on the media."""
     throttled: npt.NDArray[np.bool_]
     """Throttled by blk-throttle (io.max) from Q to G."""
 
@@ -161,6 +165,8 @@ def _sleeps(
     resolver: Resolver,
     stacks: Mapping[int, Sequence[str]],
 ) -> Sleeps:
+    idle = idle_stacks(stacks)
+
     def convert(part: Records) -> dict[str, npt.NDArray[Any]]:
         ts = _times(part, "ts")
         woken = np.maximum(_times(part, "woken_ns"), ts)
@@ -181,6 +187,7 @@ def _sleeps(
             "waker_io": io_ids.positions(part["waker_io"]),
             "context": context,
             "reason": reason_codes(part["reason"], part["stack_id"], stacks),
+            "has_no_work": np.isin(part["stack_id"], idle),
             "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
@@ -199,11 +206,18 @@ def _optional_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolv
 
 
 def _ios(rows: Records, resolver: Resolver) -> Ios:
+    flags = rows["cmd_flags"]
+    # Older probes lost PREFLUSH, and most writes with FUA have it too.
+    has_preflush = ((flags & 0xFF == OP_WRITE) & (flags & PREFLUSH != 0)).any()
+    asking = PREFLUSH if has_preflush else PREFLUSH | FUA
+
     def convert(part: Records) -> dict[str, npt.NDArray[Any]]:
         queued = _times(part, "queued_ns")
         got = np.maximum(_times(part, "got_ns"), queued)
         issued = np.maximum(_times(part, "issued_ns"), got)
         tids, op = np.ascontiguousarray(part["submitter_tid"]), part["cmd_flags"] & 0xFF
+        to_media = (op == OP_FLUSH) | ((part["cmd_flags"] & FUA) != 0)
+        asks = (op == OP_FLUSH) | ((part["cmd_flags"] & asking) != 0)
         return {
             "submitter": _optional_utids(tids, queued, resolver),
             "queued": queued,
@@ -213,7 +227,8 @@ def _ios(rows: Records, resolver: Resolver) -> Ios:
             "bytes": part["bytes"],
             "dev": part["dev"],
             "op": op.astype(np.uint8),
-            "asks_flush": (op == OP_FLUSH) | ((part["cmd_flags"] & (PREFLUSH | FUA)) != 0),
+            "asks_flush": asks,
+            "to_media": to_media,
             "throttled": (part["flags"] & IoFlag.THROTTLED) != 0,
         }
 

@@ -220,7 +220,7 @@ class Contention:
         A flush takes its time for what it finds, not for what is at the device with it.
         """
         most = found.dur.copy()
-        asks = np.flatnonzero(self.trace.ios.asks_flush[io])
+        asks = np.flatnonzero(self.trace.ios.to_media[io])
         flush, of_flush = np.unique(io[asks], return_inverse=True)
         if len(flush):
             nobody = np.full(len(flush), -2, np.int64)

@@ -56,13 +56,17 @@ class FlushExcess:
 
 
 def _windows(ios: Ios, flush: npt.NDArray[np.intp], pid: Times) -> Windows:
-    """Return a window for each flush: from the issue of the previous flush to its completion."""
+    """Return a window for each flush: from the issue of the previous flush to its completion.
+
+    What is only behind one (PREFLUSH) is issued when that is over, and gets into the cache itself.
+    """
     same = ios.op[flush] == OP_FLUSH
     real = flush[same] if same.any() else flush
     before = asof_backward(ios.dev[real], ios.completed[real], ios.dev[flush], ios.got[flush])
     lo = np.where(before >= 0, ios.issued[real[before]], 0)
     dev = ios.dev[flush].astype(np.int64)
-    return Windows(lo, ios.completed[flush], dev, pid, flush.astype(np.int32))
+    hi = np.where(ios.to_media, ios.completed, ios.issued)[flush]
+    return Windows(lo, hi, dev, pid, flush.astype(np.int32))
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class FlushCache:
     rest: Times
     """The same without those of suspects."""
     took: Times
-    """Time from G to C in ns."""
+    """Time from G to C in ns; to D of what is only behind a flush."""
     at_once: npt.NDArray[np.bool_]
     """It waited for no flush before it: meanwhile, the device writes out what it has."""
     like_at_once: npt.NDArray[np.bool_]
@@ -112,11 +116,11 @@ def flush_before(dev: Times, got: Times, issued: Times, completed: Times) -> Ind
 
 def flush_cache(ios: Ios, suspects: Suspects, owners: Owners) -> FlushCache:
     """Return what is known of all flushes of a recording; ``owners`` of its ios."""
-    flush = np.flatnonzero(ios.asks_flush)
+    flush = np.flatnonzero(ios.asks_flush | ios.to_media)
     windows = _windows(ios, flush, np.full(len(flush), -2))
     ahead, in_cache, rest = _in_cache(windows, ios, suspects, owners)
     kind = group_codes(ios.dev[flush], ios.op[flush], size_bucket(ios)[flush])
-    took = ios.completed[flush] - ios.got[flush]
+    took = windows.hi - ios.got[flush]
     before = flush_before(
         ios.dev[flush].astype(np.int64), ios.got[flush], ios.issued[flush], ios.completed[flush]
     )
@@ -131,8 +135,8 @@ def _in_cache(
 ) -> tuple[Ahead, Times, Times]:
     """Return the suspects' writes in each window, all bytes, and those of nobody to blame."""
     writers = Owners(np.where(ios.op == OP_WRITE, owners.utid, -1).astype(np.int32), owners.share)
-    # What asks for a flush itself is durable already, or is what waits.
-    is_cached = (ios.op == OP_WRITE) & ~ios.asks_flush
+    # What is written with FUA is durable already, or is what waits.
+    is_cached = (ios.op == OP_WRITE) & ~ios.to_media
     written = replace(ios, bytes=np.where(is_cached, ios.bytes, 0).astype(ios.bytes.dtype))
     ahead = ios_ahead(windows, written, ios.issued, writers, suspects, "bytes")
     in_cache = bytes_at(windows, written, ios.issued)

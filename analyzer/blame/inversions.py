@@ -204,9 +204,11 @@ class _Search:
                 self.causes,
             )
         )
-        at_flush = of_io.copy()
-        at_flush[of_io] = rules.trace.ios.asks_flush[segments.io[of_io]]
-        at_flush &= (segments.kind == QUEUE) | (segments.kind == DEVICE)
+        ios, at_flush = rules.trace.ios, of_io.copy()
+        io, kind = segments.io[of_io], segments.kind[of_io]
+        at_flush[of_io] = ((kind == QUEUE) & (ios.asks_flush | ios.to_media)[io]) | (
+            (kind == DEVICE) & ios.to_media[io]
+        )
         self.add(rules.flush(self.undecided(at_flush)))
         throttled = of_io & (segments.kind == ADMISSION_SLOT)
         throttled[throttled] = rules.trace.ios.throttled[segments.io[throttled]]

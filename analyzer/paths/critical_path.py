@@ -14,8 +14,9 @@ frame (submitter, s, Q) is walked at the next level. An example::
     path:  cpu 0-10, jbd2 cpu 10-20, submitter 20-30, queue 30-40, device 40-85,
            jbd2 cpu 85-90, cpu 90-100
 
-All frames of one level are handled at once. Frames of the next level lie inside this level's
-sleeps, so the segments of a request are disjoint and cover it exactly. Below ``MAX_DEPTH`` the rest
+All frames of one level are handled at once. Frames of the next level lie inside this level's waits:
+its sleeps, and of idle workers the time before too (``OffCpu``). So the segments of a request are
+disjoint and cover it exactly. Below ``MAX_DEPTH`` the rest
 is ``unknown`` (contradictory records can form cycles).
 """
 
@@ -49,7 +50,7 @@ CPU_MAX = CODE["cpu_max"]
 RUNNABLE = (RUNQUEUE, CPU_MAX)
 """Kinds of segments in which a task could run but did not."""
 ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
-ADMISSION_SLOT = CODE["admission_slot"]
+ADMISSION_SLOT, FILE_LOCK = CODE["admission_slot"], CODE["file_lock"]
 
 # Waits that an interrupt may end without any task's work: for a timer, a peer, a unit of a pool.
 _ENDED_BY_INTERRUPT = IS_EXTERNAL | IS_POOL | MAY_TIME_OUT
@@ -150,7 +151,10 @@ class _Walk:
         self._terminal(
             waits.take(np.flatnonzero(~by_io & ~by_task)), sleep[~by_io & ~by_task], depth
         )
-        of_task = waits.take(np.flatnonzero(by_task)).of(waker[by_task])
+        # Who polls for a lock sleeps on when it is free: what the owner does then does not matter.
+        polls = by_task & guessed & (self.sleeps.reason[sleep] == FILE_LOCK)
+        self.emit(waits.take(np.flatnonzero(polls)), depth + 1, FILE_LOCK)
+        of_task = waits.take(np.flatnonzero(by_task & ~polls)).of(waker[by_task & ~polls])
         of_submitter = self._io_stages(waits.take(np.flatnonzero(by_io)), io[by_io], depth)
         following = Frames.concatenate(of_task, of_submitter)
         if depth + 1 > MAX_DEPTH:
@@ -245,7 +249,7 @@ def critical_paths(
 
     ``below``: what is below the ios of loop devices, None if there are none.
     """
-    offcpu = OffCpu(sleeps, n_utids)
+    offcpu = OffCpu(sleeps, ios, n_utids)
     walks = [_Walk(sleeps, ios, offcpu, below) for _ in range(N_THREADS)]
     segments, edges = PathColumns(Segments), PathColumns(Edges)
     # numpy lets other threads run while it computes, and requests do not depend on each other.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.trace import Index, Sleeps, Times
+from rcp.analyzer.arrays.trace import Index, Ios, Sleeps, Times
 
 _KEY_LIMIT = 1 << 62  # (utid, time) keys must stay below 2^63, with room for one more span
 
@@ -100,8 +100,9 @@ class _Clock:
 class OffCpu:
     """The off-CPU records of all tasks, sorted for cutting frames."""
 
-    def __init__(self, sleeps: Sleeps, n_utids: int) -> None:
+    def __init__(self, sleeps: Sleeps, ios: Ios, n_utids: int) -> None:
         """Sort the records and make those of one task disjoint."""
+        self._ios = ios
         self.has_records = np.zeros(n_utids, bool)
         self.has_records[sleeps.utid] = True
         self._empty = len(sleeps) == 0
@@ -168,11 +169,7 @@ class OffCpu:
         start = np.cumsum(count) - count
         owner = np.repeat(np.arange(len(frames)), count)
         at = np.arange(total) - np.repeat(start - first, count)
-        lo, hi = frames.lo[owner], frames.hi[owner]
-        record, ts, woken, run = self._record(at)
-        asleep = np.maximum(ts, lo)
-        woken = np.clip(woken, asleep, hi)
-        run = np.clip(run, woken, hi)
+        record, asleep, woken, run = self._within(frames, owner, at)
         some = count > 0
         # Gaps between records: one before each, and one after the last of each frame.
         gap_lo = np.r_[np.int64(0), run[:-1]]
@@ -199,3 +196,43 @@ class OffCpu:
             asleep=part(asleep, woken, slept),
             sleep=record[slept],
         )
+
+    def _within(
+        self, frames: Frames, owner: npt.NDArray[np.intp], at: npt.NDArray[np.intp]
+    ) -> tuple[Index, Times, Times, Times]:
+        """Return the sleep, ts, woken and run of records ``at``, each within its frame ``owner``.
+
+        What a worker of a workqueue did before it was idle was other work: it waits for who brought
+        its work from the beginning of the frame on, and the records before are empty.
+        """
+        lo, hi = frames.lo[owner], frames.hi[owner]
+        record, ts, woken, run = self._record(at)
+        asleep = np.maximum(ts, lo)
+        woken = np.clip(woken, asleep, hi)
+        run = np.clip(run, woken, hi)
+        is_waited_for = frames.edge[owner] >= 0  # not the request's own thread
+        idle = np.flatnonzero(is_waited_for & self._has_no_work(record, lo) & (woken > asleep))
+        if len(idle):
+            last = np.full(len(frames), -1, np.intp)
+            last[owner[idle]] = idle  # the last assignment wins
+            brought = np.flatnonzero(last >= 0)
+            sleep = record[last[brought]]
+            sleeps = self._sleeps
+            last[brought[(sleeps.waker_io[sleep] < 0) & (sleeps.waker_utid[sleep] < 0)]] = -1
+            number = np.arange(len(at))
+            before = number < last[owner]
+            asleep = np.where(number <= last[owner], lo, asleep)
+            woken, run = np.where(before, lo, woken), np.where(before, lo, run)
+        return record, asleep, woken, run
+
+    def _has_no_work(self, record: Index, lo: Times) -> npt.NDArray[np.bool_]:
+        """Return the sleeps of idle workers, but for an io that they queued since ``lo``.
+
+        Its end brings the rest of the work that it was queued for.
+        """
+        found: npt.NDArray[np.bool_] = self._sleeps.has_no_work[record]
+        by_io = np.flatnonzero(found & (self._sleeps.waker_io[record] >= 0))
+        io = self._sleeps.waker_io[record[by_io]]
+        is_own = self._ios.submitter[io] == self._sleeps.utid[record[by_io]]
+        found[by_io[is_own & (self._ios.queued[io] > lo[by_io])]] = False
+        return found

@@ -52,7 +52,7 @@ class Edges:
     reason: npt.NDArray[np.int8]
     ts: Times
     dur: Times
-    """The part of the sleep inside the waiter's frame."""
+    """The part of the sleep inside the waiter's frame; of an idle worker the time before it too."""
 
     def __len__(self) -> int:
         return len(self.request)

@@ -62,7 +62,8 @@ def _of_threads(trace: Trace) -> Paths:
 def _named_edges(edges: Edges, trace: Trace) -> Edges:
     """Return the edges with who waiter and waker were when the wait ended."""
     sleeps, sleep = trace.sleeps, edges.sleep
-    waker = np.where(edges.guessed, sleeps.owner_utid[sleep], sleeps.waker_utid[sleep])
+    waker = sleeps.waker_utid[sleep]
+    waker = np.where(waker < 0, sleeps.owner_utid[sleep], waker)
     if len(trace.ios):
         waker = np.where(edges.io >= 0, trace.ios.submitter[edges.io], waker)
     waker = np.where(edges.waker >= 0, waker, -1).astype(np.int32)

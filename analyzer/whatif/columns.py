@@ -160,6 +160,7 @@ class IoRows(Columns):
     issued: Times
     completed: Times
     asks_flush: Flags
+    to_media: Flags
     solo_ns: Times
     """Time from D to C that each would take on an idle device."""
     own_read_ns: Times

@@ -76,6 +76,7 @@ def _disks(rows: Rows) -> IoRows:
         dev=rows["dev"].astype(np.uint32),
         op=rows["op"].astype(np.uint8),
         asks_flush=rows["asks_flush"].astype(bool),
+        to_media=rows["to_media"].astype(bool),
         throttled=np.zeros(n, bool),
     )
     solo, _ = solo_service_ns(ios)
@@ -89,6 +90,7 @@ def _disks(rows: Rows) -> IoRows:
         issued=rows["issued_ns"],
         completed=rows["completed_ns"],
         asks_flush=ios.asks_flush,
+        to_media=ios.to_media,
         solo_ns=solo,
         own_read_ns=_own_read_ns(ios),
     )

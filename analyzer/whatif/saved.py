@@ -62,9 +62,11 @@ def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> S
     chain = _chain(recorded, part, flushes, utids, on_path)
     at = segments.once(SegmentRows.at_ios)
     left = segments.dur[at] - chain[at]
-    # Of a culprit's read or flush, what is left is in place of the waiter's own. A wait for a tag
-    # or slot ends with anybody's io: inversions say whose units were in the way.
-    not_shared = ((disks.own_read_ns > 0) | (disks.op == OP_FLUSH)) & (part > 0)
+    # What is left of a culprit's io, or of a read or flush that is its in part, is in place of the
+    # waiter's own. A wait for a tag or slot ends with anybody's io: inversions say whose units were
+    # in the way.
+    in_place = (disks.own_read_ns > 0) | (disks.op == OP_FLUSH)
+    not_shared = (in_place & (part > 0)) | (part >= 1)
     at_device = np.where(
         recorded.once(_in_pool)[at] | not_shared[segments.io[at]] | ~segments.is_service[at],
         0,
@@ -178,7 +180,8 @@ def _shared(
         again = np.clip(saved_without(disks, part), 0, None)
         gone = np.maximum(gone, _first(recorded, again[io], waited))
     saved, most = np.minimum(gone, waited), np.where(gone > 0, waited, 0)
-    flush = np.flatnonzero(has_any & disks.asks_flush[io])
+    at_flush = disks.to_media[io] | (disks.asks_flush[io] & (segments.ts[at] < disks.issued[io]))
+    flush = np.flatnonzero(has_any & at_flush)
     if len(flush):
         stage = np.where(has_any, segments.dur[at], 0)
         saved[flush] = most[flush] = _first(recorded, flushes.excess_ns[io], stage)[flush]

@@ -44,6 +44,17 @@ static inline u32 pages_in_folio(struct folio *folio)
 	return 1U << (order & 31);
 }
 
+/*
+ * Most members of a lock of a file moved into a struct of their own with "filelock: split common
+ * fields into struct file_lock_core" (in v6.9).
+ */
+#ifdef RCP_HAS_file_lock_fl_list
+#define FILE_LOCK(member) fl_##member
+#else
+#define FILE_LOCK(member) c.flc_##member
+#endif
+#define FILE_LOCK_LIST __builtin_offsetof(struct file_lock, FILE_LOCK(list))
+
 static inline u64 blkg_of(struct bio *bio)
 {
 #ifdef RCP_HAS_bio_bi_blkg

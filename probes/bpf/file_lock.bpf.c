@@ -8,19 +8,11 @@
 static inline int begin_file_lock(struct inode *inode, u64 start)
 {
 	struct task_state *state = known_state();
-	struct inode_state *known;
 
 	if (!state)
 		return 0;
-	state->note = (struct wait_note){
-		.object = (u64)inode + start,
-		.reason = RCP_WAIT_FILE_LOCK,
-	};
-	known = inode_of((u64)&inode->i_data);
-	if (known) {
-		state->note.ino = known->ino;
-		state->note.dev = known->dev;
-	}
+	state->note = (struct wait_note){};
+	describe_file_lock(&state->note, inode, start);
 	return 0;
 }
 
@@ -47,8 +39,7 @@ KFUNC_PROBE(fcntl_setlk, unsigned int fd, struct file *file, unsigned int cmd, s
 		return 0;
 	bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode);
 	bpf_probe_read_kernel(&start, sizeof(start), &lock->l_start);
-	/* an odd number, so that it is no inode's */
-	return begin_file_lock(inode, (u64)start << 1 | 1);
+	return begin_file_lock(inode, of_range(start));
 }
 
 KRETFUNC_PROBE(fcntl_setlk)

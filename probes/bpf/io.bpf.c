@@ -255,6 +255,9 @@ RAW_TRACEPOINT_PROBE(block_rq_issue)
 	io->sector = rq->__sector;
 	io->bytes = rq->__data_len;
 	io->cmd_flags = rq->cmd_flags;
+	/* blk_insert_flush() takes it off a request that waits for a flush first */
+	if (rq->bio)
+		io->cmd_flags |= rq->bio->bi_opf & 1U << __REQ_PREFLUSH;
 	describe_bios(io, rq);
 	return 0;
 }

@@ -10,10 +10,13 @@
 #include <linux/types.h>
 #include <linux/version.h>
 
-#define EEXIST 17 /* include/uapi/asm-generic/errno-base.h */
+#define EAGAIN 11 /* include/uapi/asm-generic/errno-base.h */
+#define EEXIST 17
 
 #define F_SETLKW 7 /* include/uapi/asm-generic/fcntl.h */
 #define F_OFD_SETLKW 38
+#define F_WRLCK 1
+#define F_UNLCK 2
 
 #define FUTEX_WAITERS 0x80000000 /* include/uapi/linux/futex.h */
 #define FUTEX_TID_MASK 0x3fffffff

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rcp.probes.kernel.features import Features, RecordError
-from rcp.probes.kernel.probe import PROBES, Probe
+from rcp.probes.kernel.probe import PROBES
+from rcp.probes.kernel.probe_type import Probe
 
 
 def lacking(probe: Probe, features: Features) -> tuple[str, ...]:

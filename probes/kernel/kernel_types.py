@@ -35,10 +35,15 @@ STRUCTS: dict[str, str] = {
     "dm_crypt_io": "base_bio work",
     "elevator_queue": "elevator_data",
     "file": "f_mapping f_inode",
+    "file_lock": (
+        "fl_start fl_end fl_list fl_owner fl_pid fl_type c.flc_list c.flc_owner c.flc_pid "
+        "c.flc_type"
+    ),
+    "file_lock_context": "flc_flock flc_posix",
     "flock": "l_start",
     "folio": "flags mapping memcg_data _flags_1 _folio_order",
     "gendisk": "part0",
-    "inode": "i_data i_dentry.first i_ino i_mode i_rdev i_sb",
+    "inode": "i_data i_dentry.first i_flctx i_ino i_mode i_rdev i_sb",
     "io_context": "ioprio",
     "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",

@@ -110,8 +110,8 @@ def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one boot left: recorder.json, points.json and the recording of causes."""
     out = tmp_path_factory.mktemp("recorder")
     here = Path(__file__).parent / "lab"
-    names = ("guest_recorder.py", "guest_workload.py", "guest_waits.py", "guest_points.py")
-    scripts = [here / name for name in names]
+    names = ("recorder", "workload", "waits", "tasks", "disks", "points")
+    scripts = [here / f"guest_{name}.py" for name in names]
     inputs = "$RCP_LAB_IN/inputs"
     subprocess.run(
         [

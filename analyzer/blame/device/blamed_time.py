@@ -55,11 +55,14 @@ def wants_data(edges: Edges, edge: Index) -> npt.NDArray[np.bool_]:
 def _flushed_anyway(edges: Edges, flushes: FlushCache, edge: Index) -> Times:
     """Return from when on a flush of the waiter's own would take place, for chains before one."""
     begin = np.full(len(edge), np.iinfo(np.int64).max)
-    is_flush = edges.io >= 0
-    is_flush[is_flush] = flushes.ios.op[edges.io[is_flush]] == OP_FLUSH
+    at_io = np.flatnonzero(edges.io >= 0)
+    is_flush, flushed = np.zeros(len(edges), bool), np.zeros(len(edges), bool)
+    is_flush[at_io] = flushes.ios.op[edges.io[at_io]] == OP_FLUSH
+    # The kernel flushes nothing while a write that waited for a flush is at the device.
+    flushed[at_io] = flushes.ios.asks_flush[edges.io[at_io]]
     own = np.append(_around(edges, is_flush), -1)
     some = np.flatnonzero(own[edge] >= 0)
-    before = np.flatnonzero(is_flush & (own[:-1] >= 0))
+    before = np.flatnonzero(flushed & (own[:-1] >= 0))
     if not len(some) or not len(before):
         return begin
     wait, of = np.unique(own[before], return_inverse=True)

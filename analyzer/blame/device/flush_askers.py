@@ -102,7 +102,8 @@ def _sleepers(trace: Trace, flush: Times, journal: _Journal) -> _Asked:
 def _writers(trace: Trace, flush: Times, of_io: Index, journal: _Journal) -> _Asked:
     """Return who wrote what waits for a flush before it is issued: the next one.
 
-    The kernel takes PREFLUSH off a request when it has queued its flush (blk_insert_flush).
+    The kernel takes PREFLUSH off a request when it has queued its flush (blk_insert_flush); the
+    probe keeps it.
     """
     ios = trace.ios
     write = np.flatnonzero((ios.op == OP_WRITE) & ios.asks_flush)

@@ -111,7 +111,7 @@ def modelled_solo_ns(ios: Ios, wanted: Index) -> Modelled:
     for dev in np.unique(ios.dev[wanted]):
         at = np.flatnonzero(ios.dev[wanted] == dev)
         # Flushes wait for what the cache has, whatever is ahead.
-        here = np.flatnonzero((ios.dev == dev) & ~ios.asks_flush)
+        here = np.flatnonzero((ios.dev == dev) & ~ios.to_media)
         on: Index = here[np.argsort(ios.issued[here], kind="stable")].astype(np.int32)
         if len(on) < MIN_IOS:
             continue
@@ -130,7 +130,7 @@ def modelled_solo_ns(ios: Ios, wanted: Index) -> Modelled:
         solo = own @ terms[:n_own]
         variance = np.einsum("ij,jk,ik->i", own, covariance[:n_own, :n_own], own)
         half = _NORMAL_95_PCT * np.sqrt(np.maximum(variance, 0))
-        good = (solo > 0) & (half <= WIDTH_MAX * solo) & ~ios.asks_flush[wanted[at]]
+        good = (solo > 0) & (half <= WIDTH_MAX * solo) & ~ios.to_media[wanted[at]]
         result.known[at] = good
         result.estimate[at] = np.where(good, solo, 0)
         result.high[at] = np.where(good, solo + half, 0)

@@ -36,11 +36,11 @@ def _alone(ios: Ios) -> npt.NDArray[np.bool_]:
 
 
 def _alike(ios: Ios) -> npt.NDArray[np.int32]:
-    """Number the ios by device, operation, whether they ask for a flush, and size bucket."""
+    """Number the ios by device, operation, whether they go to the media, and size bucket."""
     devices = np.unique(ios.dev)
     code = np.searchsorted(devices, ios.dev).astype(np.int32)
     # A write that goes through the cache takes longer: it has solo times of its own.
-    code = ((code << 8 | ios.op) << 1 | ios.asks_flush) << 6 | size_bucket(ios)
+    code = ((code << 8 | ios.op) << 1 | ios.to_media) << 6 | size_bucket(ios)
     # A search instead of np.unique's inverse, which sorts and takes five times the memory.
     return np.searchsorted(np.unique(code), code).astype(np.int32)
 
@@ -48,7 +48,7 @@ def _alike(ios: Ios) -> npt.NDArray[np.int32]:
 def solo_service_ns(ios: Ios) -> tuple[Times, npt.NDArray[np.bool_]]:
     """Return the D2C each io would have on an idle device, and whether that is a guess.
 
-    It is the median D2C of the ios with the same device, operation, wish for a flush and size
+    It is the median D2C of the ios with the same device, operation, way to the media and size
     bucket that were alone at the device. If none was, it is their least D2C, which is a guess.
     """
     if len(ios) == 0:
@@ -72,8 +72,8 @@ def least_service_ns(ios: Ios, io: Index, size: Times) -> Times:
     """Return the least D2C of each size, on the device and of the kind of ``io``.
 
     At powers of two it is the least of all ios at least as large, as what a device did with much,
-    it could have done with less; between them, it is a straight line. Ios that ask for a flush
-    count only if there are no others, as they may wait for all that the cache has.
+    it could have done with less; between them, it is a straight line. Ios that go to
+    the media count only if there are no others, as they may wait for all that the cache has.
     """
     n_buckets = 34  # sizes are below 2^32, and one has a power of two beyond it
     _, dev = np.unique(ios.dev, return_inverse=True)
@@ -83,7 +83,7 @@ def least_service_ns(ios: Ios, io: Index, size: Times) -> Times:
     row_of_io, result = np.searchsorted(groups, group[io]), np.zeros(len(io), np.int64)
     unknown = np.iinfo(np.int64).max
     for plain in (False, True):
-        chosen = np.flatnonzero(~ios.asks_flush) if plain else np.arange(len(ios))
+        chosen = np.flatnonzero(~ios.to_media) if plain else np.arange(len(ios))
         row = np.searchsorted(groups, group[chosen])
         least = np.full((len(groups), n_buckets), unknown)
         np.minimum.at(least, (row, size_bucket(ios)[chosen]), service[chosen])

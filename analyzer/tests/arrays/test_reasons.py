@@ -13,6 +13,7 @@ from rcp.analyzer.arrays.reasons import (
     REASONS,
     RECORDED,
     function_name,
+    idle_stacks,
     paper_name,
     reason_codes,
     reason_of_stack,
@@ -237,3 +238,15 @@ def test_paper_names_of_table_2() -> None:
     assert paper_name("journal_commit") == "j_wait_done_commit"
     assert paper_name("device") == ""
     assert paper_name("io_dependency") == "", "a kind of inversion has none"
+
+
+def test_a_worker_is_idle_if_it_sleeps_in_its_own_loop() -> None:
+    stacks = {
+        1: ["__schedule", "schedule", "worker_thread+0x1a/0x2b", "kthread"],
+        2: ["schedule", "wait_for_completion", "process_one_work", "worker_thread", "kthread"],
+        3: ["schedule", "kthread_worker_fn", "kthread"],
+        4: ["schedule", "wait_for_completion", "process_scheduled_works", "worker_thread"],
+        5: ["schedule", "kthread_create_on_node", "create_worker", "worker_thread", "kthread"],
+        6: ["worker_thread"],
+    }
+    assert idle_stacks(stacks).tolist() == [1, 6]

@@ -38,6 +38,7 @@ def ios_of(rows: Sequence[tuple[int, int, int, int, int]]) -> Ios:
         dev=dev.astype(np.uint32),
         op=np.ones(len(rows), np.uint8),
         asks_flush=np.zeros(len(rows), bool),
+        to_media=np.zeros(len(rows), bool),
         throttled=np.zeros(len(rows), bool),
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 US = 1000
 KIB = 1024
 HELD = IoFlag.THROTTLED
-FLUSH, PREFLUSH, WRITE = 2, 1 << 18, 1
+FLUSH, FUA, PREFLUSH, WRITE = 2, 1 << 17, 1 << 18, 1
 
 BACKGROUND = [
     ("background", "comm:backup*"),
@@ -226,19 +226,54 @@ def test_flush_pays_for_what_was_written_before(inversions: Rows, writer: str, n
     assert inversions(synth) == [("flush", "backup", 50 * US, chain, 1.0)] * n
 
 
-def test_flush_before_a_log_write_is_waited_for_before_it_is_issued(inversions: Rows) -> None:
+@pytest.mark.parametrize("has_fua", [True, False])
+def test_flush_before_a_log_write_is_waited_for_before_it_is_issued(
+    inversions: Rows, has_fua: bool
+) -> None:
     """PREFLUSH: 40 µs flushing before D, 10 µs at the device; another took 5 and 10.
 
-    Since then the backup's 1 MiB came into the cache; its own data waits for the flush.
+    Since then the backup's 1 MiB came into the cache; its own data waits for the flush. A device
+    without FUA gets a flush after each, and the writes are in its cache before.
     """
     stage = Stage()
     synth = stage.synth
-    synth.io(stage.fg, 20 * US, 35 * US, issued=25 * US, op=WRITE | PREFLUSH)
+    op = WRITE | PREFLUSH | (FUA if has_fua else 0)
+    for begin, end in () if has_fua else ((20, 25), (35, 38), (110, 150), (160, 163)):
+        synth.io(stage.jbd2, begin * US, end * US, op=FLUSH, size=0)
+    synth.io(stage.fg, 20 * US, 35 * US, issued=25 * US, op=op)
     synth.io(stage.bg, 40 * US, 90 * US, size=1 << 20)
-    io = synth.io(stage.fg, 110 * US, 160 * US, issued=150 * US, op=WRITE | PREFLUSH)
+    io = synth.io(stage.fg, 110 * US, 160 * US, issued=150 * US, op=op)
     synth.sleep(stage.fg, 110 * US, 160 * US, io=io, stack=["folio_wait_writeback"])
     chain = "fsync → page_writeback → io by writer → flush behind backup"
     assert inversions(synth) == [("flush", "backup", 35 * US, chain, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (PREFLUSH, [("device", "backup-2")]),
+        (PREFLUSH | FUA, [("flush", "backup")]),
+        (0, [("device", "backup-2")]),
+    ],
+    ids=["no FUA", "FUA", "no flush"],
+)
+def test_only_what_goes_to_the_media_waits_for_the_cache_at_the_device(
+    inversions: Rows, flags: int, expected: list[tuple[str, str]]
+) -> None:
+    """The backup has filled the cache; a read of its second process is at the device too.
+
+    A record takes 10 µs alone, also if its flush finds something to write.
+    """
+    stage = Stage()
+    synth, op = stage.synth, WRITE | flags
+    second = synth.task("backup-2")
+    for begin in (5, 20):
+        synth.io(stage.fg, begin * US, (begin + 10) * US, op=op)
+    synth.io(stage.bg, 40 * US, 90 * US, size=1 << 20)
+    synth.io(second, 112 * US, 160 * US, op=0, size=1 << 20)
+    io = synth.io(stage.fg, 110 * US, 160 * US, issued=110 * US, op=op)
+    synth.sleep(stage.fg, 112 * US, 160 * US, io=io, stack=["folio_wait_writeback"])
+    assert [row[:2] for row in inversions(synth)] == expected
 
 
 @pytest.mark.parametrize(("flag", "waited"), [(PREFLUSH, [10 * US]), (0, [50 * US])])

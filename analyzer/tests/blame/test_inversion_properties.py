@@ -26,7 +26,14 @@ RULES = [RoleRule("foreground", "comm:fg*"), RoleRule("background", "comm:bg*")]
 STACKS = {
     number: [frame]
     for number, frame in enumerate(
-        ("blk_mq_get_tag", "rq_qos_wait", "folio_wait_writeback", "pipe_read", "mystery")
+        (
+            "blk_mq_get_tag",
+            "rq_qos_wait",
+            "folio_wait_writeback",
+            "pipe_read",
+            "worker_thread",
+            "mystery",
+        )
     )
 }
 

@@ -26,7 +26,9 @@ FAR = 1 << 40
 times = st.integers(0, 40) | st.just(FAR)  # few values, so that events meet; 0 is "unknown"
 tids = st.integers(0, 5)
 reasons = st.sampled_from(WaitReason)
-stacks = st.sampled_from([(), ("io_schedule", "folio_wait_writeback"), ("ep_poll",)])
+stacks = st.sampled_from(
+    [(), ("io_schedule", "folio_wait_writeback"), ("ep_poll",), ("worker_thread",)]
+)
 io_ids = st.integers(0, 6)
 
 

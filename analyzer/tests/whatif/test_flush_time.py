@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, PREFLUSH
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.tests.whatif.worlds import BACKUP, OTHER, READER, ns, predicted, world
 from rcp.fixtures.synth import Synth
@@ -57,3 +58,19 @@ def test_nor_is_it_where_every_other_flush_has_more_to_write(load: Load) -> None
 def test_of_flushes_of_one_size_an_empty_one_is_the_other_end_of_the_scale(load: Load) -> None:
     store = load(flushes((100, {}), *[(300, {READER: 1, BACKUP: 1})] * 3))
     assert ns(predicted(store, "backup").predicted_ns) == [120, 220, 220, 220]
+
+
+def test_what_is_only_behind_a_flush_is_at_the_device_as_any_write(load: Load) -> None:
+    """Two records of a journal wait 50 ns for a flush; the second is beside the backup's read."""
+
+    synth = world()
+    for ts, end in ((1000, 1100), (2000, 2500)):
+        op = OP_WRITE | PREFLUSH
+        io = synth.io(READER, ts + 10, end, issued=ts + 60, op=op, size=4096)
+        synth.request(READER, ts, end + 10)
+        synth.sleep(READER, ts + 10, end, io=io)
+    synth.io(BACKUP, 2055, 2490, op=OP_READ, size=MIB)
+    first, second = ns(predicted(load(synth), "backup").predicted_ns)
+    assert first == 110
+    # It takes 40 ns at the device alone.
+    assert 110 <= second < 130

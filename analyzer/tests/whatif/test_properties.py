@@ -28,6 +28,7 @@ STACKS = st.sampled_from(
         ("folio_wait_writeback",),
         ("blk_mq_get_tag",),
         ("balance_dirty_pages",),
+        ("worker_thread",),
         (),
     )
 )

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
+from rcp.analyzer.arrays.trace import FUA, OP_FLUSH, OP_WRITE, PREFLUSH
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.tests.whatif.worlds import BACKUP, OTHER, READER, ns, predicted, world
 from rcp.fixtures.synth import Synth
 
 Load = Callable[[Synth], Store]
 WORKER, SECOND = 7, 11
-MIB = 1 << 20
+MIB, US = 1 << 20, 1000
 
 
 def two_flushes(*askers: int, own_mib: int = 0) -> Synth:
@@ -69,3 +70,25 @@ def test_without_who_asked_the_next_one_writes_what_others_wrote(load: Load) -> 
     """It takes 410 ns longer for the backup's data, which is all that the first one took longer."""
     store = load(two_flushes(OTHER))
     assert ns(predicted(store, "other").predicted_ns) == [900 - 590 + 410]
+
+
+def test_a_write_that_kept_the_kernel_from_a_flush_is_gone(load: Load) -> None:
+    """But for what the reader's flush takes longer if it is asked for at once: 300 µs, not 200.
+
+    The record of the backup's commit was behind a flush of its own. It has FUA, so that no flush
+    begins until its end, 440 µs after the reader wants one.
+    """
+    synth = world()
+    synth.task("kworker/0:1H", tid=WORKER, kthread=True)
+    for begin in (200, 700):
+        synth.io(WORKER, begin * US, (begin + 300) * US, op=OP_FLUSH, size=0)
+    op = OP_WRITE | PREFLUSH | FUA
+    synth.io(OTHER, 560 * US, 620 * US, op=op, size=4096)  # one that takes less, with less to flush
+    synth.io(BACKUP, 1020 * US, 1050 * US, size=MIB)
+    record = synth.io(BACKUP, 1100 * US, 1600 * US, issued=1200 * US, op=op, size=4096)
+    synth.sleep(WORKER, 1000 * US, 1600 * US, io=record, stack=["worker_thread"])
+    own = synth.io(WORKER, 1600 * US, 1800 * US, op=OP_FLUSH, size=0)
+    synth.request(READER, 1150 * US, 1900 * US)
+    synth.sleep(READER, 1160 * US, 1800 * US, io=own, stack=["submit_bio_wait"])
+    store = load(synth)
+    assert ns(predicted(store, "backup").predicted_ns) == [(750 - 440 + 100) * US]

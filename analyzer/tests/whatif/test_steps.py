@@ -31,6 +31,7 @@ def ios(draw: st.DrawFn) -> tuple[IoRows, Floats]:
         issued=issued,
         completed=issued + takes,
         asks_flush=none.astype(bool),
+        to_media=none.astype(bool),
         solo_ns=solo,
         own_read_ns=none,
     ), np.array(columns[5], np.float64)

@@ -77,9 +77,9 @@ def _caches(recorded: Recorded) -> list[_FlushesOf]:
     disks, found = recorded.disks, []
     everything = np.ones(len(disks))
     for _, on in disks.once(IoRows.by_device):
-        flush = on[disks.asks_flush[on]]
+        flush = on[(disks.asks_flush | disks.to_media)[on]]
         if len(flush):
-            took = disks.completed[flush] - disks.got[flush]
+            took = _end(disks)[flush] - disks.got[flush]
             begun, done = _written(recorded, on, flush, everything)
             before = flush_before(
                 disks.dev[flush], disks.got[flush], disks.issued[flush], disks.completed[flush]
@@ -87,6 +87,11 @@ def _caches(recorded: Recorded) -> list[_FlushesOf]:
             of = np.where(before >= 0, flush[before], -1)
             found.append(_FlushesOf(on, flush, disks.op[flush], begun - done, took, of))
     return found
+
+
+def _end(disks: IoRows) -> Times:
+    """Return when each is done as a flush: what is only behind one is issued when that is over."""
+    return np.where(disks.to_media, disks.completed, disks.issued)
 
 
 def _usual(cached: _FlushesOf, op: Times, left: Floats, at_once: Flags) -> Times:
@@ -136,15 +141,16 @@ def _written(recorded: Recorded, on: Times, flush: Times, part: Floats) -> tuple
     And how many of these a flush before has written out.
     """
     disks = recorded.disks
-    done = np.sort(disks.completed[flush])
-    before = np.searchsorted(done, disks.got[flush], "right") - 1
-    issued = disks.issued[flush[np.argsort(disks.completed[flush], kind="stable")]]
-    lo = np.where(before >= 0, issued[np.maximum(before, 0)], 0)
-    writes = on[(disks.op[on] == OP_WRITE) & ~disks.asks_flush[on]]
+    is_flush = disks.op[flush] == OP_FLUSH
+    real = flush[is_flush] if is_flush.any() else flush
+    real = real[np.argsort(disks.completed[real], kind="stable")]
+    before = np.searchsorted(disks.completed[real], disks.got[flush], "right") - 1
+    lo = np.where(before >= 0, disks.issued[real[np.maximum(before, 0)]], 0)
+    writes = on[(disks.op[on] == OP_WRITE) & ~disks.to_media[on]]
     # Whole bytes: sums of them have no rounding errors.
     weight = np.rint(disks.bytes[writes] * part[writes])
     # What was at the device or completed in each window: begun minus done before.
-    begun = _up_to(disks.issued[writes], weight, disks.completed[flush])
+    begun = _up_to(disks.issued[writes], weight, _end(disks)[flush])
     return begun, _up_to(disks.completed[writes], weight, lo)
 
 

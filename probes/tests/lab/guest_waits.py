@@ -15,13 +15,19 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rcp.fixtures.scenarios.planted.cgroups import Group, price
-from rcp.fixtures.scenarios.planted.computing import Rounds, wide_disk, write_again
-from rcp.fixtures.scenarios.planted.disks import Disk, aligned, fill, open_direct
+from rcp.fixtures.scenarios.planted.disks import fill
 from rcp.fixtures.scenarios.planted.memory import fill_on_disk, read_through
-from rcp.fixtures.scenarios.planted.stage import Stage, run, set_comm
+from rcp.fixtures.scenarios.planted.stage import Stage, run
+
+if TYPE_CHECKING:
+    from rcp.probes.tests.lab.guest_disks import flushed, held_back, interrupted
+    from rcp.probes.tests.lab.guest_tasks import Work, direct, end, task
+else:
+    from guest_disks import flushed, held_back, interrupted
+    from guest_tasks import Work, direct, end, task
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # include/uapi/linux/fs.h
 SLOW_US = 20_000
@@ -29,25 +35,8 @@ SLOW_US = 20_000
 N_LOOKS = 1000
 OTHER_WAITS = {"jbd2_journal_lock_updates", "jbd2_log_wait_commit"}
 """Waits of their own that others lead to: a fast commit first waits for open handles."""
-N_HELD = 23
-"""Ios under io.max: a prime number, so that no other count is taken for it."""
-
 READ_BYTES = 24 << 20
-SPIN_NS, GAP_NS = 5_000_000, 5_000
-"""How long to look at the clock, and a jump of it; a look takes about 1 us."""
-
-Work = Callable[[], object]
 truth: dict[str, Any] = {}
-
-
-def task(name: str, work: Work) -> int:
-    """Do the work in a process of that name, return its pid."""
-    pid = os.fork()
-    if pid == 0:
-        set_comm(name)
-        work()
-        os._exit(0)
-    return pid
 
 
 def stack_of(pid: int) -> list[str]:
@@ -82,13 +71,6 @@ def look(name: str, pid: int, function: str) -> None:
         if before == after and is_asleep(pid) and is_in(function, after):
             truth[name] = {"pid": pid, "at_ns": at_ns, "stack": after}
             return
-
-
-def end(*pids: int) -> None:
-    """Wait for processes."""
-    for pid in pids:
-        _, status = os.waitpid(pid, 0)
-        assert status == 0
 
 
 def seen(name: str, function: str, work: Work, release: Work = lambda: None) -> None:
@@ -126,16 +108,6 @@ def outside() -> None:
     seen("child", "do_wait", lambda: end(task("grandchild", lambda: time.sleep(0.03))))
 
 
-def direct(disk: Disk, n_times: int, *, write: bool = False) -> None:
-    """Read or write the disk's first block past the page cache."""
-    handle, buffer = open_direct(disk.device), aligned(4096)
-    for _ in range(n_times):
-        if write:
-            os.pwrite(handle, buffer, 0)
-        else:
-            os.preadv(handle, [buffer], 0)
-
-
 def admission(stage: Stage) -> None:
     """Tags, and two policies of cgroups."""
     one = stage.disk(service_us=SLOW_US, depth=1)
@@ -145,7 +117,7 @@ def admission(stage: Stage) -> None:
     group, priced = Group(stage), stage.disk(depth=64)
     price(stage, priced, iops=20)
     seen("iocost", "ioc_rqos_throttle", group.inside(lambda: direct(priced, 20)))
-    held_back(stage, group)
+    truth["io.max"] = held_back(stage, group)
     limited(group)
 
 
@@ -175,47 +147,6 @@ def burn() -> None:
     """Use 50 ms of CPU time."""
     while time.process_time() < 0.05:
         pass
-
-
-def interrupted(stage: Stage) -> None:
-    """Look at the clock all the time while a disk ends others' writes; note when it jumps."""
-    rounds, gaps, spans = Rounds(), [], []
-
-    def look() -> None:
-        last = begin = time.monotonic_ns()
-        while last - begin < SPIN_NS:
-            now = time.monotonic_ns()
-            if now - last > GAP_NS:
-                gaps.append((last, now))
-            last = now
-        spans.append((begin, last))
-
-    write = write_again(stage.mount(wide_disk(stage)) / "file")
-    sender = task("sends", rounds.send(write))
-    rounds.compute(look)()
-    end(sender)
-    truth["interrupts"] = {"tid": os.getpid(), "spans": spans, "gaps": gaps}
-
-
-def held_back(stage: Stage, group: Group) -> None:
-    """Seven writes under io.max, and as many without; ftrace sees when bios reach the queue."""
-    disk = stage.disk(depth=64)
-    group.limit(disk, "wiops=50")
-    major, minor = map(int, disk.number.split(":"))
-    tracing = Path("/sys/kernel/tracing/instances/held")
-    tracing.mkdir()
-    queued = tracing / "events/block/block_bio_queue"
-    (tracing / "trace_clock").write_text("mono")
-    (queued / "filter").write_text(f"dev == {major << 20 | minor}")
-    (queued / "enable").write_text("1")
-    end(task("held-back", group.inside(lambda: direct(disk, N_HELD, write=True))))
-    end(task("let-through", lambda: direct(disk, N_HELD, write=True)))
-    truth["io.max"] = {
-        "dev": major << 20 | minor,
-        "n_ios": N_HELD,
-        "witness": (tracing / "trace").read_text(),
-    }
-    tracing.rmdir()
 
 
 def files(stage: Stage) -> None:
@@ -248,6 +179,9 @@ def files(stage: Stage) -> None:
     end(holder)
     contended("flock", fcntl.flock)
     contended("lockf", fcntl.lockf)
+    polled("polled-flock", mine, path, fcntl.flock)
+    polled("polled-lockf", mine, path, fcntl.lockf)
+    not_polled(mine, path)
     fcntl.ioctl(mine, FIFREEZE, 0)
     seen(
         "frozen",
@@ -256,6 +190,65 @@ def files(stage: Stage) -> None:
         lambda: fcntl.ioctl(mine, FITHAW, 0),
     )
     truth["frozen"]["owner"] = os.getpid()
+
+
+def polled(name: str, mine: int, path: Path, lock: Callable[[int, int], object]) -> None:
+    """Let a task ask for a lock again and again, and sleep in between."""
+
+    def ask() -> object:
+        file = os.open(path, os.O_RDWR)
+        while True:
+            try:
+                return lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.003)
+
+    lock(mine, fcntl.LOCK_EX)
+    seen(name, "hrtimer_nanosleep", ask, lambda: lock(mine, fcntl.LOCK_UN))
+    truth[name] |= {"ino": os.fstat(mine).st_ino, "owner": os.getpid()}
+
+
+def not_polled(mine: int, path: Path) -> None:
+    """Let tasks fail to get a lock that they do not poll for, or whose owner is not known.
+
+    Their own process has it; they take another one instead; two processes share it.
+    """
+
+    def fail(file: int) -> None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        raise AssertionError("the lock is free")
+
+    def own() -> None:
+        fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX)
+        fail(os.open(path, os.O_RDWR))
+        time.sleep(0.03)
+
+    def other() -> None:
+        fail(os.open(path, os.O_RDWR))
+        fcntl.lockf(os.open(path, os.O_RDWR), fcntl.LOCK_EX)
+        time.sleep(0.03)
+
+    seen("own-lock", "hrtimer_nanosleep", own)
+
+    def shares() -> None:
+        fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_SH)
+        time.sleep(0.2)
+
+    def many() -> None:
+        fail(os.open(path, os.O_RDWR))
+        time.sleep(0.03)
+
+    fcntl.flock(mine, fcntl.LOCK_EX)
+    seen("other-lock", "hrtimer_nanosleep", other)
+    fcntl.flock(mine, fcntl.LOCK_SH)
+    second = task("shares", shares)
+    time.sleep(0.05)
+    seen("many-locks", "hrtimer_nanosleep", many)
+    fcntl.flock(mine, fcntl.LOCK_UN)
+    end(second)
 
 
 def journal(stage: Stage) -> None:
@@ -303,7 +296,8 @@ def main() -> None:
         evicted(stage)
         files(stage)
         journal(stage)
-        interrupted(stage)
+        truth["no FUA"] = flushed(stage)
+        truth["interrupts"] = interrupted(stage)
     Path(sys.argv[1]).write_text(json.dumps(truth))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from rcp.analyzer.arrays.reasons import REASONS, function_name, reason_codes
+from rcp.analyzer.arrays.trace import FUA, OP_FLUSH, OP_WRITE, PREFLUSH
 from rcp.probes.contract.events import (
     INTERRUPT,
     IO,
@@ -76,6 +77,11 @@ def waits(recorder_lab: Path) -> Waits:
         ("mutex", "fdget_pos", "lock"),
         ("flock", "locks_lock_inode_wait", "file_lock"),
         ("lockf", "fcntl_setlk", "file_lock"),
+        ("polled-flock", "hrtimer_nanosleep", "file_lock"),
+        ("polled-lockf", "hrtimer_nanosleep", "file_lock"),
+        ("own-lock", "hrtimer_nanosleep", "timer"),
+        ("other-lock", "hrtimer_nanosleep", "timer"),
+        ("many-locks", "hrtimer_nanosleep", "timer"),
         ("frozen", "percpu_rwsem_wait", "lock"),
         ("commit", "jbd2_log_wait_commit", "journal_commit"),
         ("fast-commit", "jbd2_fc_begin_commit", "journal_commit"),
@@ -108,6 +114,37 @@ def test_a_file_lock_names_its_file_and_is_one_of_two_kinds(waits: Waits) -> Non
     assert [int(sleep["ino"][0]) for sleep in sleeps] == inos
     whole, part = (int(sleep["object"][0]) for sleep in sleeps)
     assert part - whole == 1
+
+
+def test_a_lock_that_a_program_polls_for_names_its_file_and_its_owner(waits: Waits) -> None:
+    for name in ("flock", "lockf"):
+        sleep, truth = waits.sleep_at(f"polled-{name}"), waits.truth[f"polled-{name}"]
+        assert sleep["object"].tolist() == waits.sleep_at(name)["object"].tolist()
+        assert sleep["ino"].tolist() == [truth["ino"]]
+        assert sleep["owner_tid"].tolist() == [truth["owner"]]
+    (timer,) = waits.sleep_at("timer")
+    assert (int(timer["object"]), int(timer["owner_tid"])) == (0, 0)
+
+
+def test_a_journals_record_has_a_flush_before_and_after_it_on_a_disk_without_fua(
+    waits: Waits,
+) -> None:
+    """ftrace sees with which flags jbd2 queued each bio; the kernel takes them off later."""
+    truth = waits.truth["no FUA"]
+    line = re.compile(r" jbd2/\S+ .* (\d+)\.(\d{6}): block_bio_queue: \S+ FWF\w* ")
+    queued_ns = [int(s) * 1000 * MS + int(us) * 1000 for s, us in line.findall(truth["witness"])]
+    assert len(queued_ns) > 2
+    ios = waits.ios[waits.ios["dev"] == truth["dev"]]
+    op = ios["cmd_flags"] & 0xFF
+    flushes, writes = ios[op == OP_FLUSH], ios[op == OP_WRITE]
+    for ns in queued_ns:
+        near = np.abs(writes["queued_ns"].astype(np.int64) - ns) < MS // 20
+        (record,) = writes[near & (writes["cmd_flags"] & PREFLUSH > 0)]
+        assert not record["cmd_flags"] & FUA
+        before = flushes[flushes["completed_ns"] <= record["issued_ns"]]
+        after = flushes[flushes["queued_ns"] >= record["completed_ns"]]
+        assert before["queued_ns"].max() >= record["queued_ns"]
+        assert after["queued_ns"].min() < record["completed_ns"] + MS
 
 
 def test_ios_that_io_max_holds_back_are_their_writers_from_when_it_wrote(waits: Waits) -> None:

@@ -90,6 +90,17 @@ def test_a_write_that_waits_for_a_flush_asked_for_it(
     assert disk.cause_of(io) == expected
 
 
+@pytest.mark.parametrize("has_preflush", [True, False])
+def test_a_write_with_fua_alone_asked_for_nothing(has_preflush: bool) -> None:
+    """Older probes lost PREFLUSH: without any in a recording, FUA stands for it."""
+    disk = Disk()
+    io = disk.flush(100, 200)
+    disk.synth.io(disk.bg, 95 * US, 600 * US, issued=205 * US, op=OP_WRITE | FUA, size=4096)
+    if has_preflush:
+        disk.synth.io(disk.fg, 700 * US, 750 * US, op=OP_WRITE | PREFLUSH, size=4096)
+    assert disk.cause_of(io) == (None if has_preflush else {"backup": 1.0})
+
+
 @pytest.mark.parametrize(
     ("askers", "expected"),
     [
@@ -152,3 +163,28 @@ def test_of_one_that_the_foreground_asked_for_only_the_excess_is_blamed() -> Non
     """650 µs for the backup's data instead of 200; of that the writer waits for the last 600."""
     (blamed,) = behind("backup", "writer").items()
     assert blamed == ("flush", 450)
+
+
+def behind_a_record(*, since: int) -> dict[str, float]:
+    """As ``behind``, but what the writer waits for until 1600 µs is a record of the journal.
+
+    It has FUA, so that the kernel begins no flush meanwhile, and asked for a flush itself.
+    """
+    disk = Disk()
+    synth = disk.synth
+    disk.flush(10, 210)
+    disk.flush(400, 500, disk.fg)
+    disk.flush(900, 1000, disk.bg)
+    record = synth.io(
+        disk.bg, since * US, 1600 * US, issued=1010 * US, op=OP_WRITE | PREFLUSH | FUA, size=4096
+    )
+    synth.sleep(disk.worker, 1005 * US, 1600 * US, io=record, stack=["worker_thread"])
+    own = disk.flush(1600, 1650)
+    synth.request(disk.fg, 990 * US, 1660 * US)
+    synth.sleep(disk.fg, 1000 * US, 1650 * US, io=own, stack=["submit_bio_wait"])
+    return {row.kind: row.dur / US for row in found(synth)}
+
+
+def test_a_write_that_keeps_the_kernel_from_a_flush_is_blamed_but_for_a_longer_one() -> None:
+    """The writer's flush takes 50 µs after the record, and 100 if it is asked for at once."""
+    assert behind_a_record(since=890) == {"io_dependency": 550}
