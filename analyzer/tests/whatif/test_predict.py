@@ -23,7 +23,6 @@ from rcp.fixtures.synth import READ, Synth
 from rcp.probes.contract.events import WaitReason
 
 Load = Callable[[Synth], Store]
-PREFLUSH = 1 << 18
 
 
 def test_a_lock_that_the_culprit_held_is_free(load: Load) -> None:
