@@ -65,7 +65,7 @@ _GLOBAL_CHOICES = (
     ChoiceRow(
         "classify.inherited_async",
         "writeback by those who are waited for is critical",
-        default=1,
+        default=0,
         choices=_SWITCH,
         helps=FLUSHED_DEVICE_WAITS,
     ),
