@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# usage: kernel-patch/series.sh checkout DIR    a git tree of the kernel with the patches on top
-#        kernel-patch/series.sh export DIR      its commits, back as kernel-patch/patches
-#        kernel-patch/series.sh check DIR       checkpatch --strict over its commits
+# usage: kernel-patch/series.sh checkout DIR [FOLDER]   a git tree of the kernel with patches on top
+#        kernel-patch/series.sh export DIR [FOLDER]     its commits, back as kernel-patch/FOLDER
+#        kernel-patch/series.sh check DIR               checkpatch --strict over its commits
 #
+# FOLDER is patches, the default, or upstream: a series of its own, on top of the simulated disk.
 # A patch is changed in such a tree (git commit --fixup, git rebase -i) and never by hand. The
 # source is the builder's: run rcp-lab build first.
 set -euo pipefail
@@ -33,14 +34,15 @@ PYTHON
     git -C "$tree" init -q
     git -C "$tree" add -A -f
     git -C "$tree" commit -q -m "linux $(awk '$1 == "version" { print $2 }' "$here/BASE")"
+    [[ $folder == patches ]] || git -C "$tree" am -q "$here"/patches/0001-*.patch
     git -C "$tree" tag base
-    git -C "$tree" am -q "$here"/patches/0*.patch
+    git -C "$tree" am -q "$here/$folder"/0*.patch
 }
 
 export_series() {
-    rm -f "$here"/patches/0*.patch
-    git -C "$1" format-patch -q --no-signature --zero-commit -o "$here/patches" base
-    ls "$here/patches"
+    rm -f "$here/$folder"/0*.patch
+    git -C "$1" format-patch -q --no-signature --zero-commit -o "$here/$folder" base
+    ls "$here/$folder"
 }
 
 check() {
@@ -48,7 +50,9 @@ check() {
         --ignore FILE_PATH_CHANGES -g base..HEAD)
 }
 
-[[ $# -eq 2 ]] || die "usage: series.sh checkout|export|check DIR"
+[[ $# -eq 2 || $# -eq 3 ]] || die "usage: series.sh checkout|export|check DIR [FOLDER]"
+folder=${3:-patches}
+[[ $folder == patches || $folder == upstream ]] || die "no such series: $folder (patches or upstream)"
 case $1 in
 checkout) checkout "$2" ;;
 export) export_series "$2" ;;

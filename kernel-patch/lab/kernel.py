@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,18 +12,19 @@ from rcp.lab import cache, debian, rootfs, series, sources
 from rcp.lab.errors import KernelError, SeriesError
 from rcp.lab.progress import Progress
 
-NAMES = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "plain")
+NAMES = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "upstream", "plain")
 DEBUG_FLAVOURS = {"lockdep": "rcp-debug", "kcsan": "rcp-kcsan"}
 """What each kind of ``rcp-lab build --debug`` builds."""
 
 _TYPICAL_BUILDER_MIN = 3
-_TYPICAL_BUILD_MIN = {"rcp": 12, "rcp-debug": 20, "rcp-kcsan": 20, "plain": 12}
+_TYPICAL_BUILD_MIN = {"rcp": 12, "rcp-debug": 20, "rcp-kcsan": 20, "upstream": 12, "plain": 12}
 # The config fragments that a flavour leaves out; plain is the baseline for the patches.
 _LEFT_OUT = {
     "rcp": {"debug.config", "kcsan.config"},
     "rcp-debug": {"kcsan.config"},
     "rcp-kcsan": {"debug.config"},
-    "plain": {"debug.config", "kcsan.config", "rcp.config"},
+    "upstream": {"debug.config", "kcsan.config", "rcp.config"},
+    "plain": {"debug.config", "kcsan.config", "rcp.config", "rcpdisk.config"},
 }
 _TYPICAL_FILES = 1400
 _FILES_A_STAGE = 250
@@ -55,8 +57,8 @@ class Recipe:
 def recipe(checkout: Path, flavour: str) -> Recipe:
     """Return the inputs of *flavour* of the kernel in *checkout*.
 
-    Flavours: rcp, rcp-debug, rcp-kcsan, and plain, which is rcp's configuration without the
-    patches.
+    Flavours: rcp, rcp-debug, rcp-kcsan; upstream, which has the patches of kernel-patch/upstream
+    and rcpdisk; and plain, which is rcp's configuration without the patches.
     """
     folder = sources.kernel_patch(checkout)
     files = sorted((folder / "config").glob("*.config"))
@@ -67,10 +69,18 @@ def recipe(checkout: Path, flavour: str) -> Recipe:
     name = f'# told apart from Debian\'s own by uname -r\nCONFIG_LOCALVERSION="-{flavour}"\n'
     return Recipe(
         base=series.read_base(folder / "BASE"),
-        patches=() if flavour == "plain" else tuple(series.patches(folder / "patches")),
+        patches=tuple(_patches(folder, flavour)),
         config=text + name,
         flavour=flavour,
     )
+
+
+def _patches(folder: Path, flavour: str) -> Sequence[Path]:
+    ours = series.patches(folder / "patches")
+    if flavour == "upstream":
+        # The first of ours is the disk to measure on.
+        return [*ours[:1], *series.patches(folder / "upstream")]
+    return [] if flavour == "plain" else ours
 
 
 def builder_name(base: series.Base) -> str:

@@ -118,6 +118,24 @@ def test_plain_kernel_has_the_configuration_but_not_the_patches(checkout):
     assert "kernel 6.12.1-plain\n" in _build(checkout, "--kernel", "plain").stdout
 
 
+def test_upstream_kernel_has_its_own_series_and_only_the_disk_of_ours(checkout):
+    assert "kernel 6.12.1-upstream\n" in _build(checkout, "--kernel", "upstream").stdout
+    folder = checkout / "kernel-patch"
+    (folder / "config/rcp.config").write_text("# reason\nCONFIG_RCP=y\n")
+    (folder / "config/rcpdisk.config").write_text("# reason\nCONFIG_BLK_DEV_RCPDISK=m\n")
+    (folder / "upstream").mkdir()
+    for name in ("patches/0001-disk.patch", "patches/0002-rcp.patch", "upstream/0001-a.patch"):
+        (folder / name).write_text("")
+    upstream = kernel.recipe(checkout, "upstream")
+    assert [str(path.relative_to(folder)) for path in upstream.patches] == [
+        "patches/0001-disk.patch",
+        "upstream/0001-a.patch",
+    ]
+    assert "CONFIG_BLK_DEV_RCPDISK=m" in upstream.config
+    assert "CONFIG_RCP=" not in upstream.config
+    assert "RCPDISK" not in kernel.recipe(checkout, "plain").config
+
+
 def test_debug_is_of_the_patched_kernel_only(checkout):
     result = _build(checkout, "--kernel", "plain", "--debug")
     assert result.exit_code == 2

@@ -170,3 +170,17 @@ def test_our_config_says_each_thing_once_and_why(path):
             assert name not in seen, f"{line}: twice"
             seen.add(name)
     assert seen
+
+
+def test_what_could_be_sent_upstream_is_small_and_needs_nothing_of_ours():
+    patches = series.patches(ROOT / "upstream")
+    assert len(patches) == 5
+    added = [
+        line[1:]
+        for patch in patches
+        for line in patch.read_text().splitlines()
+        if line.startswith("+") and not line.startswith("+++")
+    ]
+    assert len(added) <= 250
+    assert [line for line in added if re.search(r"rcp", line, re.IGNORECASE)] == []
+    assert all("Signed-off-by: " in patch.read_text() for patch in patches)

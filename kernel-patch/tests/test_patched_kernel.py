@@ -14,7 +14,11 @@ from rcp.lab.sources import find_checkout
 pytestmark = [pytest.mark.lab, pytest.mark.kernel, pytest.mark.usefixtures("lab")]
 
 CHECKOUT = find_checkout(Path(__file__).parent)
-PATCHES = series.patches(CHECKOUT / "kernel-patch/patches")
+PATCHES = [
+    patch
+    for folder in ("patches", "upstream")
+    for patch in series.patches(CHECKOUT / "kernel-patch" / folder)
+]
 
 
 def _run(out: Path, *args: str) -> "subprocess.CompletedProcess[str]":

@@ -16,10 +16,11 @@ DEBUG_KINDS = ("lockdep", "kcsan")
 @click.option(
     "--kernel",
     "name",
-    type=click.Choice(["rcp", "plain"]),
+    type=click.Choice(["rcp", "upstream", "plain"]),
     default="rcp",
     show_default=True,
-    help="rcp: with the patches of kernel-patch/patches; plain: without, for comparison.",
+    help="rcp: with the patches of kernel-patch/patches; upstream: with the few of "
+    "kernel-patch/upstream; plain: without, for comparison.",
 )
 @click.option(
     "--debug",
@@ -40,6 +41,7 @@ def build(name: str, debug: str | None, checkout: Path | None, quiet: bool) -> N
     \b
     Examples:
       rcp-lab build --kernel rcp
+      rcp-lab build --kernel upstream
       rcp-lab build --kernel rcp --debug
       rcp-lab build --kernel rcp --debug=kcsan
     """

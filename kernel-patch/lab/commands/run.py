@@ -17,7 +17,7 @@ from rcp.lab.commands.options import (
 from rcp.lab.progress import Progress
 from rcp.probes.contract import completions
 
-KERNELS = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "plain")
+KERNELS = ("stock", "rcp", "rcp-debug", "rcp-kcsan", "upstream", "plain")
 """Those of ``kernel.NAMES``."""
 
 

@@ -1,0 +1,142 @@
+"""Run in the guest by test_upstream_kernel.py: what the series of kernel-patch/upstream does.
+
+The witness is the simulated disk: how many requests it was given, of which class. Leaves seen.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rcp.fixtures.scenarios.policies import foreground
+from rcp.fixtures.scenarios.rcpdisk import drop_disk, make_disk, mount_fresh, unmount
+
+_DISK, _MOUNT = "rcpd0", Path("/mnt/upstream")
+_QUEUE = Path("/sys/block") / _DISK / "queue"
+_STATS = Path("/sys/block") / _DISK / "rcpdisk/stats"
+_TRACING = Path("/sys/kernel/tracing")
+_CLASS_RT = ("ionice", "-c1", "-n4")
+_OUT = Path(os.environ["RCP_LAB_OUT"])
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(f"{text}\n")
+
+
+@contextmanager
+def _writer() -> Iterator[None]:
+    """Keep the disk's queue full of direct writes in class BE."""
+    fio = "fio --name=w --rw=write --bs=128k --size=128m --direct=1 --ioengine=libaio --iodepth=32"
+    fio += f" --directory={_MOUNT} --time_based --runtime=3600 --eta=never --fallocate=posix"
+    child = subprocess.Popen(fio.split(), stdout=subprocess.DEVNULL)
+    time.sleep(1)
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def _most_of_others(prefix: tuple[str, ...], depth: int) -> dict[str, int]:
+    """Read beside the writer; return how many writes the disk had at most, and how many it did."""
+    _write(_QUEUE / "iosched/lower_depth", str(depth))
+    file = _MOUNT / "read"
+    # The first reads drain what the disk had before.
+    foreground.run_as(prefix, "read", file, 200, 20, 1, _OUT / "reads")
+    _write(_STATS, "0")
+    latencies = foreground.run_as(prefix, "read", file, 200, 200, 1, _OUT / "reads")
+    stats = dict(line.split() for line in _STATS.read_text().splitlines())
+    return {
+        "most": int(stats["max_inflight_other"]),
+        "writes": int(stats["writes"]),
+        "p50_ns": sorted(latencies)[100],
+    }
+
+
+def _held() -> dict[str, dict[str, int]]:
+    _write(_QUEUE / "scheduler", "mq-deadline")
+    _write(_QUEUE / "max_sectors_kb", "128")
+    with (_MOUNT / "read").open("wb") as file:
+        file.write(bytes(1 << 24))
+        os.fsync(file.fileno())
+    with _writer():
+        return {
+            "unlimited": _most_of_others(_CLASS_RT, 0),
+            "two": _most_of_others(_CLASS_RT, 2),
+            "one": _most_of_others(_CLASS_RT, 1),
+            "nobody": _most_of_others((), 1),
+        }
+
+
+def _switched() -> int:
+    """Change the limit and the scheduler while both classes are busy; return the reads done."""
+    done = 0
+    with _writer():
+        for turn in range(40):
+            _write(_QUEUE / "scheduler", ("mq-deadline", "none")[turn % 2])
+            if turn % 2 == 0:
+                _write(_QUEUE / "iosched/lower_depth", str(turn % 3))
+            load = ("read", _MOUNT / "read", 0, 20, 2)
+            done += len(foreground.run_as(_CLASS_RT, *load, _OUT / "reads"))
+    return done
+
+
+def _journal_writes(prefix: tuple[str, ...]) -> list[int]:
+    """Sync beside nothing; return 1 for each write of a commit record in class RT, 0 for others."""
+    event = _TRACING / "events/rcpdisk/rcpdisk_start"
+    _write(_TRACING / "trace", "")
+    _write(event / "enable", "1")
+    foreground.run_as(prefix, "fsync", _MOUNT / "log", 0, 10, 1, _OUT / "syncs")
+    _write(event / "enable", "0")
+    # The flush before it goes to the disk as a command of its own.
+    found = re.findall(r"write .* prio=(\d) fua=1", (_TRACING / "trace").read_text())
+    return [int(prio) for prio in found]
+
+
+def _journal_priority() -> str:
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        if path.read_text().startswith(f"jbd2/{_DISK}"):
+            command = ["ionice", "-p", path.parent.name]
+            return subprocess.run(
+                command, check=True, capture_output=True, text=True
+            ).stdout.strip()
+    raise RuntimeError(f"no thread commits the journal of {_DISK}")
+
+
+def _remounted() -> str:
+    """Set another priority for the journal between commits of class RT; return what is left."""
+    subprocess.run(["mount", "-o", "remount,journal_ioprio=5", _MOUNT], check=True)
+    foreground.run_as(_CLASS_RT, "fsync", _MOUNT / "log", 0, 10, 1, _OUT / "syncs")
+    return _journal_priority()
+
+
+def main() -> None:
+    """Play all of it."""
+    make_disk(_DISK, "sata_ssd", 512)
+    mount_fresh(_DISK, _MOUNT)
+    seen: dict[str, object] = {"held": _held(), "switched": _switched()}
+    before = _journal_priority()
+    seen["best effort"] = _journal_writes(())
+    seen["real time"] = _journal_writes(_CLASS_RT)
+    seen["again"] = _journal_writes(())
+    seen["thread"] = [before, _journal_priority(), _remounted()]
+    unmount(_MOUNT)
+    drop_disk(_DISK)
+    seen["complaints"] = [
+        line
+        for line in subprocess.run(
+            ["dmesg"], check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        if re.search(r"WARNING|BUG|statistics for priority|blocked for more", line)
+    ]
+    (_OUT / "seen.json").write_text(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()
