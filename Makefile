@@ -36,7 +36,7 @@ page = $(SUITES) run $(1) -- sh -c '$(3) > build/$(2).md && mv build/$(2).md doc
 
 .DEFAULT_GOAL := help
 .PHONY: help setup update documented-guest demo explore screenshots planted counterfactual test test-fast test-ui test-lab test-shifts test-wheel test-tutorial test-heavy test-kernel test-kernel-smoke test-kernel-debug test-kernel-files test-bare lint format \
-	typecheck fuzz bench costs cases stale kernel policies ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps fuzz-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
+	typecheck fuzz bench costs cases stale kernel policies log-writers ablation policy-cost rcpdisk searches tune-bench tune-seeds gate-bench fleet-bench soak planted-steps fuzz-steps counterfactual-steps test-kernel-debug-steps rcpdisk-steps bench-steps costs-steps docs events fixtures clean
 
 help: ## list the targets
 	@echo "make demo and make test need nothing else first; the rest is for working on rcp."
@@ -172,7 +172,8 @@ test-heavy: setup ## the lab tests that take longest: ways of recording, Postgre
 kernel: setup ## build the patched kernel: 15 minutes the first time, then cached
 	@$(BIN)/rcp-lab build --kernel rcp
 
-test-kernel: kernel ## build the patched kernel and test it: patches, KUnit, scenarios
+test-kernel: kernel ## build the patched kernels and test them: patches, KUnit, scenarios
+	@$(BIN)/rcp-lab build --kernel upstream
 	@echo "==> tests on the patched kernel, usually some minutes"
 	@RCP_REQUIRE=1 $(SUITES) run test-kernel $(PARTIAL) -- $(BIN)/pytest -ra -m kernel $(TOGETHER) $(PYTEST_ARGS)
 
@@ -206,8 +207,14 @@ test-kernel-files: kernel ## play with files and trees for minutes while rcp's p
 
 policies: kernel ## compare I/O policies on the patched kernel: docs/results/policies.md
 	@echo "==> policies in the lab, usually 30-60 minutes"
-	@$(SUITES) run policies -- $(BIN)/python -m rcp.fixtures.experiments.policies \
+	@$(SUITES) run policies -- $(BIN)/python -m rcp.fixtures.experiments.policies.run policies \
 		--document docs/results/policies.md
+
+log-writers: kernel ## fsyncs under each I/O policy in scaled time: docs/results/log-writers.md
+	@$(BIN)/rcp-lab build --kernel upstream
+	@echo "==> log writers in the lab, usually 90 minutes"
+	@$(SUITES) run log-writers -- $(BIN)/python -m rcp.fixtures.experiments.policies.run log-writers \
+		--document docs/results/log-writers.md
 
 ablation: kernel ## what each mechanism of inheritance is worth: docs/results/ablation.md
 	@echo "==> planted inversions in the lab, each under every column, usually 20-40 minutes"

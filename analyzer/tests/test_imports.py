@@ -45,6 +45,7 @@ EXCEPTIONS = {
     "rcp.fixtures.experiments.cases": ["rcp.analyzer.text"],
     "rcp.fixtures.experiments.planted_score": ["rcp.analyzer.db.store"],
     "rcp.fixtures.experiments.planted_store": ["rcp.analyzer.db.store"],
+    "rcp.fixtures.experiments.policies.slowest": ["rcp.analyzer.db.store"],
     "rcp.fixtures.experiments.truth.score": ["rcp.analyzer.db.store"],
     "rcp.fixtures.experiments.truth.read": [
         *("rcp.analyzer.db.store", "rcp.analyzer.loading.opening", "rcp.analyzer.whatif"),
