@@ -118,6 +118,10 @@ def _remounted() -> str:
 
 def main() -> None:
     """Play all of it."""
+    subprocess.run(["modprobe", "rcpdisk"], check=True)
+    for kind, folder in (("configfs", "/sys/kernel/config"), ("tracefs", str(_TRACING))):
+        if not os.path.ismount(folder):
+            subprocess.run(["mount", "-t", kind, kind, folder], check=True)
     make_disk(_DISK, "sata_ssd", 512)
     mount_fresh(_DISK, _MOUNT)
     seen: dict[str, object] = {"held": _held(), "switched": _switched()}
