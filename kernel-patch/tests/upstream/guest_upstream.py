@@ -29,12 +29,20 @@ def _write(path: Path, text: str) -> None:
     path.write_text(f"{text}\n")
 
 
+# Keeps the disk's queue full.
+_WRITES = "--name=w --rw=write --bs=128k --size=128m --iodepth=32 --fallocate=posix"
+# The limit lasts for a second after the last of a higher class, and a program may take longer to
+# start beside the writer.
+_READS_ON = "--name=r --filename=read --size=16m --rw=randread --bs=4k --iodepth=1 --rate_iops=20"
+
+
 @contextmanager
-def _writer() -> Iterator[None]:
-    """Keep the disk's queue full of direct writes in class BE."""
-    fio = "fio --name=w --rw=write --bs=128k --size=128m --direct=1 --ioengine=libaio --iodepth=32"
-    fio += f" --directory={_MOUNT} --time_based --runtime=3600 --eta=never --fallocate=posix"
-    child = subprocess.Popen(fio.split(), stdout=subprocess.DEVNULL)
+def _fio(options: str, prefix: tuple[str, ...] = ()) -> Iterator[None]:
+    """Run fio with direct I/O in the background of the block, from a second before it on."""
+    # The folder first: fio resolves the name of a file as soon as it reads it.
+    command = f"fio --directory={_MOUNT} --direct=1 --ioengine=libaio --eta=never"
+    command += f" --time_based --runtime=3600 {options}"
+    child = subprocess.Popen([*prefix, *command.split()], stdout=subprocess.DEVNULL)
     time.sleep(1)
     try:
         yield
@@ -43,18 +51,28 @@ def _writer() -> Iterator[None]:
         child.wait()
 
 
+def _stats() -> dict[str, int]:
+    pairs = (line.split() for line in _STATS.read_text().splitlines())
+    return {name: int(value) for name, value in pairs}
+
+
 def _most_of_others(prefix: tuple[str, ...], depth: int) -> dict[str, int]:
     """Read beside the writer; return how many writes the disk had at most, and how many it did."""
     _write(_QUEUE / "iosched/lower_depth", str(depth))
-    file = _MOUNT / "read"
-    # The first reads drain what the disk had before.
-    foreground.run_as(prefix, "read", file, 200, 20, 1, _OUT / "reads")
     _write(_STATS, "0")
-    latencies = foreground.run_as(prefix, "read", file, 200, 200, 1, _OUT / "reads")
-    stats = dict(line.split() for line in _STATS.read_text().splitlines())
+    with _fio(_READS_ON, prefix):
+        # The first ones drain what the disk had before.
+        until_s = time.monotonic() + 30
+        while _stats()["reads"] < 10:
+            assert time.monotonic() < until_s, "nobody reads"
+            time.sleep(0.01)
+        _write(_STATS, "0")
+        load = ("read", _MOUNT / "read", 200, 200, 1)
+        latencies = foreground.run_as(prefix, *load, _OUT / "reads")
+        stats = _stats()
     return {
-        "most": int(stats["max_inflight_other"]),
-        "writes": int(stats["writes"]),
+        "most": stats["max_inflight_other"],
+        "writes": stats["writes"],
         "p50_ns": sorted(latencies)[100],
     }
 
@@ -65,7 +83,10 @@ def _held() -> dict[str, dict[str, int]]:
     with (_MOUNT / "read").open("wb") as file:
         file.write(bytes(1 << 24))
         os.fsync(file.fileno())
-    with _writer():
+    # Its flushes and commit records would go past the scheduler.
+    subprocess.run(["mount", "-o", "remount,commit=900", _MOUNT], check=True)
+    with _fio(_WRITES):
+        os.sync()
         return {
             "unlimited": _most_of_others(_CLASS_RT, 0),
             "two": _most_of_others(_CLASS_RT, 2),
@@ -77,7 +98,7 @@ def _held() -> dict[str, dict[str, int]]:
 def _switched() -> int:
     """Change the limit and the scheduler while both classes are busy; return the reads done."""
     done = 0
-    with _writer():
+    with _fio(_WRITES):
         for turn in range(40):
             _write(_QUEUE / "scheduler", ("mq-deadline", "none")[turn % 2])
             if turn % 2 == 0:
