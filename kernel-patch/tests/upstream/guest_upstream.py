@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rcp.fixtures.scenarios.blocktests.common import Disk
 from rcp.fixtures.scenarios.policies import foreground
 from rcp.fixtures.scenarios.rcpdisk import drop_disk, make_disk, mount_fresh, unmount
 
 _DISK, _MOUNT = "rcpd0", Path("/mnt/upstream")
 _QUEUE = Path("/sys/block") / _DISK / "queue"
-_STATS = Path("/sys/block") / _DISK / "rcpdisk/stats"
 _TRACING = Path("/sys/kernel/tracing")
 _CLASS_RT = ("ionice", "-c1", "-n4")
 _OUT = Path(os.environ["RCP_LAB_OUT"])
@@ -51,25 +51,21 @@ def _fio(options: str, prefix: tuple[str, ...] = ()) -> Iterator[None]:
         child.wait()
 
 
-def _stats() -> dict[str, int]:
-    pairs = (line.split() for line in _STATS.read_text().splitlines())
-    return {name: int(value) for name, value in pairs}
-
-
 def _most_of_others(prefix: tuple[str, ...], depth: int) -> dict[str, int]:
     """Read beside the writer; return how many writes the disk had at most, and how many it did."""
     _write(_QUEUE / "iosched/lower_depth", str(depth))
-    _write(_STATS, "0")
+    disk = Disk(_DISK)
+    disk.reset_stats()
     with _fio(_READS_ON, prefix):
         # The first ones drain what the disk had before.
         until_s = time.monotonic() + 30
-        while _stats()["reads"] < 10:
+        while disk.stats()["reads"] < 10:
             assert time.monotonic() < until_s, "nobody reads"
             time.sleep(0.01)
-        _write(_STATS, "0")
+        disk.reset_stats()
         load = ("read", _MOUNT / "read", 200, 200, 1)
         latencies = foreground.run_as(prefix, *load, _OUT / "reads")
-        stats = _stats()
+        stats = disk.stats()
     return {
         "most": stats["max_inflight_other"],
         "writes": stats["writes"],
