@@ -189,7 +189,7 @@ RACING = t08_marks t09_turmoil t10_flushes t21_loans t22_torture t23_files t32_l
 
 test-kernel-debug-steps:
 	@$(BIN)/rcp-lab build --kernel rcp --debug
-	@echo "==> block tests on the debug kernel in virtual time, usually 5-10 minutes"
+	@echo "==> block tests on the debug kernel in virtual time, more than 2 hours"
 	@$(BIN)/rcp-lab run --timing --kernel rcp-debug --timeout 7200 -e TEST_TIMEOUT_S=3600 \
 		-e SLOWER=20 blocktests
 	@echo "==> those where CPUs race, on two CPUs in real time, usually 5-10 minutes"
