@@ -4,12 +4,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("add-a-wait-reason", "add-a-knob", "add-a-chart", "add-a-record-type")
+LONG = ("add-a-knob", "add-a-chart", "add-a-record-type")
+"""Pages that name a minute's worth of tests: CI applies what they change, no more."""
 FILES_MAX = 4
 MAKE_EVENTS = "from rcp.probes.contract.c_header import c_header; print(c_header(), end='')"
 
@@ -59,9 +63,9 @@ def python(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=copy, env=path, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_can_be_followed(copy: Path, name: str) -> None:
-    page = ROOT / f"docs/howto/{name}.md"
+@contextmanager
+def followed(copy: Path, page: Path) -> Iterator[None]:
+    """The copy as a page has it changed, generated files too."""
     patch = changes(page)
     assert 1 <= len(re.findall(r"^\+\+\+ b/", patch, re.MULTILINE)) <= FILES_MAX
     apply = ["git", "apply", "-C1", "-"]
@@ -70,12 +74,31 @@ def test_a_page_can_be_followed(copy: Path, name: str) -> None:
     subprocess.run(apply, cwd=copy, input=patch, text=True, check=True)
     try:
         if "\n$ make events\n" in page.read_text():
-            header.write_text(python(copy, "-c", MAKE_EVENTS).stdout)
-        ended = python(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named_tests(page))
-        assert ended.returncode == 0, ended.stdout[-3000:]
+            made = python(copy, "-c", MAKE_EVENTS)
+            assert made.returncode == 0, made.stderr
+            header.write_text(made.stdout)
+        yield
     finally:
         header.write_text(before)
         subprocess.run([*apply, "--reverse"], cwd=copy, input=patch, text=True, check=True)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_a_page_changes_applies(copy: Path, name: str) -> None:
+    page = ROOT / f"docs/howto/{name}.md"
+    with followed(copy, page):
+        named = {test.partition("::")[0] for test in named_tests(page)}
+        assert [path for path in sorted(named) if not (copy / path).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.heavy] * (name in LONG)) for name in PAGES]
+)
+def test_a_page_can_be_followed(copy: Path, name: str) -> None:
+    page = ROOT / f"docs/howto/{name}.md"
+    with followed(copy, page):
+        ended = python(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named_tests(page))
+        assert ended.returncode == 0, ended.stdout[-3000:]
 
 
 def test_every_page_is_followed_or_has_no_changes() -> None:

@@ -6,6 +6,7 @@ user types. What only a kernel can show (recording) is run in the lab, from the 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -178,6 +179,21 @@ def test_a_command_of_the_wheel_works(place: Path, command: str) -> None:
     done = run(place, command, RUNS[command])
     assert done.returncode in MAY_END.get(command, (0,)), done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_trial_of_the_tuner_was_made_on_a_machine_that_was_set_for_it(place: Path) -> None:
+    """What `rcp-tune run` above measured, on a real kernel with a simulated disk."""
+    shown = run(place, "rcp-tune show", ["rcp-tune.duckdb", "--format", "json"])
+    assert shown.returncode == 0, shown.stderr
+    baseline, trial, *_ = json.loads(shown.stdout)
+    assert not any(row["failed"] for row in (baseline, trial))
+    assert [row["phase"] for row in (baseline, trial)] == ["baseline", "search"]
+    assert baseline["settings"] == {}
+    assert trial["settings"]
+    # The baseline waits behind the compaction, so it is a real machine that has been measured.
+    slo = "p90=3ms@read"
+    assert baseline["ratios"][slo] > 1
+    assert baseline["ratios"][slo] != trial["ratios"][slo]
 
 
 def test_a_recording_is_made_in_the_guest(place: Path) -> None:

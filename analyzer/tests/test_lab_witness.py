@@ -54,7 +54,7 @@ def rows(store: Path, query: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def out(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_scenario(tmp_path_factory.mktemp("witness"), REQUESTS="1000", BLKTRACE="1")
+    return run_scenario(tmp_path_factory.mktemp("witness"), REQUESTS="600", BLKTRACE="1")
 
 
 def fio_fsync(out: Path, run: str) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def test_two_runs_agree_within_1_percent(
 
     def once() -> dict[str, Any]:
         folder = tmp_path_factory.mktemp("again")
-        run_scenario(folder, RUNS="with-background", REQUESTS="2000")
+        run_scenario(folder, RUNS="with-background", REQUESTS="600")
         return rows(folder / "with-background.duckdb", query)[0]
 
     first, second = once(), once()

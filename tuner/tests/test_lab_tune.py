@@ -38,19 +38,6 @@ def _trials(study: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_trial_is_made_on_a_machine_that_was_set_for_it(tmp_path: Path) -> None:
-    study = tmp_path / "study.duckdb"
-    told = _tuned(study, "-e", "REQUESTS=100", "--trials", "1", "--no-record")
-    rows = _trials(study)
-    assert [row["phase"] for row in rows[:2]] == ["baseline", "search"]
-    assert rows[0]["settings"] == {}
-    assert rows[1]["settings"]
-    # The baseline waits behind the compaction, so it is a real machine that has been measured.
-    assert rows[0]["ratios"]["p90=3ms@read"] > 1
-    assert rows[0]["ratios"] != rows[1]["ratios"]
-    assert told["outcome"] in ("met", "not reached", "not confirmed")
-
-
 def test_a_dry_run_asks_a_guest_for_its_knobs_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

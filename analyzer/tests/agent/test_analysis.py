@@ -25,13 +25,20 @@ def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack(PACKED, folder)
 
 
+# Beside other tests a process as nice as the agent's analysis waits for minutes.
+ANALYSIS = """
+import os, runpy
+asked = []
+os.nice = asked.append
+runpy.run_module("rcp.analyzer.agent", run_name="__main__", alter_sys=True)
+assert asked and asked[0] > 0
+"""
+
+
 def done(job: Job, folder: Path) -> dict[str, Any]:
-    """Do a job as the agent has it done."""
+    """Do a job as the agent has it done, but for how nice it is."""
     result = folder / "result"
-    subprocess.run(
-        [sys.executable, "-m", "rcp.analyzer.agent", json.dumps(vars(job)), str(result)],
-        check=True,
-    )
+    subprocess.run([sys.executable, "-c", ANALYSIS, json.dumps(vars(job)), str(result)], check=True)
     found: dict[str, Any] = json.loads(result.read_text())
     return found
 

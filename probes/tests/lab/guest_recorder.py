@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rcp.probes.compiled import cache_folder
 from rcp.probes.contract.events import CMDLINE, LOCK_WAIT, REQUEST, SLEEP, TASK
 from rcp.probes.contract.spool import SpoolError, open_spool
 
@@ -34,14 +35,10 @@ def bpf_programs() -> int:
         count += 1
 
 
-def trace(*arguments: str, env: dict[str, str] | None = None, wrap: tuple[str, ...] = ()) -> Any:
+def trace(*arguments: str, wrap: tuple[str, ...] = ()) -> Any:
     """Run rcp-trace to its end."""
     done = subprocess.run(
-        [*wrap, "rcp-trace", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **(env or {})},
+        [*wrap, "rcp-trace", *arguments], capture_output=True, text=True, check=False
     )
     return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
@@ -242,53 +239,42 @@ exec "$@"
 """
 
 
-def without_headers() -> dict[str, Any]:
-    """Record where neither headers nor modules of the kernel are installed."""
+def starts() -> dict[str, Any]:
+    """Record three times with the same options; tell how long each start took.
+
+    The first time, when the probes are compiled, neither headers nor modules of the kernel are
+    installed: jbd2 is loaded, so its types are in /sys. All later checks find what it compiled.
+    """
+    bare = ("unshare", "-m", "sh", "-c", WITHOUT_HEADERS, "sh")
     release = os.uname().release
-    path = WORK / "bare.spool"
-    # jbd2 is loaded, so its types are in /sys
-    done = trace(
-        *("record", "-o", str(path), "--", "sync"),
-        wrap=("unshare", "-m", "sh", "-c", WITHOUT_HEADERS, "sh"),
-    )
     looked = subprocess.run(
-        [
-            *("unshare", "-m", "sh", "-c", WITHOUT_HEADERS, "sh"),
-            *("find", "/usr/src", f"/lib/modules/{release}", "-name", "*.h"),
-        ],
+        [*bare, "find", "/usr/src", f"/lib/modules/{release}", "-name", "*.h"],
         capture_output=True,
         text=True,
         check=True,
     )
-    left = looked.stdout.splitlines()
-    return {**done, "headers_left": left, "spool": spool_facts(path)}
-
-
-def starts() -> dict[str, Any]:
-    """Record three times with the same options; tell how long each start took."""
-    cache = WORK / "cache"
     seconds, spools = [], []
     for number in range(3):
         path, began_s = WORK / f"start-{number}.spool", time.monotonic()
         done = trace(
             *("record", "-o", str(path), "--", "sh", "-c"),
             "cut -d' ' -f1 /proc/uptime; sync",
-            env={"RCP_CACHE": str(cache)},
+            wrap=() if number else bare,
         )
         seconds.append(float(done["stdout"]) - began_s)
         spools.append(spool_facts(path))
-    kept = [path.name for path in (cache / "probes").iterdir()]
-    return {"seconds": seconds, "spools": spools, "kept": kept}
+    kept = [path.name for path in cache_folder().iterdir()]
+    left = looked.stdout.splitlines()
+    return {"seconds": seconds, "spools": spools, "kept": kept, "headers_left": left}
 
 
 CHECKS: dict[str, Callable[[], dict[str, Any]]] = {
+    "starts": starts,  # first: nothing is compiled yet
     "doctor": lambda: trace("doctor", "--format", "json"),
     "unknown_pid": lambda: trace("record", "-p", "4194305", "-o", "/tmp/recorder/a.spool"),
     "no_root": lambda: trace(
         "record", wrap=("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all")
     ),
-    "no_headers": without_headers,
-    "starts": starts,
     "no_tracefs": lambda: trace(
         "record",
         wrap=(
