@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +201,6 @@ def test_interrupts_are_when_the_task_on_the_cpu_saw_the_clock_jump(waits: Waits
     rows = rows[(rows["tid"] == tid) & (rows["ts"] >= spans[0, 0])]
     span = np.searchsorted(spans[:, 0], rows["ts"], "right") - 1
     rows = rows[rows["end_ns"] <= spans[span, 1]]
-    assert len(rows) > len(spans) // 2  # one bio ends in each
     gaps = np.array(truth["gaps"])
     gap = np.searchsorted(gaps[:, 0], rows["ts"], "right") - 1
     assert (gaps[gap, 1] >= rows["end_ns"]).all()
@@ -213,4 +213,7 @@ def test_interrupts_are_when_the_task_on_the_cpu_saw_the_clock_jump(waits: Waits
     off = [bool(((mine["ts"] < hi) & (mine["run_ns"] > lo)).any()) for lo, hi in gaps]
     assert (ended > 0)[(took > 100_000) & ~np.array(off)].all()
     submitters = {int(io["id"]): int(io["submitter_tid"]) for io in waits.ios}
-    assert {waits.names[submitters[int(io)]] for io in rows["io"]} == {"sends"}
+    names = Counter(waits.names[submitters[int(io)]] for io in rows["io"])
+    assert names.pop("sends") > len(spans) // 2  # one bio of it ends in each
+    # The kernel may write something back meanwhile.
+    assert [name for name in names if not name.startswith("kworker/")] == []
