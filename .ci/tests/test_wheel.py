@@ -185,8 +185,9 @@ def test_a_trial_of_the_tuner_was_made_on_a_machine_that_was_set_for_it(place: P
     """What `rcp-tune run` above measured, on a real kernel with a simulated disk."""
     shown = run(place, "rcp-tune show", ["rcp-tune.duckdb", "--format", "json"])
     assert shown.returncode == 0, shown.stderr
-    baseline, trial, *_ = json.loads(shown.stdout)
-    assert not any(row["failed"] for row in (baseline, trial))
+    rows = json.loads(shown.stdout)
+    assert not any(row["failed"] for row in rows), rows
+    baseline, trial, *_ = rows
     assert [row["phase"] for row in (baseline, trial)] == ["baseline", "search"]
     assert baseline["settings"] == {}
     assert trial["settings"]
