@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import shutil
-import sys
 import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rcp.probes.attach import Probes
 from rcp.probes.command import ForkedCommand
-from rcp.probes.contract.events import SCHEMA_VERSION
-from rcp.probes.contract.options import FULL
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.giving_way import GivingWay
 from rcp.probes.drain import Recorder, Source
-from rcp.probes.flight.flight import Flight, FlightPlan, announce, describe_flight
+from rcp.probes.flight.flight import Flight, announce
 from rcp.probes.flight.rolling import RollingSpool
 from rcp.probes.flight.triggers import Watch
-from rcp.probes.kernel.active import missing_probes
-from rcp.probes.kernel.features import Features
-from rcp.probes.program import Options
+from rcp.probes.plan import Plan, describe
 from rcp.probes.signals import Signals
 from rcp.probes.upkeep import Upkeep
-from rcp.probes.who.cmdlines import arguments_to_store, cmdlines, redacted
+from rcp.probes.who.cmdlines import arguments_to_store, cmdlines
 from rcp.probes.who.roles import cmdline_rule_pids
 
 # A drain uses a CPU for most of a millisecond. On a small machine that shows in the measured
@@ -40,28 +33,6 @@ _SLOWEST_DRAIN_S = 0.5
 # second it is an eighth full after 0.6 s.
 _FASTEST_DRAIN_S = 0.005
 _BUSY_FILL = 0.125
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to record, until when, and into which spool."""
-
-    spool: Path
-    options: Options
-    features: Features
-    roles: list[dict[str, Any]]
-    duration_s: float | None = None
-    command: tuple[str, ...] = ()
-    """Program and arguments to start and record; empty: none."""
-    max_bytes: int = 2 << 30
-    progress: Callable[[int, int], None] = lambda n_records, n_bytes: None
-    """Called about once a second with what was recorded so far."""
-    max_cpu: float | None = None
-    """CPUs that recorder and probes may use together; above it they record less (budget.py)."""
-    flight: FlightPlan | None = None
-    """Keep only the last seconds and write them when triggered; None: record everything."""
-    cmdline: str = FULL
-    """How much of command lines to store (``cmdlines.py``)."""
 
 
 @dataclass(frozen=True)
@@ -79,87 +50,6 @@ class Ended:
     """See ``cost.Cost``."""
     dumps: tuple[Path, ...] = ()
     """Spools a flight recorder wrote; its own is then removed, unless the disk was full."""
-
-
-def _devices() -> dict[str, str]:
-    """Return the name of each block device now present, by number (major << 20 | minor)."""
-    names = {}
-    for line in Path("/proc/partitions").read_text().splitlines()[2:]:
-        major, minor, _, name = line.split()
-        names[str(int(major) << 20 | int(minor))] = name
-    return names
-
-
-def _device_labels(sys_block: Path = Path("/sys/block")) -> dict[str, str]:
-    """Return what stacked devices are called besides their kernel names, by number.
-
-    A dm device has a name of its own, a loop device its backing file.
-    """
-    labels = {}
-    for folder in sorted(sys_block.glob("*")):
-        for path in (folder / "dm/name", folder / "loop/backing_file"):
-            try:
-                label = path.read_text().rstrip("\n").rpartition("/")[2]
-                major, _, minor = (folder / "dev").read_text().partition(":")
-            except OSError:
-                continue
-            labels[str(int(major) << 20 | int(minor))] = label
-    return labels
-
-
-def _argv_to_store(plan: Plan) -> list[str]:
-    """Return the recorder's command line without secrets; ``--cmdline`` applies to the command."""
-    own = sys.argv[: len(sys.argv) - len(plan.command)]
-    return [*redacted(own), *arguments_to_store(plan.command, plan.cmdline)]
-
-
-def _queues() -> dict[str, str]:
-    """Return each disk's I/O scheduler; recordings are comparable only if it is equal."""
-    schedulers = {}
-    for scheduler in sorted(Path("/sys/block").glob("*/queue/scheduler")):
-        chosen = scheduler.read_text().partition("[")[2].partition("]")[0]
-        disk = scheduler.parents[1].name
-        if chosen and not disk.startswith(("loop", "ram", "zram")):
-            schedulers[f"{disk}.scheduler"] = chosen
-    return schedulers
-
-
-def describe(plan: Plan) -> dict[str, Any]:
-    """Return the spool's ``meta``: host, clock, options, roles and what the kernel lacks."""
-    shift = os.environ.get("RCP_LAB_ICOUNT_SHIFT", "")
-    requests = plan.options.requests
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "rcp_version": version("rcp-trace"),
-        "argv": _argv_to_store(plan),
-        "host": {
-            "name": platform.node(),
-            "kernel": platform.release(),
-            "kernel_version": platform.version(),
-            "machine": platform.machine(),
-            "n_cpus": os.cpu_count(),
-            "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
-        },
-        "clock": {
-            "started_monotonic_ns": time.monotonic_ns(),
-            "started_realtime_ns": time.time_ns(),
-            "virtual": os.environ.get("RCP_LAB_VIRTUAL_TIME") == "1",
-            "icount_shift": int(shift) if shift.isdigit() else None,
-        },
-        "recorder_pid": os.getpid(),
-        "roles": plan.roles,
-        "cmdlines": cmdlines(plan.cmdline),
-        "request_syscalls": {str(number): name for number, name in requests.syscalls.items()},
-        "request_points": {str(number): name for number, name in requests.point_names.items()},
-        "devices": _devices(),
-        "device_labels": _device_labels(),
-        "queues": _queues(),
-        "missing_functions": list(plan.features.missing_functions),
-        "missing_modules": list(plan.features.missing_modules),
-        "missing_probes": [probe.name for probe in missing_probes(plan.features)],
-        "filters": {"min_wait_ns": plan.options.min_wait_ns},
-        **({"flight": describe_flight(plan.flight)} if plan.flight else {}),
-    }
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Measures the cost of a recording while it runs, and keeps it below a bound."""
+"""What a recording needs while it runs: its cost is kept below a bound, what comes is noted."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rcp.probes.contract.meta_text import late_module
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.budget import TICK_NS, Budget
 from rcp.probes.cost.cost import Cost, CostMeter
 from rcp.probes.cost.shedding import Shedding
+from rcp.probes.devices import NewDevices
 from rcp.probes.drain import Source
+from rcp.probes.kernel.late_modules import LateModules
 
 
 class Upkeep:
@@ -30,6 +33,8 @@ class Upkeep:
         self._meter = CostMeter(source.program_fds, always=max_cpu is not None)
         self._budget = Budget(max_cpu, time.monotonic_ns()) if max_cpu is not None else None
         self._shedding = Shedding()
+        self._late = LateModules(meta.get("absent_modules", ()))
+        self._new_devices = NewDevices(meta)
         self._is_starting = True
         self._next_tick_ns = time.monotonic_ns() + TICK_NS
         if self._budget and not self._meter.can_measure_probes:
@@ -40,6 +45,7 @@ class Upkeep:
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_tick_ns:
             self._meter.tick()
+            self._look_around()
             self._next_tick_ns = now_ns + TICK_NS
         if self._budget is None:
             return TICK_NS / 1e9
@@ -57,6 +63,16 @@ class Upkeep:
         if changed:
             self._say(changed)
             self._meta["shedding"] = budget.as_dict(now_ns)
+            self._spool.write_meta(self._meta)
+
+    def _look_around(self) -> None:
+        """Note devices and modules that have come."""
+        loaded = self._late.take()
+        for name in loaded:
+            self._say(late_module(name) + ".")
+        if loaded:
+            self._meta["late_modules"] = [*self._meta.get("late_modules", ()), *loaded]
+        if self._new_devices.take() or loaded:
             self._spool.write_meta(self._meta)
 
     def _apply(self, shedding: Shedding) -> None:
@@ -88,6 +104,7 @@ class Upkeep:
 
     def close(self, n_events: int) -> dict[str, Any]:
         """Stop measuring; return the cost, for ``end.json``."""
+        self._look_around()
         cost = self._meter.cost(n_events, self._spool.written_bytes).as_dict()
         self._meter.close()
         if self._budget and self._budget.level_max:

@@ -22,7 +22,7 @@ from rcp.probes.commands.selection import Selection, require_machine, select
 from rcp.probes.contract.durations import duration_text
 from rcp.probes.contract.user_error import UserError
 from rcp.probes.flight.flight import FlightPlan, announce
-from rcp.probes.record import Plan, describe
+from rcp.probes.plan import Plan, describe
 from rcp.probes.signals import Signals
 
 # As in record.py: a drain costs most of a millisecond, a full ring costs records.

@@ -17,7 +17,8 @@ from rcp.probes.commands.targets import TargetOptions
 from rcp.probes.contract.meta_text import cost_text
 from rcp.probes.contract.printing.output import print_progress
 from rcp.probes.contract.spool import SpoolError
-from rcp.probes.record import Ended, Plan, record
+from rcp.probes.plan import Plan
+from rcp.probes.record import Ended, record
 
 _NOT_FOUND = 127
 

@@ -17,7 +17,7 @@ from rcp.probes.contract.durations import DurationError, option_ns
 from rcp.probes.contract.printing.json_text import as_json
 from rcp.probes.contract.printing.output import print_data, redraw
 from rcp.probes.live import Interval, Live, LivePlan
-from rcp.probes.record import Plan, describe
+from rcp.probes.plan import Plan, describe
 from rcp.probes.signals import Signals
 
 _SHORTEST_INTERVAL_NS = 500_000_000

@@ -30,9 +30,17 @@ def _times(count: int) -> str:
     return "1 time" if count == 1 else f"{count} times"
 
 
+def late_module(name: str) -> str:
+    """Return what it means that the module *name* was loaded while recording."""
+    return (
+        f"the module {name} was loaded while recording, too late for its probes: whose work it "
+        "does is not known; record again"
+    )
+
+
 def omission_notes(meta: Mapping[str, Any]) -> list[str]:
-    """Return a line for each thing not recorded, by option or to save CPU."""
-    notes = []
+    """Return a line for each thing not recorded: by option, to save CPU, or not to be seen."""
+    notes = [late_module(name) for name in meta.get("late_modules", ())]
     min_wait_ns = meta.get("filters", {}).get("min_wait_ns")
     if min_wait_ns:
         notes.append(

@@ -1,21 +1,26 @@
 import json
 import os
 import time
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rcp.probes import devices
 from rcp.probes.contract.events import SCHEMA_VERSION
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.cost import CostMeter, read_run_stats
+from rcp.probes.kernel.late_modules import LateModules
 from rcp.probes.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from rcp.probes.tests.conftest import ArraySource
 
-META = {"schema_version": SCHEMA_VERSION}
+META = {"schema_version": SCHEMA_VERSION, "devices": devices.devices()}
 S = 1_000_000_000
+MODULES = ["dm_crypt", "loop"]
 
 
 def burn(seconds: float) -> None:
@@ -126,3 +131,60 @@ def test_what_recording_less_would_not_save_does_not_count(
     keeper.step()
     assert keeper.level == 1
     keeper.close(5)
+
+
+def test_a_module_that_is_loaded_while_recording_is_said_and_stored(
+    source: "ArraySource",
+    spool: SpoolWriter,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    modules = tmp_path / "module"
+    modules.mkdir()
+    monkeypatch.setattr("rcp.probes.upkeep.LateModules", partial(LateModules, folder=modules))
+    said: list[str] = []
+    keeper = Upkeep(source, spool, {**META, "absent_modules": MODULES}, None, said.append)
+    monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)
+    keeper.step()
+    assert said == []
+    for name in MODULES:
+        (modules / name).mkdir()
+        keeper.step()
+        keeper.step()
+    assert [text.split()[2] for text in said] == MODULES
+    assert json.loads((spool.path / "meta.json").read_text())["late_modules"] == MODULES
+
+
+def test_a_module_that_is_loaded_at_the_end_counts(
+    source: "ArraySource", spool: SpoolWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rcp.probes.upkeep.LateModules", partial(LateModules, folder=tmp_path))
+    meta = {**META, "absent_modules": MODULES}
+    keeper = Upkeep(source, spool, meta, None, lambda text: None)
+    (tmp_path / "loop").mkdir()
+    keeper.close(5)
+    assert meta["late_modules"] == ["loop"]
+
+
+def test_devices_that_come_while_recording_have_names(
+    source: "ArraySource", spool: SpoolWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device that is gone keeps its name; a number that another one has keeps the first name."""
+    there = {"1": "sda"}
+    monkeypatch.setattr(devices, "devices", lambda: dict(there))
+    monkeypatch.setattr(devices, "device_labels", lambda: {n: f"{n}.img" for n in there})
+    meta = {**META, "devices": {"1": "sda"}, "device_labels": {}}
+    keeper = Upkeep(source, spool, meta, None, lambda text: None)
+    monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)
+    keeper.step()
+    assert meta["device_labels"] == {}
+    there["7"] = "loop0"
+    keeper.step()
+    there.clear()
+    there["1"] = "sdb"
+    keeper.step()
+    there["8"] = "dm-0"
+    keeper.close(5)
+    stored = json.loads((spool.path / "meta.json").read_text())
+    assert stored["devices"] == meta["devices"] == {"1": "sda", "7": "loop0", "8": "dm-0"}
+    assert meta["device_labels"] == {"1": "1.img", "7": "7.img", "8": "8.img"}

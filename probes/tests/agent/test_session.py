@@ -21,8 +21,8 @@ from rcp.probes.contract.spool import open_spool
 from rcp.probes.cost.cost import CostMeter
 from rcp.probes.flight.triggers import parse_trigger
 from rcp.probes.kernel.features import Features
+from rcp.probes.plan import Plan, describe
 from rcp.probes.program import Options
-from rcp.probes.record import Plan, describe
 from rcp.probes.requests.points import Requests
 
 if TYPE_CHECKING:

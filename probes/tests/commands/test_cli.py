@@ -8,7 +8,8 @@ from click.testing import CliRunner, Result
 from rcp.probes.commands import record, recording, selection
 from rcp.probes.cost.cost import Cost
 from rcp.probes.kernel.features import Features
-from rcp.probes.record import Ended, Plan
+from rcp.probes.plan import Plan
+from rcp.probes.record import Ended
 
 
 @pytest.fixture

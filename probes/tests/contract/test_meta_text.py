@@ -53,3 +53,9 @@ def test_there_is_an_omission_note_for_each_step_and_for_all_pauses() -> None:
         "written",
         "recording paused 3 times, 2.4 s in all, to save CPU: waits in that time count as cpu",
     ]
+
+
+def test_there_is_an_omission_note_for_each_late_module() -> None:
+    [note] = omission_notes({"late_modules": ["dm_crypt"]})
+    assert note.startswith("the module dm_crypt was loaded while recording, too late for")
+    assert note.endswith("record again")

@@ -15,8 +15,9 @@ from rcp.probes.flight.flight import Flight, FlightPlan, announce
 from rcp.probes.flight.rolling import RollingSpool
 from rcp.probes.flight.triggers import Watch, parse_trigger
 from rcp.probes.kernel.features import Features
+from rcp.probes.plan import Plan, describe
 from rcp.probes.program import Options
-from rcp.probes.record import Ended, Plan, describe, record_from
+from rcp.probes.record import Ended, record_from
 from rcp.probes.requests.points import Requests
 from rcp.probes.signals import Signals
 

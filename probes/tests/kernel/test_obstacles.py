@@ -14,6 +14,7 @@ from rcp.probes.diagnosis import health_of
 from rcp.probes.kernel.config import read_config
 from rcp.probes.kernel.features import Features, read_features
 from rcp.probes.kernel.headers import header_macros, version_code
+from rcp.probes.kernel.late_modules import absent_modules
 from rcp.probes.kernel.obstacles import MOUNT, obstacles, require
 from rcp.probes.kernel.probe import PROBES
 from rcp.probes.kernel.symbols import kallsyms
@@ -245,6 +246,7 @@ def test_functions_of_modules_that_are_not_loaded_are_not_missing(
     missing = {name for name, module in probe.modules.items() if module in loaded}
     assert set(found.missing_functions) == missing
     assert set(found.idle_functions) == probe.modules.keys() - missing
+    assert absent_modules(found) == sorted(set(probe.modules.values()) - set(loaded))
     assert health_of(probe, found).state == ("partly" if loaded else "ok")
     options = cflags(Options(), found)
     assert not [name for name in probe.modules if f"-DRCP_HAVE_{name}=1" in options]

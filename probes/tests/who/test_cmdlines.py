@@ -11,8 +11,8 @@ import pytest
 from rcp.probes.contract.events import CMDLINE
 from rcp.probes.contract.options import FULL, NAME
 from rcp.probes.kernel.features import Features
+from rcp.probes.plan import Plan, describe
 from rcp.probes.program import Options
-from rcp.probes.record import Plan, describe
 from rcp.probes.who.cmdlines import (
     arguments_to_store,
     cmdlines,

@@ -1,0 +1,37 @@
+"""Modules that are loaded while recording: too late for the probes of their functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rcp.probes.kernel.active import active_probes
+from rcp.probes.kernel.features import Features
+
+_MODULES = Path("/sys/module")
+
+
+def absent_modules(features: Features) -> list[str]:
+    """Return the modules that probes which run would hook if they were loaded, sorted."""
+    return sorted(
+        {
+            probe.modules[name]
+            for probe in active_probes(features)
+            for name in probe.optional_functions
+            if name in features.idle_functions
+        }
+    )
+
+
+class LateModules:
+    """Looks for modules that were not loaded when the probes were attached."""
+
+    def __init__(self, absent: Iterable[str], folder: Path = _MODULES) -> None:
+        """*absent* are names; *folder* has a folder for each loaded module."""
+        self._absent, self._folder = set(absent), folder
+
+    def take(self) -> list[str]:
+        """Return the names of those that have been loaded since the last call, sorted."""
+        loaded = sorted(name for name in self._absent if (self._folder / name).exists())
+        self._absent.difference_update(loaded)
+        return loaded
