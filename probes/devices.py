@@ -24,7 +24,7 @@ def device_labels(sys_block: Path = Path("/sys/block")) -> dict[str, str]:
     for folder in sorted(sys_block.glob("*")):
         for path in (folder / "dm/name", folder / "loop/backing_file"):
             try:
-                label = path.read_text().rstrip("\n").rpartition("/")[2]
+                label = path.read_text(errors="replace").rstrip("\n").rpartition("/")[2]
                 major, _, minor = (folder / "dev").read_text().partition(":")
             except OSError:
                 continue

@@ -5,6 +5,11 @@ An example, a loop device on a file of sda::
     io 1 of loop0   |Q D-------------------------- C|
     loop's worker        |-- serves io 1 --|
     io 2 of sda                       |Q D -------C|      origin: io 1, queued by the writer
+
+And a read of dm-crypt::
+
+    io 3 of sda     |Q D -------C|                        origin: queued by the reader
+    kcryptd                          |-- decrypts --|     then it wakes the reader
 """
 
 from __future__ import annotations
@@ -40,6 +45,8 @@ class Layers:
     """When that was."""
     served: Index
     """The io of the loop device, of each io_served record; -1 for another device."""
+    decrypted: Index
+    """The io below dm-crypt that was read, of each io_served record; -1 for others."""
     worker: Index
     for_whom: Index
     """The task that the worker worked for."""
@@ -57,13 +64,16 @@ def layers_of(
 ) -> Layers:
     """Return the records with positions of ios and tasks."""
     origins, served = rows[IO_ORIGIN.name], rows[IO_SERVED.name]
+    io = io_ids.positions(np.ascontiguousarray(served["io"]))
+    is_crypt = served["layer"] == StackedLayer.CRYPT
     queued, begin = origins["queued_ns"].astype(np.int64), served["ts"].astype(np.int64)
     return Layers(
         io=io_ids.positions(np.ascontiguousarray(origins["io"])),
         parent=io_ids.positions(np.ascontiguousarray(origins["parent_io"])),
         owner=resolver.utids(np.ascontiguousarray(origins["tid"]), queued),
         queued=queued,
-        served=io_ids.positions(np.ascontiguousarray(served["io"])),
+        served=np.where(is_crypt, -1, io).astype(np.int32),
+        decrypted=np.where(is_crypt, io, -1).astype(np.int32),
         worker=resolver.utids(np.ascontiguousarray(served["tid"]), begin),
         for_whom=resolver.utids(np.ascontiguousarray(served["owner_tid"]), begin),
         begin=begin,

@@ -18,7 +18,8 @@
 * ``submitter``: nothing else is known, so it is the task that queued it.
 
 A flusher opens handles too, to allocate blocks for dirty pages. Its part of a transaction is
-therefore attributed to the dirtiers of the ios that it queued meanwhile.
+therefore attributed to the dirtiers of the ios that it queued meanwhile, and that of a loop
+device's worker to those for whom it wrote (``journal.workers``).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from rcp.analyzer.blame.journal.transactions import (
     commit_at,
     commit_of_handles,
 )
+from rcp.analyzer.blame.journal.workers import Commits, dirtied_for, worked_for
 from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
@@ -67,13 +69,22 @@ class Causes:
     """Blocks that tasks added to each journal_commit row's transaction; NaN if not recorded."""
 
 
-def _dirtiers(trace: Trace) -> tuple[Times, Sets]:
+def _dirtiers(trace: Trace, commits: Commits) -> tuple[Times, Sets]:
     """Return the ios that write dirtied pages of known tasks, and their sets."""
     rows = trace.rows[IO_CAUSE.name]
-    io = trace.cause_io
-    known = np.flatnonzero((io >= 0) & (rows["n_pages"] > 0))
-    pages = rows["n_pages"][known].astype(np.float64)
-    return collect(io[known].astype(np.int64), trace.utids[IO_CAUSE.name][known], pages)
+    known = np.flatnonzero((trace.cause_io >= 0) & (rows["n_pages"] > 0))
+    io, pages = trace.cause_io[known].astype(np.int64), rows["n_pages"][known].astype(np.float64)
+    dirtier = dirtied_for(trace, trace.utids[IO_CAUSE.name][known], io, commits)
+    return collect(io, dirtier, pages)
+
+
+def _queuers(trace: Trace) -> tuple[Index, Times]:
+    """Return which thread queued each io, above dm and md, and when."""
+    above, layers = origins_of(trace), trace.layers
+    queuer, queued = above.queuer.copy(), above.queued.copy()
+    of_loop = layers.io[(layers.parent >= 0) & (layers.io >= 0)]
+    queuer[of_loop], queued[of_loop] = trace.ios.submitter[of_loop], trace.ios.queued[of_loop]
+    return queuer, queued
 
 
 def _flushed(
@@ -81,11 +92,11 @@ def _flushed(
 ) -> tuple[Times, Index, npt.NDArray[np.float64]]:
     """Return the tasks whose pages kernel threads flushed, by handle: (handle, utid, weight)."""
     rows, utid = trace.rows[JOURNAL_HANDLE.name], trace.utids[JOURNAL_HANDLE.name]
-    above = origins_of(trace)
-    order = ios[np.lexsort((above.queued[ios], above.queuer[ios]))]
+    queuer, at = _queuers(trace)
+    order = ios[np.lexsort((at[ios], queuer[ios]))]
     position = np.empty(len(order), np.int64)
     position[:] = np.searchsorted(ios, order)
-    submitter, queued = above.queuer[order], above.queued[order]
+    submitter, queued = queuer[order], at[order]
     begin = rows["ts"][handle].astype(np.int64) - 1
     end = rows["end_ns"][handle].astype(np.int64) + SUBMIT_DELAY_NS
     before = asof_backward(submitter, queued, utid[handle], begin)
@@ -101,7 +112,7 @@ def _flushed(
 
 
 def _contributors(
-    trace: Trace, commit: Index, weights: Weights, ios: Times, dirtiers: Sets
+    trace: Trace, commit: Index, weights: Weights, ios: Times, dirtiers: Sets, commits: Commits
 ) -> tuple[Times, Sets]:
     """Return the commits with weights, and the sets of tasks that these belong to.
 
@@ -113,6 +124,12 @@ def _contributors(
     by_kernel = trace.tasks.role[utid[handle]] == ROLE_CODE[KERNEL]
     helper = np.flatnonzero(by_kernel)
     at, dirtier, weight = _flushed(trace, handle[helper], ios, dirtiers)
+    of, worked, part = worked_for(trace, handle[helper], commit[handle[helper]], commits)
+    # One that did both is half a flusher.
+    part[np.isin(of, at)] /= 2
+    weight[np.isin(at, of)] /= 2
+    at, dirtier = np.concatenate((of, at)), np.concatenate((worked, dirtier))
+    weight = np.concatenate((part, weight))
     explained = np.zeros(len(handle), bool)
     explained[helper[at]] = True
     own = np.flatnonzero(~explained)
@@ -138,16 +155,18 @@ def _journal_ios(trace: Trace, at: Origins, of_commit: Index) -> tuple[Times, In
 
 def io_causes(trace: Trace) -> Causes:
     """Return the cause sets of all ios and commits of a recording."""
-    ios, sets = _dirtiers(trace)
-    dirtiers, commit = sets, commit_of_handles(trace)
+    commit = commit_of_handles(trace)
     blocks = blocks_of_handles(trace, commit)
     n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"].astype(np.float64)
+    shared = Commits.of(trace, commit, n_handles)
+    ios, sets = _dirtiers(trace, shared)
+    dirtiers = sets
     n_commits = len(trace.rows[JOURNAL_COMMIT.name])
     holders = np.full(n_commits, -1, np.int32)
     of_commit = holders.copy()
     for chosen, weights in ((holders, n_handles), (of_commit, blocks)):
-        commits, found = _contributors(trace, commit, weights, ios, dirtiers)
-        chosen[commits] = np.arange(len(commits)) + len(sets)
+        rows, found = _contributors(trace, commit, weights, ios, dirtiers, shared)
+        chosen[rows] = np.arange(len(rows)) + len(sets)
         sets = joined(sets, found)
     of_commit = np.where(of_commit >= 0, of_commit, holders)
     counted = np.flatnonzero((commit >= 0) & (blocks > 0))

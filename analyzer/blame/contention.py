@@ -34,8 +34,8 @@ from rcp.analyzer.blame.flushes import FlushCache, flush_cache, flush_excess, fl
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
-from rcp.analyzer.paths.critical_path import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.analyzer.paths.segments import Paths
+from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.probes.contract.events import IO
 
 

@@ -60,16 +60,10 @@ from rcp.analyzer.blame.suspects import (
     first_on_chain,
     guilty_edges,
 )
-from rcp.analyzer.paths.critical_path import (
-    ADMISSION_SLOT,
-    ADMISSION_TAG,
-    CPU_MAX,
-    DEVICE,
-    QUEUE,
-    RUNQUEUE,
-)
+from rcp.analyzer.paths.critical_path import CPU_MAX, RUNQUEUE
 from rcp.analyzer.paths.interrupts import INTERRUPTED
 from rcp.analyzer.paths.segments import Edges, Paths
+from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 
 __all__ = ["KINDS", "Inversions", "find_inversions"]
 

@@ -5,9 +5,10 @@ A worker does one piece of work after another, each for the task whose io it is:
     kworker   | for backup |   | for client | for backup |
     a slice          |----------------|                       half of it for backup
 
-For loop devices and dm-crypt that is recorded (``io_served``). A flusher or journal thread prepares
-one io after another: its time on a CPU before an io is for those whose data the io carries. A
-worker of the block layer hands queued ios to a device, whoever queued them::
+For loop devices and dm-crypt that is recorded (``io_served``). But a loop device is flushed by an
+fsync of its file, which writes everybody's pages, whoever asked. It is as a flusher or journal
+thread, which prepares one io after another: its time on a CPU before an io is for those whose data
+the io carries. A worker of the block layer hands queued ios to a device, whoever queued them::
 
     kworker/0:1H   |--------|----|---------|
     hands over              A    B         C      for A's owner: the first piece
@@ -24,7 +25,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times, Trace
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.suspects import Owners
 
@@ -60,7 +61,10 @@ class WorkedFor:
         layers, thread = trace.layers, trace.tasks.thread.astype(np.int64)
         # An empty piece is nobody's time, and would cut short the piece it lies in.
         lasts = layers.end > layers.begin
-        known = np.flatnonzero((layers.worker >= 0) & (layers.for_whom >= 0) & lasts)
+        counts = (layers.worker >= 0) & (layers.for_whom >= 0) & lasts
+        by_io = np.flatnonzero(layers.served >= 0)
+        counts[by_io] &= trace.ios.op[layers.served[by_io]] != OP_FLUSH
+        known = np.flatnonzero(counts)
         if not len(known):
             return None
         worker = thread[layers.worker[known]]

@@ -1,4 +1,4 @@
-"""What is below an io of a loop device: the worker that did it, and the io that ended it.
+"""What is below an io of a loop device, and below a read of dm-crypt.
 
 The time [D, C) of such an io is not that of a device. It is what the worker did until it was done,
 or until it had queued the io below that ended it, then that io's, then the completion's::
@@ -7,7 +7,18 @@ or until it had queued the io below that ended it, then that io's, then the comp
     loop's worker          |-- serves io 1 --|
     io 2 of sda                          |Q D -------C|
 
-    path:   queue, worker (from D to Q of io 2), io 2, device (its completion, to C)
+    path:   queue, worker (from D to Q of io 2), io 2, who ended io 1 then (to C)
+
+That may be another worker, which wants a CPU for it. Of an interrupt it is the device's time.
+
+A read of dm-crypt has no time of its own. A worker decrypts it when it comes to it, and then wakes
+the reader, who waited for the io below until that had ended and for the worker only since then::
+
+    reader               |~~~~~~~~~~~~~~~~~~~~~~~~~~~|
+    io 3 of sda          |Q D -------C|
+    kcryptd      |-- decrypts others' --|-- io 3 --|
+
+    path:        io 3 to C, then the worker
 """
 
 from __future__ import annotations
@@ -16,8 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.layers import Layers
-from rcp.analyzer.arrays.trace import Index, Ios, Times
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Sleeps, Times
 
 MAX_LAYERS = 8
 """Loop devices on each other's files; damaged records could form a circle."""
@@ -25,7 +37,7 @@ MAX_LAYERS = 8
 
 class Parts(NamedTuple):
     """Of each interval [d, hi) of an io at its device: the worker has [d, u), the io below
-    [u, v), the device itself the rest."""
+    [u, v), and who ended it the rest."""
 
     worker: Index
     """-1 for none: then u is d, or the io below was queued by an unknown task."""
@@ -33,13 +45,43 @@ class Parts(NamedTuple):
     child: Index
     """-1 for none: then v is u."""
     v: Times
+    ender: Index
+    """-1 for none: an interrupt, or the io is at a disk."""
+
+
+class _Pieces:
+    """Pieces of work of threads, in an order in which many are found quickly."""
+
+    def __init__(self, worker: Index, begin: Times, end: Times) -> None:
+        self._begins = np.sort(begin)
+        key = self._key(worker, begin)
+        self._order = np.argsort(key, kind="stable")
+        self._keys, self._worker, self._end = key[self._order], worker, end
+        self._is_worker = np.zeros(int(worker.max(initial=-1)) + 1, bool)
+        self._is_worker[worker] = True
+
+    def _key(self, worker: Index, when: Times) -> Times:
+        key: Times = worker.astype(np.int64) * (len(self._begins) + 1)
+        return key + np.searchsorted(self._begins, when, "right")
+
+    def at(self, worker: Index, when: Times) -> tuple[Index, Index]:
+        """Return the positions of the threads that had a piece at a time, and those of these."""
+        busy = np.flatnonzero((worker >= 0) & (worker < len(self._is_worker)))
+        busy = busy[self._is_worker[worker[busy]]]
+        at = np.searchsorted(self._keys, self._key(worker[busy], when[busy]), "right") - 1
+        piece = self._order[np.maximum(at, 0)]
+        hit = (at >= 0) & (self._worker[piece] == worker[busy]) & (when[busy] <= self._end[piece])
+        return busy[hit].astype(np.int32), piece[hit].astype(np.int32)
 
 
 class Below:
     """What is below each io."""
 
-    def __init__(self, layers: Layers, ios: Ios) -> None:
-        """Find the last worker of each io, and the io below that ended last."""
+    def __init__(self, layers: Layers, ios: Ios, sleeps: Sleeps) -> None:
+        """Find the last worker of each io, the io below that ended last, and who ended it.
+
+        Who ended an io has woken those who slept for it.
+        """
         count = len(ios)
         self._ios = ios
         self._worker, self._child = np.full((2, count), -1, np.int32)
@@ -56,6 +98,28 @@ class Below:
         child, parent = child[by_it], parent[by_it]
         order = np.argsort(ios.completed[child], kind="stable")
         self._child[parent[order]] = child[order]
+        self._flush = self._flushes(ios)
+        self._ender = np.full(count, -1, np.int32)
+        by_task = np.flatnonzero((sleeps.waker_io >= 0) & (sleeps.waker_utid >= 0))
+        self._ender[sleeps.waker_io[by_task]] = sleeps.waker_utid[by_task]
+        crypt = np.flatnonzero((layers.decrypted >= 0) & (layers.worker >= 0))
+        self._kcryptd = _Pieces(layers.worker[crypt], layers.begin[crypt], layers.end[crypt])
+        self._decrypted = layers.decrypted[crypt]
+
+    def _flushes(self, ios: Ios) -> Index:
+        """Return the flush by a worker for which each io was in the queue last, or -1."""
+        found = np.full(len(ios), -1, np.int32)
+        real = np.flatnonzero((ios.op == OP_FLUSH) & (self._worker >= 0))
+        asks = np.flatnonzero(ios.asks_flush & (ios.op != OP_FLUSH))
+        at = asof_backward(ios.dev[real], ios.completed[real], ios.dev[asks], ios.issued[asks])
+        known = np.flatnonzero(at >= 0)
+        known = known[ios.completed[real[at[known]]] > ios.got[asks[known]]]
+        found[asks[known]] = real[at[known]]
+        return found
+
+    def flush(self, io: Index) -> Index:
+        """Return the flush of a loop device that each io waited for in the queue, or -1."""
+        return self._flush[io]
 
     def parts(self, io: Index, d: Times, hi: Times) -> Parts:
         """Divide the intervals [d, hi) that ios of these positions were at their device."""
@@ -65,4 +129,12 @@ class Below:
         child = np.where((child >= 0) & (ended > queued), child, -1).astype(np.int32)
         done = np.where(worker >= 0, np.clip(self._done[io], d, hi), d)
         u = np.where(child >= 0, queued, done)
-        return Parts(worker, u, child, np.where(child >= 0, ended, u))
+        ender = np.where(worker >= 0, self._ender[io], -1).astype(np.int32)
+        return Parts(worker, u, child, np.where(child >= 0, ended, u), ender)
+
+    def read(self, worker: Index, when: Times) -> Index:
+        """Return the io below dm-crypt that each thread decrypted at a time, or -1."""
+        found, at = self._kcryptd.at(worker, when)
+        io = np.full(len(worker), -1, np.int32)
+        io[found] = self._decrypted[at]
+        return io

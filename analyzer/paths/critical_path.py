@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,11 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.chunked import trim
 from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_POOL, MAY_TIME_OUT
-from rcp.analyzer.arrays.trace import Index, Ios, Requests, Sleeps, Times
-from rcp.analyzer.paths.below import MAX_LAYERS, Below
+from rcp.analyzer.arrays.trace import Index, Ios, Requests, Sleeps
+from rcp.analyzer.paths.below import Below
 from rcp.analyzer.paths.off_cpu import Frames, OffCpu, Pieces
-from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments
+from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments, path_order
+from rcp.analyzer.paths.stages import UNKNOWN_CODE, IoStages
 
 MAX_DEPTH = 32
 """Deepest chain walked; real ones have under ten edges, a cycle of bad records has no end."""
@@ -45,18 +47,14 @@ CHUNK_REQUESTS = 1 << 16
 N_THREADS = 2
 """More gain little: gathering from large arrays is bound by memory, and Python by its lock."""
 
-CPU, RUNQUEUE, UNKNOWN_CODE = CODE["cpu"], CODE["runqueue"], CODE["unknown"]
+CPU, RUNQUEUE = CODE["cpu"], CODE["runqueue"]
 CPU_MAX = CODE["cpu_max"]
 RUNNABLE = (RUNQUEUE, CPU_MAX)
 """Kinds of segments in which a task could run but did not."""
-ADMISSION_TAG, QUEUE, DEVICE = CODE["admission_tag"], CODE["queue"], CODE["device"]
-ADMISSION_SLOT, FILE_LOCK = CODE["admission_slot"], CODE["file_lock"]
+FILE_LOCK = CODE["file_lock"]
 
 # Waits that an interrupt may end without any task's work: for a timer, a peer, a unit of a pool.
 _ENDED_BY_INTERRUPT = IS_EXTERNAL | IS_POOL | MAY_TIME_OUT
-
-ADMISSION_SLEEP_MIN_NS = 10_000
-"""A shorter time between Q and G is too short for a sleep of the submitter."""
 
 
 class _Walk:
@@ -65,6 +63,7 @@ class _Walk:
     def __init__(self, sleeps: Sleeps, ios: Ios, offcpu: OffCpu, below: Below | None) -> None:
         self.sleeps, self.ios, self.offcpu, self.below = sleeps, ios, offcpu, below
         self.segments, self.edges = PathColumns(Segments), PathColumns(Edges)
+        self.stages = IoStages(sleeps, ios, offcpu, below, self.emit)
 
     def path(self, frames: Frames) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the columns of the segments, by request and time, and of the edges of requests.
@@ -78,7 +77,7 @@ class _Walk:
             frames = self.level(frames, depth)
             depth += 1
         columns = self.segments.columns()
-        order = _path_order(columns["request"], columns["ts"])
+        order = path_order(columns["request"], columns["ts"])
         return {name: array[order] for name, array in columns.items()}, self.edges.columns()
 
     def emit(
@@ -154,74 +153,39 @@ class _Walk:
         # Who polls for a lock sleeps on when it is free: what the owner does then does not matter.
         polls = by_task & guessed & (self.sleeps.reason[sleep] == FILE_LOCK)
         self.emit(waits.take(np.flatnonzero(polls)), depth + 1, FILE_LOCK)
-        of_task = waits.take(np.flatnonzero(by_task & ~polls)).of(waker[by_task & ~polls])
-        of_submitter = self._io_stages(waits.take(np.flatnonzero(by_io)), io[by_io], depth)
-        following = Frames.concatenate(of_task, of_submitter)
+        of_task = np.flatnonzero(by_task & ~polls)
+        of_waker = self._woken_by(waits.take(of_task), waker[of_task], sleep[of_task], depth)
+        of_submitter = self.stages.of(waits.take(np.flatnonzero(by_io)), io[by_io], depth)
+        following = Frames.concatenate(of_waker, of_submitter)
         if depth + 1 > MAX_DEPTH:
             self.emit(following, depth + 1, UNKNOWN_CODE)
             return following.take(np.empty(0, np.intp))
         return following
+
+    def _woken_by(self, waits: Frames, waker: Index, sleep: Index, depth: int) -> Frames:
+        """Return the frames of tasks that ended waits: of who decrypted a read, those since its C.
+
+        Adds the stages of such reads.
+        """
+        if self.below is None:
+            return waits.of(waker)
+        io = self.below.read(waker, self.sleeps.woken[sleep])
+        reads = np.flatnonzero(io >= 0)
+        if not len(reads):
+            return waits.of(waker)
+        ended = waits.lo.copy()
+        ended[reads] = np.clip(self.ios.completed[io[reads]], waits.lo[reads], waits.hi[reads])
+        reads = reads[ended[reads] > waits.lo[reads]]
+        since = replace(waits, lo=ended).of(waker)
+        until = replace(waits, hi=ended).take(reads)
+        since = since.take(np.flatnonzero(since.hi > since.lo))
+        return Frames.concatenate(since, self.stages.of(until, io[reads], depth))
 
     def _terminal(self, waits: Frames, sleep: Index, depth: int) -> None:
         """Add waits that an interrupt or something unknown ended, by the sleep's own reason."""
         reason = self.sleeps.reason[sleep]
         kind = np.where(_ENDED_BY_INTERRUPT[reason], reason, UNKNOWN_CODE).astype(np.int8)
         self.emit(waits, depth + 1, kind)
-
-    def _io_stages(self, waits: Frames, io: Index, depth: int, layer: int = 0) -> Frames:
-        """Add the stages of ios from Q on; return the frames of their submitters before Q."""
-        ios = self.ios
-        lo, hi = waits.lo, waits.hi
-        # An io queued after the wake-up did not cause it: such a wait is unknown.
-        wrong = ios.queued[io] >= hi
-        q = np.clip(ios.queued[io], lo, hi)
-        g = np.clip(ios.got[io], q, hi)
-        d = np.clip(ios.issued[io], g, hi)
-        nobody = np.full(len(io), -1, np.int32)
-        admission = self._admission(io, q, g)
-        for kind, begin, end in ((admission, q, g), (QUEUE, g, d)):
-            self.emit(Frames(waits.request, nobody, begin, end, waits.edge), depth + 1, kind, io)
-        at_device = Frames(waits.request, nobody, d, hi, waits.edge)
-        of_workers = self._at_device(at_device, io, depth, layer)
-        submitter = ios.submitter[io]
-        known = (submitter >= 0) & (submitter != waits.utid) & ~wrong
-        before = Frames(waits.request, waits.utid, lo, q, waits.edge)
-        self.emit(before.take(np.flatnonzero(~known)), depth + 1, UNKNOWN_CODE)
-        follow = np.flatnonzero(known & (q > lo))
-        return Frames.concatenate(before.take(follow).of(submitter[follow]), of_workers)
-
-    def _at_device(self, frames: Frames, io: Index, depth: int, layer: int) -> Frames:
-        """Add the time from D to C; return the frames of those who did it below a loop device."""
-        if self.below is None or layer == MAX_LAYERS:
-            self.emit(frames, depth + 1, DEVICE, io)
-            return frames.take(np.empty(0, np.intp))
-        worker, u, child, v = self.below.parts(io, frames.lo, frames.hi)
-        nobody = frames.utid
-        self.emit(Frames(frames.request, nobody, v, frames.hi, frames.edge), depth + 1, DEVICE, io)
-        first = Frames(frames.request, nobody, frames.lo, u, frames.edge)
-        unknown = np.flatnonzero(worker < 0)
-        self.emit(first.take(unknown), depth + 1, DEVICE, io[unknown])
-        some = np.flatnonzero((worker >= 0) & (u > frames.lo))
-        of_workers = first.take(some).of(worker[some])
-        at = np.flatnonzero(child >= 0)
-        if not len(at):
-            return of_workers
-        inner = Frames(frames.request, nobody, u, v, frames.edge).take(at)
-        return Frames.concatenate(of_workers, self._io_stages(inner, child[at], depth, layer + 1))
-
-    def _admission(self, io: Index, q: Times, g: Times) -> npt.NDArray[np.int8]:
-        """Return admission_slot for throttled ios, else admission_tag, by the sleep in [Q, G).
-
-        Under blk-throttle the submitter need not sleep; the io's own flag says so then.
-        """
-        kind = np.where(self.ios.throttled[io], ADMISSION_SLOT, ADMISSION_TAG).astype(np.int8)
-        submitter = self.ios.submitter[io]
-        slept = np.flatnonzero((g - q >= ADMISSION_SLEEP_MIN_NS) & (submitter >= 0))
-        nobody = submitter[slept]
-        sleep = self.offcpu.first_sleep(Frames(nobody, nobody, q[slept], g[slept], nobody))
-        throttled = (sleep >= 0) & (self.sleeps.reason[sleep] == ADMISSION_SLOT)
-        kind[slept[throttled]] = ADMISSION_SLOT
-        return kind
 
 
 def _chunks(requests: Requests) -> Iterator[list[Frames]]:
@@ -271,14 +235,3 @@ def _append(
     # Parts are in order of request, so sorting each one sorts all, within the CPU cache.
     segments.add(len(of_part["ts"]), **of_part)
     edges.add(len(waits["ts"]), **waits)
-
-
-def _path_order(request: Index, ts: Times) -> npt.NDArray[np.intp]:
-    """Return the order by (request, ts)."""
-    if len(ts) == 0:
-        return np.empty(0, np.intp)
-    times = ts - ts.min()
-    span = int(times.max()) + 1
-    if span * (int(request.max()) + 1) < 1 << 62:
-        return np.argsort(request.astype(np.int64) * span + times)
-    return np.lexsort((times, request))

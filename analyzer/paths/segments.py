@@ -111,3 +111,14 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "reason": np.dtype(np.int8),
     "guessed": np.dtype(np.bool_),
 }
+
+
+def path_order(request: Index, ts: Times) -> npt.NDArray[np.intp]:
+    """Return the order by (request, ts)."""
+    if len(ts) == 0:
+        return np.empty(0, np.intp)
+    times = ts - ts.min()
+    span = int(times.max()) + 1
+    if span * (int(request.max()) + 1) < 1 << 62:
+        return np.argsort(request.astype(np.int64) * span + times)
+    return np.lexsort((times, request))

@@ -38,8 +38,9 @@ def paths_of(trace: Trace) -> Paths:
 def _of_threads(trace: Trace) -> Paths:
     tasks = trace.tasks
     thread = tasks.thread.astype(np.int32)
-    below = None if trace.layers.is_empty else Below(trace.layers, trace.ios)
+    layers = trace.layers
     if (thread == np.arange(len(tasks))).all():
+        below = None if layers.is_empty else Below(layers, trace.ios, trace.sleeps)
         return critical_paths(trace.sleeps, trace.ios, trace.requests, len(tasks), below)
 
     def of(utid: Index) -> Index:
@@ -54,6 +55,8 @@ def _of_threads(trace: Trace) -> Paths:
     )
     ios = replace(trace.ios, submitter=of(trace.ios.submitter))
     requests = replace(trace.requests, utid=of(trace.requests.utid))
+    layers = replace(layers, worker=of(layers.worker))
+    below = None if layers.is_empty else Below(layers, ios, sleeps)
     paths = critical_paths(sleeps, ios, requests, len(tasks), below)
     segments = _named_segments(paths.segments, tasks)
     return _cut_edges(segments, _named_edges(paths.edges, trace), tasks)

@@ -72,8 +72,8 @@ ROOMS = {
             "ring",
             "attach",
         ),
-        *("drain", "upkeep"),
-        *("diagnosis", "flight", "record", "agent", "live", "bench", "commands"),
+        *("drain", "devices", "upkeep"),
+        *("diagnosis", "flight", "plan", "record", "agent", "live", "bench", "commands"),
     ),
     "rcp.analyzer": (
         *("text", "tables", "rows", "db", "arrays", "paths", "blame", "loading"),

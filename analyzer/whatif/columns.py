@@ -143,6 +143,8 @@ class EdgeRows(Columns):
     """It waits for a unit of something shared: who freed one is not who was in the way."""
     is_by_helper: Flags
     """A kernel thread's work was waited for."""
+    journal: Index
+    """The journal thread whose commit was waited for; -1 for none."""
     is_passed: Flags
     """The waiter only passes the lock on that its parent waits for: see ``blame.relays``."""
 

@@ -2,7 +2,8 @@
 
 Two things need care. A flusher's journal handles belong to those whose pages it writes. And a
 commit's log is written whether it has one block or ten: a culprit's blocks beside those of others
-cost nothing, while a commit for its work alone goes with it.
+cost nothing, while a commit for its work alone goes with it. Others may have a handle in the commit
+and no block, where the culprit was the first to change a block that they share.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.trace import OP_WRITE, Times
-from rcp.analyzer.whatif.columns import Floats, Recorded
+from rcp.analyzer.whatif.columns import Flags, Floats, Recorded
 
 _BEFORE_NS = 100_000_000
 """A flusher's handles, and those that end its ios, are for data written at most so long before."""
@@ -32,8 +34,29 @@ def parts(recorded: Recorded, utids: npt.ArrayLike) -> Floats:
 
     part = total(np.maximum(own, helped))
     beside = total((shares.is_journal & ~shares.is_kernel & (own == 0)).astype(np.float64))
-    part = np.where(beside > 0, 0, part)
+    part[(beside > 0) | _is_joined(recorded, own, utids)] = 0
     return np.where(part > _WHOLE, 1.0, np.clip(part, 0, 1))
+
+
+def _is_joined(recorded: Recorded, own: Floats, utids: npt.ArrayLike) -> Flags:
+    """Return which ios are of commits that others than the culprit and the kernel have joined."""
+    shares, commits = recorded.shares, recorded.commits
+    found = np.zeros(len(recorded.disks), bool)
+    of_log = np.flatnonzero(shares.is_journal & ((own > 0) | shares.is_kernel) & (shares.io >= 0))
+    if not len(of_log) or not len(commits.ts):
+        return found
+    io = np.unique(shares.io[of_log])
+    is_other = ~commits.is_kernel & ~np.isin(commits.utid, utids)
+    disks, others = recorded.disks, np.flatnonzero(is_other)
+    at = asof_backward(commits.journal_utid, commits.ts, disks.submitter[io], disks.queued[io])
+    other = asof_backward(
+        commits.journal_utid[others], commits.ts[others], disks.submitter[io], disks.queued[io]
+    )
+    both = np.flatnonzero((at >= 0) & (other >= 0))
+    same = commits.ts[at[both]] == commits.ts[others[other[both]]]
+    same &= disks.queued[io[both]] < commits.end_ns[at[both]]
+    found[io[both[same]]] = True
+    return found
 
 
 def _helped(recorded: Recorded, own: Floats) -> Floats:

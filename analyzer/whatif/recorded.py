@@ -117,6 +117,7 @@ def _edges(rows: Rows) -> tuple[EdgeRows, Index]:
         is_served=served,
         is_shared=rows["is_shared"],
         is_by_helper=rows["is_by_helper"],
+        journal=rows["journal"],
         is_passed=rows["is_passed"],
     )
     return edges, nearest(parent, rows["journal"]).astype(np.int32)

@@ -295,7 +295,7 @@ _Static_assert(sizeof(struct io_origin_record) == 40, "probes/contract/events.py
 struct io_served_record {
 	__u64 ts; /* begin */
 	__u64 end_ns; /* done, or handed to the device below */
-	__u64 io; /* id of the loop device's io, 0 for another device */
+	__u64 io; /* id of the loop device's io, of the io that dm-crypt decrypts, or 0 */
 	__u32 tid; /* the worker */
 	__u32 dev; /* the loop device, or the uppermost device */
 	__u32 owner_tid; /* task for whom: it queued the io, or dirtied most of its pages */

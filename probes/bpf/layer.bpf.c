@@ -89,6 +89,8 @@ static inline int end_work(void)
 static inline int begin_command(struct serving *serving, struct origin *origin)
 {
 	serving->origin = *origin;
+	if (serving->layer == RCP_LAYER_LOOP)
+		serving->io = origin->io;
 	serving->ts = bpf_ktime_get_ns();
 	return 0;
 }
@@ -103,7 +105,7 @@ static inline int end_command(void)
 		return 0;
 	event.ts = serving->ts;
 	event.end_ns = bpf_ktime_get_ns();
-	event.io = serving->layer == RCP_LAYER_LOOP ? serving->origin.io : 0;
+	event.io = serving->io;
 	event.tid = tid;
 	event.dev = serving->dev;
 	event.owner_tid = serving->origin.tid;
@@ -198,6 +200,28 @@ KRETFUNC_PROBE(vfs_fsync)
 }
 #endif
 
+#ifdef RCP_HAVE_crypt_endio
+/* The bio below dm-crypt ends, as part of the io that completes here. */
+KFUNC_PROBE(crypt_endio, struct bio *clone)
+{
+	struct completing_io *completion = completion_here();
+	u64 owner = 0, io;
+	u32 flags = 0;
+	u8 status = 0;
+
+	if (!completion || !completion->io || is_paused())
+		return 0;
+	bpf_probe_read_kernel(&flags, sizeof(flags), &clone->bi_opf);
+	bpf_probe_read_kernel(&status, sizeof(status), &clone->bi_status);
+	if ((flags & REQ_OP_MASK) != REQ_OP_READ || status)
+		return 0; /* nothing to decrypt */
+	bpf_probe_read_kernel(&owner, sizeof(owner), &clone->bi_private);
+	io = completion->io;
+	reads_below.update(&owner, &io);
+	return 0;
+}
+#endif
+
 #if defined(RCP_HAVE_kcryptd_crypt) && defined(RCP_HAS_dm_crypt_io_base_bio)
 /* A kcryptd worker encrypts or decrypts for a bio that dm has cloned. */
 KFUNC_PROBE(kcryptd_crypt, u64 work)
@@ -206,7 +230,7 @@ KFUNC_PROBE(kcryptd_crypt, u64 work)
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct serving serving = {};
 	struct origin *origin;
-	u64 bio = 0;
+	u64 bio = 0, key = (u64)io, *read;
 
 	bpf_probe_read_kernel(&bio, sizeof(bio), &io->base_bio);
 	origin = is_paused() ? NULL : origins.lookup(&bio);
@@ -214,6 +238,11 @@ KFUNC_PROBE(kcryptd_crypt, u64 work)
 		return 0;
 	serving.layer = RCP_LAYER_CRYPT;
 	serving.dev = origin->dev;
+	read = reads_below.lookup(&key);
+	if (read) {
+		serving.io = *read;
+		reads_below.delete(&key); /* a write may be next at this address */
+	}
 	begin_command(&serving, origin);
 	servings.update(&tid, &serving);
 	return 0;

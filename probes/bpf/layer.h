@@ -27,6 +27,7 @@ struct origin {
 struct serving {
 	struct origin origin; /* tid 0: for nobody now */
 	u64 ts;
+	u64 io; /* of the loop device, or the read below dm-crypt */
 	u32 dev;
 	u32 layer; /* RCP_LAYER_* */
 };
@@ -40,6 +41,8 @@ BPF_TABLE("lru_hash", u64, struct origin, origins, 16384);
 BPF_HASH(servings, u32, struct serving, 1024);
 /* The flush that a loop device does: block/blk-flush.c has one of each queue in flight. */
 BPF_HASH(loop_flushes, u32, u64, 256);
+/* The io below that has read for a struct dm_crypt_io, until that is decrypted. */
+BPF_TABLE("lru_hash", u64, u64, reads_below, 4096);
 /* Not 0 once a stacked device was used: other machines pay for the look at this only. */
 BPF_ARRAY(layers_used, int, 1);
 

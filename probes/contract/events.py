@@ -321,7 +321,7 @@ IO_SERVED = Record(
     (
         Field("ts", "<u8", "begin"),
         Field("end_ns", "<u8", "done, or handed to the device below"),
-        Field("io", "<u8", "id of the loop device's io, 0 for another device"),
+        Field("io", "<u8", "id of the loop device's io, of the io that dm-crypt decrypts, or 0"),
         Field("tid", "<u4", "the worker"),
         Field("dev", "<u4", "the loop device, or the uppermost device"),
         Field("owner_tid", "<u4", "task for whom: it queued the io, or dirtied most of its pages"),

@@ -20,7 +20,7 @@ STRUCTS: dict[str, str] = {
     "address_space": "host",
     "bio": (
         "bi_next bi_bdev bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg "
-        "bi_flags"
+        "bi_flags bi_status"
     ),
     "bio_vec": "bv_page",
     "blkcg": "css.cgroup",
@@ -83,6 +83,7 @@ ENUMERATORS = (
     "PG_locked",
     "PG_writeback",
     "REQ_OP_FLUSH",
+    "REQ_OP_READ",
     "REQ_OP_WRITE",
     "__REQ_CRIT",
     "__REQ_FUA",

@@ -18,7 +18,7 @@ def absent_modules(features: Features) -> list[str]:
             probe.modules[name]
             for probe in active_probes(features)
             for name in probe.optional_functions
-            if name in features.idle_functions
+            if name in features.idle_functions and name not in features.missing_functions
         }
     )
 

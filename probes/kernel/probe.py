@@ -64,6 +64,7 @@ PROBES: tuple[Probe, ...] = (
         optional_functions=(
             "bio_alloc_clone",
             "dm_submit_bio_remap",
+            "crypt_endio",
             "kcryptd_crypt",
             "loop_workfn",
             "loop_rootcg_workfn",
@@ -71,6 +72,7 @@ PROBES: tuple[Probe, ...] = (
         ),
         modules={
             "dm_submit_bio_remap": "dm_mod",
+            "crypt_endio": "dm_crypt",
             "kcryptd_crypt": "dm_crypt",
             "loop_workfn": "loop",
             "loop_rootcg_workfn": "loop",

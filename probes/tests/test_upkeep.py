@@ -188,3 +188,11 @@ def test_devices_that_come_while_recording_have_names(
     stored = json.loads((spool.path / "meta.json").read_text())
     assert stored["devices"] == meta["devices"] == {"1": "sda", "7": "loop0", "8": "dm-0"}
     assert meta["device_labels"] == {"1": "1.img", "7": "7.img", "8": "8.img"}
+
+
+def test_names_need_not_be_utf_8(tmp_path: Path) -> None:
+    folder = tmp_path / "loop3"
+    (folder / "loop").mkdir(parents=True)
+    (folder / "loop/backing_file").write_bytes(b"/tmp/im\xe9.img\n")
+    (folder / "dev").write_text("7:3\n")
+    assert devices.device_labels(tmp_path) == {str(7 << 20 | 3): "im\ufffd.img"}

@@ -1,5 +1,5 @@
--- Ios with the times of their stages.
-SELECT io_id, dev,
+-- Ios with the times of their stages. Who queued one at a dm or md device is its submitter.
+SELECT io.io_id, io.dev,
     op = 'flush' OR (cmd_flags & (1 << 18)) <> 0
     -- older probes lost PREFLUSH, and most writes with FUA have it too
     OR (cmd_flags & (1 << 17)) <> 0
@@ -7,7 +7,9 @@ SELECT io_id, dev,
         AS asks_flush,
     op = 'flush' OR (cmd_flags & (1 << 17)) <> 0 AS to_media,
     cmd_flags & 255 AS op, bytes,
-    coalesce(submitter_utid, -1) AS submitter_utid, queued_ns, got_ns, issued_ns, completed_ns
+    coalesce(origin.utid, submitter_utid, -1) AS submitter_utid,
+    io.queued_ns, got_ns, issued_ns, completed_ns
 FROM io
+LEFT JOIN io_origin AS origin ON origin.io_id = io.io_id AND origin.parent_io_id IS NULL
 WHERE completed_ns > issued_ns
-ORDER BY io_id
+ORDER BY io.io_id

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Rows
 
 US = 1000
+LOOP = 7 << 20
 ROLES = [("background", "comm:compaction"), ("foreground", "comm:reader")]
 
 
@@ -55,6 +56,74 @@ def test_an_io_below_a_loop_device_has_the_shares_of_the_one_above() -> None:
     synth.origin(middle, a, 10, parent=above)
     synth.origin(synth.io(worker, 30, 40), a, 10, parent=middle)
     assert causes(synth) == [("dirtier", {"a": 0.75, "b": 0.25})] * 3
+
+
+class Image:
+    """Transaction 7 of the file system below a loop device, committed at 100.
+
+    The worker's handle, from 50 to 52, is for what was written to the device since transaction 6
+    was committed at 40. Its log is io 1.
+    """
+
+    def __init__(self) -> None:
+        self.synth = synth = Synth()
+        self.a, self.b = synth.task("a"), synth.task("b")
+        self.worker = synth.task("kworker/u4:1", kthread=True)
+        self.below = synth.task("jbd2/sda-8", kthread=True)
+        self.above = synth.task("jbd2/loop0-8", kthread=True)
+        synth.commit(self.below, 40, 45, transaction=6)
+        synth.handle(self.worker, 50, 52, transaction=7)
+        synth.commit(self.below, 100, 200, transaction=7)
+        synth.io(self.below, 150, 160)
+
+    def write(self, begin: int, owner: int, *, op: int = 1, dev: int = LOOP) -> None:
+        io = self.synth.io(owner, begin - 1, begin + 4, dev=dev, op=op)
+        self.synth.served(io, self.worker, begin, begin + 3, owner=owner, dev=dev)
+
+
+def test_a_workers_handle_is_for_all_who_wrote_to_its_device_since_the_last_commit() -> None:
+    image = Image()
+    image.write(30, image.a)  # before
+    image.write(49, image.a)  # it opens the handle
+    image.write(60, image.b)
+    image.write(70, image.b)
+    image.write(80, image.b, op=0)  # reads change nothing
+    image.write(90, image.a, dev=LOOP + 1)  # another file
+    image.write(110, image.a)  # after
+    kind, shares = causes(image.synth)[0]
+    assert (kind, shares) == ("journal", {"a": 0.333, "b": 0.667})
+
+
+def test_what_a_journal_thread_writes_to_a_loop_device_is_for_whose_transaction_it_commits() -> (
+    None
+):
+    image = Image()
+    image.synth.handle(image.b, 41, 43, transaction=3, dev=LOOP, n=3)
+    image.synth.handle(image.a, 42, 43, transaction=3, dev=LOOP)
+    image.synth.commit(image.above, 46, 120, transaction=3, dev=LOOP)
+    image.write(49, image.above)
+    flushed = image.synth.io(image.worker, 55, 58)
+    image.synth.cause(flushed, image.above)
+    found = causes(image.synth)
+    assert found[0] == ("journal", {"b": 1.0})
+    assert found[-1] == ("dirtier", {"b": 1.0})
+
+
+def test_a_workers_handle_counts_once() -> None:
+    """It wrote for a, and flushed b's page."""
+    image = Image()
+    client = image.synth.task("client")
+    image.synth.handle(client, 55, 56, transaction=7)
+    image.write(49, image.a)
+    image.synth.cause(image.synth.io(image.worker, 51, 58), image.b)
+    kind, shares = causes(image.synth)[0]
+    assert (kind, shares) == ("journal", {"a": 0.25, "b": 0.25, "client": 0.5})
+
+
+def test_a_handle_of_a_worker_that_serves_nobody_is_its_own() -> None:
+    image = Image()
+    image.write(60, image.b)
+    assert causes(image.synth)[0] == ("journal", {"kworker/u4:1": 1.0})
 
 
 @pytest.mark.parametrize("guilty", [True, False])

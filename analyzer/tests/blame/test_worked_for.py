@@ -97,6 +97,23 @@ def test_a_loop_devices_worker_that_works_for_a_backup_delays_the_next(
     assert found == ([("condition", "backup", 188 * US)] if guilty else [])
 
 
+def test_a_loop_device_is_flushed_for_those_whose_pages_that_writes(inversions: Rows) -> None:
+    """The reader asked for it; the worker prepares an io of the backup's pages until 300."""
+    synth = Synth(ROLES)
+    reader, other = synth.task("reader", target=True), synth.task("backup", tid=50)
+    worker = synth.task("kworker/u4:1", kthread=True)
+    synth.sleep(worker, 50 * US, 110 * US)
+    synth.sleep(other, 1, 2)
+    synth.request(reader, 100 * US, 500 * US)
+    flush = synth.io(reader, 110 * US, 395 * US, dev=7 << 20, op=2)
+    synth.served(flush, worker, 110 * US, 390 * US, owner=reader)
+    synth.cause(synth.io(worker, 300 * US, 380 * US), other)
+    synth.sleep(worker, 300 * US, 389 * US, waker=0, interrupt=True)
+    synth.sleep(reader, 112 * US, 395 * US, io=flush)
+    found = [(kind, culprit, dur) for kind, culprit, dur, *_ in inversions(synth)]
+    assert ("condition", "backup", 188 * US) in found
+
+
 @pytest.mark.parametrize("guilty", [True, False])
 @pytest.mark.parametrize("how", ["dispatcher", "queuer"])
 def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches(

@@ -8,7 +8,6 @@ import pytest
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.tests.whatif.worlds import (
     BACKUP,
-    JBD2,
     OTHER,
     READER,
     SERVER,
@@ -204,22 +203,6 @@ def test_a_peer_that_answers_still_takes_its_time(load: Load) -> None:
     assert ns(predicted(load(synth), "server").predicted_ns) == [1000]
 
 
-def test_a_commit_for_the_culprit_alone_goes_and_a_shared_one_stays(load: Load) -> None:
-    synth = world()
-    for ts, transaction in ((10_000, 1), (20_000, 2)):
-        synth.handle(BACKUP, ts - 500, ts - 400, transaction=transaction)
-        synth.commit(JBD2, ts, ts + 1000, transaction=transaction)
-        log = synth.io(JBD2, ts + 100, ts + 900)
-        synth.sleep(JBD2, ts + 100, ts + 900, io=log)
-        synth.request(READER, ts, ts + 1000)
-        synth.sleep(READER, ts + 50, ts + 950, waker=JBD2, reason=WaitReason.JOURNAL_COMMIT)
-    synth.handle(READER, 19_500, 19_600, transaction=2)
-    # Of the first, 50 ns before and after are the reader's own; jbd2 works for the backup only. Of
-    # the second, a tenth of 50 ns on a CPU is for the backup's block: one of two, and of five with
-    # the commit's own work.
-    assert ns(predicted(load(synth), "backup").predicted_ns) == [100, 995]
-
-
 @pytest.mark.parametrize(("factor", "expected_ns"), [("2x", 70), ("4", 45), ("1x", 120)])
 def test_a_faster_device_takes_less_time(load: Load, factor: str, expected_ns: int) -> None:
     synth = world()
@@ -262,21 +245,6 @@ def test_arrivals_are_open_where_starts_are_steadier_than_pauses(
         end = following[0] - 100 if arrivals == "closed" and following else ts + 1000 - pause
         synth.request(READER, ts, end, nr=READ)
     assert detected(read_recorded(load(synth)).requests) == arrivals
-
-
-def test_of_two_commits_the_culprits_own_one_would_not_have_run(load: Load) -> None:
-    synth = world()
-    synth.handle(BACKUP, 9_500, 9_600, transaction=1)
-    synth.handle(READER, 9_700, 9_800, transaction=1)
-    synth.handle(READER, 10_100, 10_200, transaction=2)
-    synth.commit(JBD2, 10_000, 10_500, transaction=1)
-    synth.commit(JBD2, 10_500, 11_000, transaction=2)
-    for ts in (10_000, 10_500):
-        synth.sleep(JBD2, ts + 100, ts + 400, io=synth.io(JBD2, ts + 100, ts + 400))
-    synth.request(READER, 10_050, 11_050)
-    synth.sleep(READER, 10_060, 11_000, waker=JBD2, reason=WaitReason.JOURNAL_COMMIT)
-    # The first ends at 10,500: 440 ns of the wait, and then 10 + 500 + 50 are the reader's.
-    assert ns(predicted(load(synth), "backup").predicted_ns) == [560]
 
 
 def test_a_flusher_that_has_the_cpu_for_the_culprits_data_is_gone_too(load: Load) -> None:

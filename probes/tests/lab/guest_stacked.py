@@ -132,5 +132,5 @@ if sys.argv[1:] == ["work"]:
     work()
 else:
     make()
-    calls = "syscall:fsync,pwrite64,preadv"
+    calls = "syscall:fsync,pwrite64,preadv2"
     run(f"rcp-trace record -o {OUT}/stacked.spool --request {calls} -- python3 {__file__} work")

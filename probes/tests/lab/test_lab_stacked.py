@@ -118,6 +118,20 @@ def test_what_kcryptd_encrypts_and_decrypts_is_for_the_task_above(evidence: Evid
     assert not {name for name in owners if name.startswith(("dmcrypt", "kcryptd"))}
 
 
+def test_what_kcryptd_decrypts_is_the_io_below_that_had_ended(evidence: Evidence) -> None:
+    rows = evidence.served[evidence.served["layer"] == StackedLayer.CRYPT]
+    of_reader = [row for row in rows if evidence.names[int(row["owner_tid"])] == "secret-read"]
+    ios = [evidence.ios[int(row["io"])] for row in of_reader if row["io"]]
+    assert len(ios) >= N_WRITES
+    below = {*evidence.on("below", READ)}
+    assert {int(io["id"]) for io in ios} <= below
+    for io, row in zip(ios, (row for row in of_reader if row["io"]), strict=True):
+        assert io["completed_ns"] <= row["ts"]
+    of_writer = [row for row in rows if evidence.names[int(row["owner_tid"])] == "secret-write"]
+    assert of_writer
+    assert not any(row["io"] for row in of_writer)
+
+
 def test_pages_that_a_loop_devices_worker_dirties_are_its_users(evidence: Evidence) -> None:
     ids = evidence.on("lower", WRITE)
     rows = evidence.causes[np.isin(evidence.causes["io"], ids)]
@@ -126,21 +140,24 @@ def test_pages_that_a_loop_devices_worker_dirties_are_its_users(evidence: Eviden
 
 
 def test_paths_go_through_the_layers(evidence: Evidence) -> None:
-    """What a loop device adds to a read is a small part of it; the disk takes 200 us."""
+    """What a loop device adds to a write is a small part of it; the disk takes 200 us."""
     with load_in_memory(evidence.path) as store:
         rows = store.query(
             """
             SELECT task.comm, device.name, sum(segment.dur) // count(DISTINCT request_id)
             FROM segment JOIN request USING (request_id) JOIN task ON task.utid = request.utid
             JOIN io USING (io_id) JOIN device ON device.dev = io.dev
-            WHERE kind = 'device' AND task.comm IN ('direct-write', 'secret-write')
+            WHERE kind = 'device' AND (task.comm LIKE 'direct-%' OR task.comm LIKE 'secret-%')
             GROUP BY ALL
             """
         )
     ns = {(task, device): int(dur) for task, device, dur in rows}
     assert ns["secret-write", "nullb5"] >= 200_000
     assert ns["direct-write", "nullb6"] >= 200_000
-    assert ns["direct-write", "direct.img (loop1)"] < 50_000
+    assert ns["secret-read", "nullb5"] >= 200_000
+    assert ns["direct-read", "nullb6"] >= 200_000
+    # A worker ends it, and none of it is left that is the device's.
+    assert ns.get(("direct-write", "direct.img (loop1)"), 0) < 50_000
 
 
 def test_devices_have_the_names_they_have(evidence: Evidence) -> None:
