@@ -126,7 +126,7 @@ counterfactual: setup ## play generated scenarios with and without background wo
 		SEED=$(SEED) NUMBER=$(NUMBER)
 
 counterfactual-steps:
-	@echo "==> playing $(NUMBER) scenarios of seed $(SEED) in the lab, twice, usually 10 minutes"
+	@echo "==> playing $(NUMBER) scenarios of seed $(SEED) in the lab, twice, usually 15 minutes"
 	@$(BIN)/rcp-lab run --timing --out build/counterfactual -e SEED=$(SEED) -e NUMBER=$(NUMBER) \
 		counterfactual
 	@$(BIN)/python -m rcp.fixtures.experiments.truth.score build/counterfactual \
