@@ -49,8 +49,8 @@ class Parts(NamedTuple):
     """-1 for none: an interrupt, or the io is at a disk."""
 
 
-class _Pieces:
-    """Pieces of work of threads, in an order in which many are found quickly."""
+class _Decrypting:
+    """When threads decrypted something, in an order in which many times are found quickly."""
 
     def __init__(self, worker: Index, begin: Times, end: Times) -> None:
         self._begins = np.sort(begin)
@@ -103,7 +103,7 @@ class Below:
         by_task = np.flatnonzero((sleeps.waker_io >= 0) & (sleeps.waker_utid >= 0))
         self._ender[sleeps.waker_io[by_task]] = sleeps.waker_utid[by_task]
         crypt = np.flatnonzero((layers.decrypted >= 0) & (layers.worker >= 0))
-        self._kcryptd = _Pieces(layers.worker[crypt], layers.begin[crypt], layers.end[crypt])
+        self._kcryptd = _Decrypting(layers.worker[crypt], layers.begin[crypt], layers.end[crypt])
         self._decrypted = layers.decrypted[crypt]
 
     def _flushes(self, ios: Ios) -> Index:
