@@ -4,7 +4,7 @@ import time
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,9 +18,15 @@ from rcp.probes.upkeep import Upkeep
 if TYPE_CHECKING:
     from rcp.probes.tests.conftest import ArraySource
 
-META = {"schema_version": SCHEMA_VERSION, "devices": devices.devices()}
+META: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "devices": {"1": "sda"}}
 S = 1_000_000_000
 MODULES = ["dm_crypt", "loop"]
+
+
+@pytest.fixture(autouse=True)
+def always_the_same_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disks of this machine may come while a test runs."""
+    monkeypatch.setattr(devices, "devices", lambda: dict(META["devices"]))
 
 
 def burn(seconds: float) -> None:
@@ -173,7 +179,7 @@ def test_devices_that_come_while_recording_have_names(
     there = {"1": "sda"}
     monkeypatch.setattr(devices, "devices", lambda: dict(there))
     monkeypatch.setattr(devices, "device_labels", lambda: {n: f"{n}.img" for n in there})
-    meta = {**META, "devices": {"1": "sda"}, "device_labels": {}}
+    meta: dict[str, Any] = {**META, "device_labels": {}}
     keeper = Upkeep(source, spool, meta, None, lambda text: None)
     monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)
     keeper.step()
