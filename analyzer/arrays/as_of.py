@@ -36,6 +36,19 @@ def asof_forward(group: Keys, time: Times, query_group: Keys, query_time: Times)
     return asof_backward(group, -time, query_group, -query_time)
 
 
+def rows_between(
+    group: Keys, time: Times, query_group: Keys, lo: Times, hi: Times
+) -> tuple[Times, Times]:
+    """Return, for each query, its group's first row after ``lo``, and how many are until ``hi``.
+
+    Rows are in order of group and time. The first row is where it would be if there is none.
+    """
+    before = asof_backward(group, time, query_group, lo)
+    until = asof_backward(group, time, query_group, hi)
+    first = np.where(before >= 0, before + 1, np.searchsorted(group, query_group))
+    return first, np.where(until >= 0, np.maximum(until + 1 - first, 0), 0)
+
+
 def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> tuple[Times, Times]:
     """Expand runs [first, first + count): return each element's run and its position."""
     owner = np.repeat(np.arange(len(count)), count)

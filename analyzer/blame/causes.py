@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.as_of import ranges, rows_between
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.device.flush_askers import flush_askers
@@ -40,7 +40,7 @@ from rcp.analyzer.blame.journal.transactions import (
     commit_at,
     commit_of_handles,
 )
-from rcp.analyzer.blame.journal.workers import Commits, dirtied_for, worked_for
+from rcp.analyzer.blame.journal.workers import LoopWorkers
 from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
@@ -69,22 +69,15 @@ class Causes:
     """Blocks that tasks added to each journal_commit row's transaction; NaN if not recorded."""
 
 
-def _dirtiers(trace: Trace, commits: Commits) -> tuple[Times, Sets]:
+def _dirtiers(trace: Trace, loops: LoopWorkers | None) -> tuple[Times, Sets]:
     """Return the ios that write dirtied pages of known tasks, and their sets."""
     rows = trace.rows[IO_CAUSE.name]
     known = np.flatnonzero((trace.cause_io >= 0) & (rows["n_pages"] > 0))
     io, pages = trace.cause_io[known].astype(np.int64), rows["n_pages"][known].astype(np.float64)
-    dirtier = dirtied_for(trace, trace.utids[IO_CAUSE.name][known], io, commits)
+    dirtier = trace.utids[IO_CAUSE.name][known]
+    if loops is not None:
+        dirtier = loops.dirtied_for(dirtier, io)
     return collect(io, dirtier, pages)
-
-
-def _queuers(trace: Trace) -> tuple[Index, Times]:
-    """Return which thread queued each io, above dm and md, and when."""
-    above, layers = origins_of(trace), trace.layers
-    queuer, queued = above.queuer.copy(), above.queued.copy()
-    of_loop = layers.io[(layers.parent >= 0) & (layers.io >= 0)]
-    queuer[of_loop], queued[of_loop] = trace.ios.submitter[of_loop], trace.ios.queued[of_loop]
-    return queuer, queued
 
 
 def _flushed(
@@ -92,18 +85,15 @@ def _flushed(
 ) -> tuple[Times, Index, npt.NDArray[np.float64]]:
     """Return the tasks whose pages kernel threads flushed, by handle: (handle, utid, weight)."""
     rows, utid = trace.rows[JOURNAL_HANDLE.name], trace.utids[JOURNAL_HANDLE.name]
-    queuer, at = _queuers(trace)
-    order = ios[np.lexsort((at[ios], queuer[ios]))]
+    # A loop device's worker flushes pages as others do, whoever its command is for.
+    above = origins_of(trace, of_loops=False)
+    order = ios[np.lexsort((above.queued[ios], above.queuer[ios]))]
     position = np.empty(len(order), np.int64)
     position[:] = np.searchsorted(ios, order)
-    submitter, queued = queuer[order], at[order]
+    submitter, queued = above.queuer[order], above.queued[order]
     begin = rows["ts"][handle].astype(np.int64) - 1
     end = rows["end_ns"][handle].astype(np.int64) + SUBMIT_DELAY_NS
-    before = asof_backward(submitter, queued, utid[handle], begin)
-    until = asof_backward(submitter, queued, utid[handle], end)
-    # If a thread had no io before, its first one is the first of the thread.
-    first = np.where(before >= 0, before + 1, np.searchsorted(submitter, utid[handle]))
-    count = np.where(until >= 0, np.maximum(until + 1 - first, 0), 0)
+    first, count = rows_between(submitter, queued, utid[handle], begin, end)
     owner, at = ranges(first, count)
     chosen = position[at]
     member_owner, member = ranges(dirtiers.start[chosen], np.diff(dirtiers.start)[chosen])
@@ -112,7 +102,12 @@ def _flushed(
 
 
 def _contributors(
-    trace: Trace, commit: Index, weights: Weights, ios: Times, dirtiers: Sets, commits: Commits
+    trace: Trace,
+    commit: Index,
+    weights: Weights,
+    ios: Times,
+    dirtiers: Sets,
+    loops: LoopWorkers | None,
 ) -> tuple[Times, Sets]:
     """Return the commits with weights, and the sets of tasks that these belong to.
 
@@ -124,12 +119,13 @@ def _contributors(
     by_kernel = trace.tasks.role[utid[handle]] == ROLE_CODE[KERNEL]
     helper = np.flatnonzero(by_kernel)
     at, dirtier, weight = _flushed(trace, handle[helper], ios, dirtiers)
-    of, worked, part = worked_for(trace, handle[helper], commit[handle[helper]], commits)
-    # One that did both is half a flusher.
-    part[np.isin(of, at)] /= 2
-    weight[np.isin(at, of)] /= 2
-    at, dirtier = np.concatenate((of, at)), np.concatenate((worked, dirtier))
-    weight = np.concatenate((part, weight))
+    if loops is not None:
+        of, worked, part = loops.opened_for(handle[helper])
+        # One that did both is half a flusher.
+        part[np.isin(of, at)] /= 2
+        weight[np.isin(at, of)] /= 2
+        at, dirtier = np.concatenate((of, at)), np.concatenate((worked, dirtier))
+        weight = np.concatenate((part, weight))
     explained = np.zeros(len(handle), bool)
     explained[helper[at]] = True
     own = np.flatnonzero(~explained)
@@ -158,14 +154,14 @@ def io_causes(trace: Trace) -> Causes:
     commit = commit_of_handles(trace)
     blocks = blocks_of_handles(trace, commit)
     n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"].astype(np.float64)
-    shared = Commits.of(trace, commit, n_handles)
-    ios, sets = _dirtiers(trace, shared)
+    loops = LoopWorkers.of(trace, commit)
+    ios, sets = _dirtiers(trace, loops)
     dirtiers = sets
     n_commits = len(trace.rows[JOURNAL_COMMIT.name])
     holders = np.full(n_commits, -1, np.int32)
     of_commit = holders.copy()
     for chosen, weights in ((holders, n_handles), (of_commit, blocks)):
-        rows, found = _contributors(trace, commit, weights, ios, dirtiers, shared)
+        rows, found = _contributors(trace, commit, weights, ios, dirtiers, loops)
         chosen[rows] = np.arange(len(rows)) + len(sets)
         sets = joined(sets, found)
     of_commit = np.where(of_commit >= 0, of_commit, holders)

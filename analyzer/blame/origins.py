@@ -24,10 +24,14 @@ class Origins(NamedTuple):
     """Positions of the ios below a stacked device."""
 
 
-def origins_of(trace: Trace) -> Origins:
-    """Return them; an io that is below no stacked device was queued by its submitter."""
+def origins_of(trace: Trace, *, of_loops: bool = True) -> Origins:
+    """Return them; an io that is below no stacked device was queued by its submitter.
+
+    ``of_loops``: or else so was an io below a loop device.
+    """
     ios, layers = trace.ios, trace.layers
-    known = np.flatnonzero((layers.io >= 0) & (layers.owner >= 0))
+    counts = (layers.io >= 0) & (layers.owner >= 0)
+    known = np.flatnonzero(counts if of_loops else counts & (layers.parent < 0))
     if not len(known):
         return Origins(ios.submitter, ios.queued, known)
     queuer, queued = ios.submitter.copy(), ios.queued.copy()

@@ -30,6 +30,7 @@ import numpy as np
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.layers import Layers
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Sleeps, Times
+from rcp.analyzer.paths.off_cpu import Clock
 
 MAX_LAYERS = 8
 """Loop devices on each other's files; damaged records could form a circle."""
@@ -53,16 +54,17 @@ class _Decrypting:
     """When threads decrypted something, in an order in which many times are found quickly."""
 
     def __init__(self, worker: Index, begin: Times, end: Times) -> None:
-        self._begins = np.sort(begin)
+        """There must be some."""
+        self._is_worker = np.zeros(int(worker.max()) + 1, bool)
+        self._is_worker[worker] = True
+        self._clock = Clock([begin], len(self._is_worker))
         key = self._key(worker, begin)
         self._order = np.argsort(key, kind="stable")
         self._keys, self._worker, self._end = key[self._order], worker, end
-        self._is_worker = np.zeros(int(worker.max(initial=-1)) + 1, bool)
-        self._is_worker[worker] = True
 
     def _key(self, worker: Index, when: Times) -> Times:
-        key: Times = worker.astype(np.int64) * (len(self._begins) + 1)
-        return key + np.searchsorted(self._begins, when, "right")
+        key: Times = self._clock.at(when) + worker * np.int64(self._clock.span)
+        return key
 
     def at(self, worker: Index, when: Times) -> tuple[Index, Index]:
         """Return the positions of the threads that had a piece at a time, and those of these."""
@@ -103,8 +105,10 @@ class Below:
         by_task = np.flatnonzero((sleeps.waker_io >= 0) & (sleeps.waker_utid >= 0))
         self._ender[sleeps.waker_io[by_task]] = sleeps.waker_utid[by_task]
         crypt = np.flatnonzero((layers.decrypted >= 0) & (layers.worker >= 0))
-        self._kcryptd = _Decrypting(layers.worker[crypt], layers.begin[crypt], layers.end[crypt])
-        self._decrypted = layers.decrypted[crypt]
+        self._decrypted, self._kcryptd = layers.decrypted[crypt], None
+        if len(crypt):
+            pieces = (layers.worker[crypt], layers.begin[crypt], layers.end[crypt])
+            self._kcryptd = _Decrypting(*pieces)
 
     def _flushes(self, ios: Ios) -> Index:
         """Return the flush by a worker for which each io was in the queue last, or -1."""
@@ -117,9 +121,14 @@ class Below:
         found[asks[known]] = real[at[known]]
         return found
 
-    def flush(self, io: Index) -> Index:
-        """Return the flush of a loop device that each io waited for in the queue, or -1."""
-        return self._flush[io]
+    def flushed(self, io: Index, g: Times, d: Times) -> tuple[Index, Times, Times]:
+        """Return the flush of a loop device that each io was in the queue for, and its [u, v).
+
+        That is within [g, d), and empty at its end without such a flush.
+        """
+        flush = self._flush[io]
+        u = np.where(flush >= 0, np.clip(self._ios.queued[flush], g, d), d)
+        return flush, u, np.where(flush >= 0, np.clip(self._ios.completed[flush], u, d), d)
 
     def parts(self, io: Index, d: Times, hi: Times) -> Parts:
         """Divide the intervals [d, hi) that ios of these positions were at their device."""
@@ -134,7 +143,8 @@ class Below:
 
     def read(self, worker: Index, when: Times) -> Index:
         """Return the io below dm-crypt that each thread decrypted at a time, or -1."""
-        found, at = self._kcryptd.at(worker, when)
         io = np.full(len(worker), -1, np.int32)
-        io[found] = self._decrypted[at]
+        if self._kcryptd is not None:
+            found, at = self._kcryptd.at(worker, when)
+            io[found] = self._decrypted[at]
         return io

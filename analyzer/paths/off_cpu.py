@@ -65,7 +65,7 @@ class Pieces:
     """For each of ``asleep``, the position of its record in ``Sleeps``."""
 
 
-class _Clock:
+class Clock:
     """Map times to small positions, so that (utid, time) fits one 64-bit key."""
 
     def __init__(self, times: list[Times], n_utids: int) -> None:
@@ -111,7 +111,7 @@ class OffCpu:
         self._sleeps = sleeps
         # A first-seen record has no start of its own: it is sorted by its end.
         begin = np.where(sleeps.first_seen, sleeps.run, sleeps.ts)
-        self._clock = clock = _Clock([begin, sleeps.run], n_utids)
+        self._clock = clock = Clock([begin, sleeps.run], n_utids)
         key = clock.at(begin)
         del begin
         key += sleeps.utid * np.int64(clock.span)

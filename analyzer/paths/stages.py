@@ -72,19 +72,15 @@ class IoStages:
 
     def _queued(self, frames: Frames, io: Index, depth: int, layer: int) -> Frames:
         """Add the time from G to D; return the frames of those who flushed a loop device then."""
-        nothing = frames.take(np.empty(0, np.intp))
-        flush = io if self._below is None else self._below.flush(io)
-        at = np.flatnonzero((flush >= 0) & (frames.hi > frames.lo))
-        if self._below is None or layer == MAX_LAYERS or not len(at):
+        if self._below is None or layer == MAX_LAYERS:
             self._emit(frames, depth + 1, QUEUE, io)
-            return nothing
-        u, v = frames.hi.copy(), frames.hi.copy()
-        u[at] = np.clip(self._ios.queued[flush[at]], frames.lo[at], frames.hi[at])
-        v[at] = np.clip(self._ios.completed[flush[at]], u[at], frames.hi[at])
+            return frames.take(np.empty(0, np.intp))
+        flush, u, v = self._below.flushed(io, frames.lo, frames.hi)
         for begin, end in ((frames.lo, u), (v, frames.hi)):
             self._emit(replace(frames, lo=begin, hi=end), depth + 1, QUEUE, io)
-        during = replace(frames, lo=u, hi=v).take(at[v[at] > u[at]])
-        return self.of(during, flush[at[v[at] > u[at]]], depth, layer + 1)
+        at = np.flatnonzero(v > u)
+        during = replace(frames, lo=u, hi=v).take(at)
+        return self.of(during, flush[at], depth, layer + 1) if len(at) else during
 
     def _at_device(self, frames: Frames, io: Index, depth: int, layer: int) -> Frames:
         """Add the time from D to C; return the frames of those who did it below a loop device."""

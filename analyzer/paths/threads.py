@@ -19,7 +19,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.as_of import asof_backward, ranges, rows_between
 from rcp.analyzer.arrays.reasons import IS_POOL
 from rcp.analyzer.arrays.tasks import Resolver, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
@@ -141,8 +141,5 @@ def _changes_within(of: Index, lo: Times, dur: Times, tasks: Tasks) -> tuple[Tim
     first, count = np.zeros((2, len(of)), np.int64)
     at = np.flatnonzero(np.isin(of, thread))
     of, lo, hi = of[at].astype(np.int64), lo[at], lo[at] + dur[at]
-    before = asof_backward(thread, since, of, lo)
-    until = asof_backward(thread, since, of, hi - 1)
-    first[at] = np.where(before >= 0, before + 1, np.searchsorted(thread, of))
-    count[at] = np.where(until >= 0, until + 1 - first[at], 0)
+    first[at], count[at] = rows_between(thread, since, of, lo, hi - 1)
     return first, count

@@ -45,17 +45,13 @@ def _is_joined(recorded: Recorded, own: Floats, utids: npt.ArrayLike) -> Flags:
     of_log = np.flatnonzero(shares.is_journal & ((own > 0) | shares.is_kernel) & (shares.io >= 0))
     if not len(of_log) or not len(commits.ts):
         return found
-    io = np.unique(shares.io[of_log])
-    is_other = ~commits.is_kernel & ~np.isin(commits.utid, utids)
-    disks, others = recorded.disks, np.flatnonzero(is_other)
-    at = asof_backward(commits.journal_utid, commits.ts, disks.submitter[io], disks.queued[io])
-    other = asof_backward(
-        commits.journal_utid[others], commits.ts[others], disks.submitter[io], disks.queued[io]
-    )
-    both = np.flatnonzero((at >= 0) & (other >= 0))
-    same = commits.ts[at[both]] == commits.ts[others[other[both]]]
-    same &= disks.queued[io[both]] < commits.end_ns[at[both]]
-    found[io[both[same]]] = True
+    io, disks = np.unique(shares.io[of_log]), recorded.disks
+    other = np.flatnonzero(~commits.is_kernel & ~np.isin(commits.utid, utids))
+    journal, begin, end = commits.journal_utid[other], commits.ts[other], commits.end_ns[other]
+    # A journal commits one transaction after the other.
+    at = asof_backward(journal, begin, disks.submitter[io], disks.queued[io])
+    known = np.flatnonzero(at >= 0)
+    found[io[known[disks.queued[io[known]] < end[at[known]]]]] = True
     return found
 
 

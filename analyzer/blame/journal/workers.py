@@ -14,10 +14,12 @@ time, so the handle is of all those who have written to the device since the com
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.as_of import asof_backward, group_codes, ranges, rows_between
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.journal.transactions import Positions, Weights
@@ -26,7 +28,7 @@ from rcp.probes.contract.events import JOURNAL_COMMIT, JOURNAL_HANDLE
 
 
 @dataclass(frozen=True)
-class Commits:
+class _CommitsOfUsers:
     """Which user's task has most of each commit."""
 
     thread: Index
@@ -36,15 +38,16 @@ class Commits:
     """-1 without one."""
 
     @staticmethod
-    def of(trace: Trace, commit: Index, weights: Weights) -> Commits:
-        """Find them; ``commit`` and ``weights`` are those of all journal_handle rows."""
-        utid, rows = trace.utids[JOURNAL_HANDLE.name], trace.rows[JOURNAL_COMMIT.name]
-        known = (commit >= 0) & (weights > 0) & (trace.tasks.role[utid] != ROLE_CODE[KERNEL])
+    def of(trace: Trace, commit: Index) -> _CommitsOfUsers:
+        """Find them by handles; ``commit`` is the journal_commit row of each journal_handle row."""
+        handles, utid = trace.rows[JOURNAL_HANDLE.name], trace.utids[JOURNAL_HANDLE.name]
+        rows, n_handles = trace.rows[JOURNAL_COMMIT.name], handles["n_handles"]
+        known = (commit >= 0) & (n_handles > 0) & (trace.tasks.role[utid] != ROLE_CODE[KERNEL])
         handle = np.flatnonzero(known)
-        handle = handle[np.argsort(weights[handle], kind="stable")]
+        handle = handle[np.argsort(n_handles[handle], kind="stable")]
         most = np.full(len(rows), -1, np.int32)
         most[commit[handle]] = utid[handle]  # the last assignment wins
-        return Commits(trace.utids[JOURNAL_COMMIT.name], rows["ts"].astype(np.int64), most)
+        return _CommitsOfUsers(trace.utids[JOURNAL_COMMIT.name], rows["ts"].astype(np.int64), most)
 
     def behind(self, utid: Index, times: Times) -> Index:
         """Return for whom tasks work at times: a journal thread for the last commit it began."""
@@ -59,79 +62,92 @@ class Commits:
         return np.where(before >= 0, self.begin[before], 0) if len(commit) else until, until
 
 
-def dirtied_for(trace: Trace, utid: Index, io: Times, commits: Commits) -> Index:
-    """Return for whom tasks have dirtied the pages that ios write.
-
-    A journal thread on a loop device dirties pages of the device's file. What it dirties on its own
-    device it writes in place, which is another matter (``checkpoints``).
-    """
-    layers, ios = trace.layers, trace.ios
-    at = np.flatnonzero((layers.served >= 0) & (layers.for_whom >= 0))
-    at = at[np.isin(layers.for_whom[at], commits.thread)]
-    if not len(at):
-        return utid
-    own = np.full(len(trace.tasks), -1, np.int64)
-    own[layers.for_whom[at]] = ios.dev[layers.served[at]]
-    of_file = (own[utid] >= 0) & (own[utid] != ios.dev[io]) & (utid >= 0)
-    return np.where(of_file, commits.behind(utid, ios.queued[io]), utid).astype(np.int32)
-
-
 @dataclass(frozen=True)
-class _Writes:
-    """What workers wrote to the files of loop devices, by device and time."""
+class LoopWorkers:
+    """What workers of loop devices did, for whom; its columns are in order of device and begin."""
 
+    trace: Trace
+    commit: Index
+    """The journal_commit row of each journal_handle row."""
+    commits: _CommitsOfUsers
     dev: Times
+    """The loop device of each piece of work."""
     begin: Times
-    owner: Index
+    end: Times
+    worker: Index
+    for_whom: Index
+    """-1 where that is not known."""
+    is_write: npt.NDArray[np.bool_]
+    """Of somebody known."""
 
     @staticmethod
-    def of(trace: Trace, commits: Commits) -> _Writes:
+    def of(trace: Trace, commit: Index) -> LoopWorkers | None:
+        """Find it; None without a loop device."""
         layers, ios = trace.layers, trace.ios
-        at = np.flatnonzero((layers.served >= 0) & (layers.for_whom >= 0))
-        at = at[ios.op[layers.served[at]] == OP_WRITE]
+        at = np.flatnonzero(layers.served >= 0)
+        if not len(at):
+            return None
         at = at[np.lexsort((layers.begin[at], ios.dev[layers.served[at]]))]
-        owner, begin = commits.behind(layers.for_whom[at], layers.begin[at]), layers.begin[at]
-        return _Writes(ios.dev[layers.served[at]].astype(np.int64), begin, owner)
+        io = layers.served[at]
+        return LoopWorkers(
+            trace,
+            commit,
+            _CommitsOfUsers.of(trace, commit),
+            dev=ios.dev[io].astype(np.int64),
+            begin=layers.begin[at],
+            end=layers.end[at],
+            worker=layers.worker[at],
+            for_whom=layers.for_whom[at],
+            is_write=(ios.op[io] == OP_WRITE) & (layers.for_whom[at] >= 0),
+        )
 
-    def between(self, dev: Times, lo: Times, hi: Times) -> tuple[Times, Index]:
+    def dirtied_for(self, utid: Index, io: Times) -> Index:
+        """Return for whom tasks have dirtied the pages that ios write.
+
+        A journal thread on a loop device dirties pages of the device's file. What it dirties on its
+        own device it writes in place, which is another matter (``checkpoints``).
+        """
+        ios, journals = self.trace.ios, self.commits.thread
+        is_journal = (self.for_whom >= 0) & np.isin(self.for_whom, journals)
+        own = np.full(len(self.trace.tasks), -1, np.int64)
+        own[self.for_whom[is_journal]] = self.dev[is_journal]
+        of_file = (own[utid] >= 0) & (own[utid] != ios.dev[io]) & (utid >= 0)
+        return np.where(of_file, self.commits.behind(utid, ios.queued[io]), utid).astype(np.int32)
+
+    @cached_property
+    def _writes(self) -> tuple[Times, Times, Index]:
+        """Device, begin and owner of each write."""
+        at = np.flatnonzero(self.is_write)
+        owner = self.commits.behind(self.for_whom[at], self.begin[at])
+        return self.dev[at], self.begin[at], owner
+
+    def _writers(self, dev: Times, lo: Times, hi: Times) -> tuple[Times, Index]:
         """Return who wrote to each device in [lo, hi): (position of the device, utid)."""
-        before = asof_backward(self.dev, self.begin, dev, lo - 1)
-        until = asof_backward(self.dev, self.begin, dev, hi - 1)
-        first = np.where(before >= 0, before + 1, np.searchsorted(self.dev, dev))
-        of, at = ranges(first, np.where(until >= 0, np.maximum(until + 1 - first, 0), 0))
-        return of, self.owner[at]
+        of_write, begin, owner = self._writes
+        of, at = ranges(*rows_between(of_write, begin, dev, lo - 1, hi - 1))
+        return of, owner[at]
 
+    def _served(self, utid: Index, lo: Times, hi: Times) -> Times:
+        """Return the loop device that each task served last in a time, or -1."""
+        at = asof_backward(self.worker, self.begin, utid, hi)
+        within = (at >= 0) & (self.end[at] > lo)
+        return np.where(within, self.dev[at], -1)
 
-def _loop_of(trace: Trace, utid: Index, lo: Times, hi: Times) -> Times:
-    """Return the loop device that each task served last in a time, or -1."""
-    layers = trace.layers
-    piece = np.flatnonzero((layers.served >= 0) & (layers.worker >= 0))
-    at = asof_backward(layers.worker[piece], layers.begin[piece], utid, hi)
-    found = np.full(len(utid), -1, np.int64)
-    known = np.flatnonzero(at >= 0)
-    known = known[layers.end[piece[at[known]]] > lo[known]]
-    found[known] = trace.ios.dev[layers.served[piece[at[known]]]]
-    return found
-
-
-def worked_for(
-    trace: Trace, handle: Positions, commit: Index, commits: Commits
-) -> tuple[Times, Index, Weights]:
-    """Return for whom workers opened these handles: (position in ``handle``, utid, part).
-
-    ``commit``: the journal_commit row of each.
-    """
-    rows, utid = trace.rows[JOURNAL_HANDLE.name][handle], trace.utids[JOURNAL_HANDLE.name][handle]
-    dev = _loop_of(trace, utid, rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64))
-    known = np.flatnonzero(dev >= 0)
-    # Handles of several workers in a transaction are for the same writes: these are counted once.
-    window, of = np.unique(np.c_[dev[known], commit[known]], axis=0, return_inverse=True)
-    since, until = commits.running(window[:, 1])
-    written, owner = _Writes.of(trace, commits).between(window[:, 0], since, until)
-    which, sets = collect(written, owner, np.ones(len(written)))
-    place = np.full(len(window), -1, np.int64)
-    place[which] = np.arange(len(which))
-    some = np.flatnonzero(place[of.ravel()] >= 0)
-    chosen = place[of.ravel()[some]]
-    row, member = ranges(sets.start[chosen], np.diff(sets.start)[chosen])
-    return known[some[row]], sets.utid[member], sets.share[member].astype(np.float64)
+    def opened_for(self, handle: Positions) -> tuple[Times, Index, Weights]:
+        """Return for whom workers opened these handles: (position in ``handle``, utid, part)."""
+        rows = self.trace.rows[JOURNAL_HANDLE.name][handle]
+        lo, hi = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
+        dev = self._served(self.trace.utids[JOURNAL_HANDLE.name][handle], lo, hi)
+        known, commit = np.flatnonzero(dev >= 0), self.commit[handle]
+        # Handles of several workers in a transaction are for the same writes: these count once.
+        code = group_codes(dev[known], commit[known])
+        _, window = np.unique(code, return_index=True)
+        since, until = self.commits.running(commit[known[window]])
+        written, owner = self._writers(dev[known[window]], since, until)
+        which, sets = collect(written, owner, np.ones(len(written)))
+        place = np.full(len(window), -1, np.int64)
+        place[which] = np.arange(len(which))
+        some = np.flatnonzero(place[code] >= 0)
+        chosen = place[code[some]]
+        row, member = ranges(sets.start[chosen], np.diff(sets.start)[chosen])
+        return known[some[row]], sets.utid[member], sets.share[member].astype(np.float64)

@@ -111,7 +111,7 @@ def test_a_loop_device_is_flushed_for_those_whose_pages_that_writes(inversions: 
     synth.sleep(worker, 300 * US, 389 * US, waker=0, interrupt=True)
     synth.sleep(reader, 112 * US, 395 * US, io=flush)
     found = [(kind, culprit, dur) for kind, culprit, dur, *_ in inversions(synth)]
-    assert ("condition", "backup", 188 * US) in found
+    assert found == [("condition", "backup", 188 * US)]
 
 
 @pytest.mark.parametrize("guilty", [True, False])

@@ -10,6 +10,22 @@ from rcp.probes.contract.events import WaitReason
 Load = Callable[[Synth], Store]
 
 
+def one_after_another() -> Synth:
+    """A commit that the backup has joined too, and then another: an fsync meets both.
+
+    The first ends at 10,500: 440 ns of the wait, and then 10 + 500 + 50 are the reader's.
+    """
+    synth = world()
+    synth.handle(BACKUP, 9_500, 9_600, transaction=1)
+    synth.handle(READER, 9_700, 9_800, transaction=1)
+    synth.handle(READER, 10_100, 10_200, transaction=2)
+    synth.commit(JBD2, 10_000, 10_500, transaction=1)
+    synth.commit(JBD2, 10_500, 11_000, transaction=2)
+    synth.request(READER, 10_050, 11_050)
+    synth.sleep(READER, 10_060, 11_000, waker=JBD2, reason=WaitReason.JOURNAL_COMMIT)
+    return synth
+
+
 def test_a_commit_for_the_culprit_alone_goes_and_a_shared_one_stays(load: Load) -> None:
     synth = world()
     for ts, transaction in ((10_000, 1), (20_000, 2)):
@@ -27,17 +43,9 @@ def test_a_commit_for_the_culprit_alone_goes_and_a_shared_one_stays(load: Load) 
 
 
 def test_of_two_commits_the_culprits_own_one_would_not_have_run(load: Load) -> None:
-    synth = world()
-    synth.handle(BACKUP, 9_500, 9_600, transaction=1)
-    synth.handle(READER, 9_700, 9_800, transaction=1)
-    synth.handle(READER, 10_100, 10_200, transaction=2)
-    synth.commit(JBD2, 10_000, 10_500, transaction=1)
-    synth.commit(JBD2, 10_500, 11_000, transaction=2)
+    synth = one_after_another()
     for ts in (10_000, 10_500):
         synth.sleep(JBD2, ts + 100, ts + 400, io=synth.io(JBD2, ts + 100, ts + 400))
-    synth.request(READER, 10_050, 11_050)
-    synth.sleep(READER, 10_060, 11_000, waker=JBD2, reason=WaitReason.JOURNAL_COMMIT)
-    # The first ends at 10,500: 440 ns of the wait, and then 10 + 500 + 50 are the reader's.
     assert ns(predicted(load(synth), "backup").predicted_ns) == [560]
 
 
@@ -72,17 +80,10 @@ def test_a_commit_that_is_waited_for_after_an_io_was_asked_for_anew(load: Load) 
 
 def test_what_a_commit_waits_for_in_another_journal_is_part_of_it(load: Load) -> None:
     """That of a loop device waits for one of the file system below, and for an io of that."""
-    synth = world()
+    synth = one_after_another()
     below = synth.task("jbd2/sda-8", tid=6, kthread=True)
-    synth.handle(BACKUP, 9_500, 9_600, transaction=1)
-    synth.handle(READER, 9_700, 9_800, transaction=1)
-    synth.handle(READER, 10_100, 10_200, transaction=2)
-    synth.commit(JBD2, 10_000, 10_500, transaction=1)
-    synth.commit(JBD2, 10_500, 11_000, transaction=2)
     for ts in (10_000, 10_500):
         synth.commit(below, ts + 90, ts + 400, transaction=ts, dev=DEVICE + 9)
         synth.sleep(below, ts + 100, ts + 390, io=synth.io(below, ts + 100, ts + 390))
         synth.sleep(JBD2, ts + 80, ts + 400, waker=below, reason=WaitReason.JOURNAL_COMMIT)
-    synth.request(READER, 10_050, 11_050)
-    synth.sleep(READER, 10_060, 11_000, waker=JBD2, reason=WaitReason.JOURNAL_COMMIT)
     assert ns(predicted(load(synth), "backup").predicted_ns) == [560]
