@@ -8,10 +8,12 @@ A worker does one piece of work after another, each for the task whose io it is:
 For loop devices and dm-crypt that is recorded (``io_served``). But a loop device is flushed by an
 fsync of its file, which writes everybody's pages, whoever asked. It is as a flusher or journal
 thread, which prepares one io after another: its time on a CPU before an io is for those whose data
-the io carries. A worker of the block layer hands queued ios to a device, whoever queued them::
+the io carries. A worker of the block layer hands queued ios to a device, whoever queued them. When
+an io counts as issued, its driver has yet to send it, or to copy it::
 
-    kworker/0:1H   |--------|----|---------|
-    hands over              A    B         C      for A's owner: the first piece
+    kworker/0:1H   |------------|----|---------|
+    hands over          A       B    C         sleeps
+    for the owner  of A         of B of C
 """
 
 from __future__ import annotations
@@ -19,19 +21,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Sleeps, Times, Trace
+from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.suspects import Owners
 
 _DISPATCHER = re.compile(r"kworker/\d+:\d+H")
 """Workers that have a CPU and a high priority are kblockd's (block/blk-core.c): the ios that they
-hand to a device have waited for them. Which of them did is not recorded."""
+hand to a device have waited for them."""
 
 ROUNDING_NS = 1e-3
 """Sums of shares in ns have smaller errors; a whole number of ns stays whole."""
@@ -80,23 +84,14 @@ class WorkedFor:
     @staticmethod
     def by_ios(trace: Trace, io: Owners) -> WorkedFor | None:
         """Return the pieces for suspects (``io``, by io) as ios tell them, None without any."""
-        ios, tasks = trace.ios, trace.tasks
-        thread = tasks.thread.astype(np.int64)
-        dispatcher = np.array([_DISPATCHER.match(comm) is not None for comm in tasks.comm], bool)
-        of_all_dispatchers = int(thread.max(initial=0)) + 1
-        thread[dispatcher] = of_all_dispatchers
-        is_kernel = tasks.role == ROLE_CODE[KERNEL]
-        by_kernel = np.flatnonzero((ios.submitter >= 0) & is_kernel[ios.submitter])
-        issued = np.flatnonzero(ios.issued > 0) if dispatcher.any() else by_kernel[:0]
-        at = np.concatenate((by_kernel, issued))
-        worker = np.concatenate(
-            (thread[ios.submitter[by_kernel]], np.full(len(issued), of_all_dispatchers))
+        thread = trace.tasks.thread.astype(np.int64)
+        dispatcher = np.array(
+            [_DISPATCHER.match(comm) is not None for comm in trace.tasks.comm], bool
         )
-        end = np.concatenate((ios.queued[by_kernel], ios.issued[issued]))
-        order = np.lexsort((end, worker))
-        at, worker, end = at[order], worker[order], end[order]
-        begin = _begin(worker, end)
-        chosen = np.flatnonzero((io.utid[at] >= 0) & (end > begin))
+        pieces = [_prepared(trace, thread, dispatcher), _handed_over(trace, thread, dispatcher)]
+        at, worker, begin, end = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        order = np.lexsort((begin, worker))
+        chosen = order[(io.utid[at[order]] >= 0) & (end > begin)[order]]
         if not len(chosen):
             return None
         at = at[chosen]
@@ -133,9 +128,102 @@ class WorkedFor:
         return worked, np.where(worked > 0, owner, -1).astype(np.int32)
 
 
-def _begin(worker: Times, end: Times) -> Times:
-    """Return when each piece begins: where the thread's last one ended, but not long before."""
+class _Pieces(NamedTuple):
+    """Ios, and the time in which a thread worked on each."""
+
+    io: Positions
+    worker: Times
+    """Thread."""
+    begin: Times
+    end: Times
+
+
+def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _Pieces:
+    """Return the work of kernel threads on ios that they queue: until then, since the one before.
+
+    But not from long before.
+    """
+    ios, is_kernel = trace.ios, trace.tasks.role == ROLE_CODE[KERNEL]
+    io = np.flatnonzero((ios.submitter >= 0) & (is_kernel & ~dispatcher)[ios.submitter])
+    io = io[np.lexsort((ios.queued[io], thread[ios.submitter[io]]))]
+    worker, end = thread[ios.submitter[io]], ios.queued[io]
     begin = end - SUBMIT_DELAY_NS
     same = worker[1:] == worker[:-1]
     begin[1:] = np.where(same, np.maximum(begin[1:], end[:-1]), begin[1:])
-    return begin
+    return _Pieces(io, worker, begin, end)
+
+
+def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _Pieces:
+    """Return the work of kblockd's on ios that they issue: until the next one, or until they sleep.
+
+    The first one's begins when the worker wakes up and gets a CPU. A turn without any is for the io
+    that it was woken for, and that somebody else issued before it got a CPU.
+    """
+    turns, ios = _Turns.of(trace.sleeps, thread, dispatcher), trace.ios
+    by_issue = np.flatnonzero(ios.issued > 0) if len(turns.begin) else np.zeros(0, np.intp)
+    by_issue = by_issue[np.argsort(ios.issued[by_issue], kind="stable")]
+    turn = turns.at(ios.issued[by_issue])
+    io, turn = by_issue[turn >= 0], turn[turn >= 0]
+    order = np.argsort(turn, kind="stable")
+    io, turn = io[order], turn[order]
+    begin, end = ios.issued[io], turns.end[turn]
+    again = turn[1:] == turn[:-1]
+    end[:-1][again] = begin[1:][again]
+    is_first = np.r_[True, ~again][: len(io)]
+    begin = np.where(is_first, turns.begin[turn], begin)
+    late, missed = _too_late(turns, turn, ios, by_issue)
+    return _Pieces(
+        np.concatenate((io, missed)),
+        np.concatenate((turns.worker[turn], turns.worker[late])),
+        np.concatenate((begin, turns.begin[late])),
+        np.concatenate((end, turns.end[late])),
+    )
+
+
+def _too_late(turns: _Turns, used: Times, ios: Ios, by_issue: Positions) -> tuple[Times, Positions]:
+    """Return the turns, not ``used``, with nothing left to issue, and what each was woken for."""
+    idle = np.setdiff1d(np.arange(len(turns.begin)), used)
+    last = np.searchsorted(ios.issued[by_issue], turns.begin[idle], "right") - 1
+    idle, io = idle[last >= 0], by_issue[last[last >= 0]]
+    woken = turns.woken[idle]
+    waited = (ios.got[io] <= woken) & (ios.issued[io] >= woken)
+    return idle[waited], io[waited]
+
+
+@dataclass(frozen=True)
+class _Turns:
+    """What threads do between two sleeps: a turn, of slices [gets_cpu, leaves_cpu)."""
+
+    worker: Times
+    woken: Times
+    begin: Times
+    end: Times
+    gets_cpu: Times
+    """In order."""
+    leaves_cpu: Times
+    of_slice: Times
+
+    @staticmethod
+    def of(sleeps: Sleeps, thread: Times, chosen: npt.NDArray[np.bool_]) -> _Turns:
+        """Return those of the tasks ``chosen``."""
+        at = np.flatnonzero(chosen[sleeps.utid])
+        at = at[np.lexsort((sleeps.run[at], thread[sleeps.utid[at]]))]
+        of, gets_cpu = thread[sleeps.utid[at]], sleeps.run[at]
+        # When a thread leaves the CPU for the last time is not recorded.
+        leaves_cpu = gets_cpu + SUBMIT_DELAY_NS
+        same = of[1:] == of[:-1]
+        leaves_cpu[:-1][same] = sleeps.ts[at[1:]][same]
+        # One that was preempted goes on with what it did.
+        slept = (sleeps.woken[at] > sleeps.ts[at]) | np.r_[True, ~same][: len(at)]
+        first = np.flatnonzero(slept)
+        last = np.r_[first[1:], len(at)][: len(first)] - 1
+        order = np.argsort(gets_cpu, kind="stable")
+        turn = np.cumsum(slept) - 1
+        found = of[first], sleeps.woken[at[first]], gets_cpu[first], leaves_cpu[last]
+        return _Turns(*found, gets_cpu[order], leaves_cpu[order], turn[order])
+
+    def at(self, time: Times) -> Times:
+        """Return the turn of who was on a CPU at each time: the last to get one; -1 for none."""
+        slice_ = np.searchsorted(self.gets_cpu, time, "right") - 1
+        found = (slice_ >= 0) & (time <= self.leaves_cpu[slice_])
+        return np.where(found, self.of_slice[slice_], -1)

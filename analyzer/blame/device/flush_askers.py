@@ -8,7 +8,13 @@ A worker of the block layer queues it, so its submitter says nothing::
     C            |~~~~~~|~~~~~~~~~~~~~~~|
 
 Who asked is who sleeps until its end, or whose write waits for it (PREFLUSH). A journal thread asks
-for whoever asked for its commit or, if the foreground did too, for those with blocks in it.
+for whoever asked for its commit or, if the foreground did too, for those with blocks in it. A write
+with PREFLUSH to a device of device-mapper comes below as a flush, whose end wakes a worker that
+passes the data on (drivers/md/dm.c); who queued the write asked::
+
+    A           Q                               its journal record, at the device above
+    disk          |~~~ flush ~~~|
+    worker                      |  Q            the same record, at the disk
 
 What the foreground asks for would be anyway, whoever else does: such a flush is the foreground's.
 """
@@ -19,11 +25,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import asof_forward, ranges
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, ranges
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.journal.transactions import commit_at, only_asked_by
+from rcp.analyzer.blame.origins import Origins
 from rcp.analyzer.blame.sets import Sets, collect
 from rcp.probes.contract.events import JOURNAL_COMMIT
 
@@ -40,10 +47,12 @@ class _Asked(NamedTuple):
     """-1 for a task."""
 
 
-def flush_askers(trace: Trace, sets: Sets, of_io: Index, of_commit: Index) -> tuple[Times, Sets]:
+def flush_askers(
+    trace: Trace, sets: Sets, of_io: Index, of_commit: Index, at: Origins
+) -> tuple[Times, Sets]:
     """Return the flushes of which it is known who asked for them, and the set of each.
 
-    *sets*: those that *of_io* and *of_commit* refer to, -1: none.
+    *sets*: those that *of_io* and *of_commit* refer to, -1: none. *at*: who queued each io.
     """
     flush = np.flatnonzero((trace.ios.op == OP_FLUSH) & (of_io < 0))
     if not len(flush):
@@ -51,7 +60,11 @@ def flush_askers(trace: Trace, sets: Sets, of_io: Index, of_commit: Index) -> tu
     role = trace.tasks.role
     by_others = only_asked_by(trace, (role != ROLE_CODE[FOREGROUND]) & (role != ROLE_CODE[KERNEL]))
     journal = _Journal(trace, by_others, of_commit)
-    asked = [_sleepers(trace, flush, journal), _writers(trace, flush, of_io, journal)]
+    asked = [
+        _sleepers(trace, flush, journal),
+        _writers(trace, flush, of_io, journal),
+        _passed_on(trace, flush, of_io, journal, at),
+    ]
     of, utid, of_set = (np.concatenate(column) for column in zip(*asked, strict=True))
     whole = np.flatnonzero((of_set < 0) & (utid >= 0))
     of_sets = np.flatnonzero(of_set >= 0)
@@ -83,6 +96,12 @@ class _Journal(NamedTuple):
         of_set = np.where(known, np.append(self.of_commit, -1)[commit], -1).astype(np.int32)
         return utid, np.where(utid >= 0, -1, of_set).astype(np.int32)
 
+    def asked(self, of: Times, thread: Index, moment: Times, of_write: Index) -> _Asked:
+        """Return for whom threads queued writes: a commit's, those of its set, or themselves."""
+        asker, of_set = self.askers(thread, moment)
+        of_set = np.where((asker < 0) & (of_set < 0), of_write, of_set).astype(np.int32)
+        return _Asked(of, np.where(asker >= 0, asker, thread).astype(np.int32), of_set)
+
 
 def _sleepers(trace: Trace, flush: Times, journal: _Journal) -> _Asked:
     """Return who sleeps until the end of a flush: for an io, not for a tag or a page.
@@ -111,6 +130,22 @@ def _writers(trace: Trace, flush: Times, of_io: Index, journal: _Journal) -> _As
     write, of = write[at >= 0], flush[at[at >= 0]]
     waited = ios.completed[of] <= ios.issued[write]
     write, of = write[waited], of[waited]
-    asker, of_set = journal.askers(ios.submitter[write], ios.queued[write])
-    of_set = np.where((asker < 0) & (of_set < 0), of_io[write], of_set).astype(np.int32)
-    return _Asked(of, np.where(asker >= 0, asker, ios.submitter[write]).astype(np.int32), of_set)
+    return journal.asked(of, ios.submitter[write], ios.queued[write], of_io[write])
+
+
+def _passed_on(trace: Trace, flush: Times, of_io: Index, journal: _Journal, at: Origins) -> _Asked:
+    """Return who wrote to a device above, in front of whose data the flush is.
+
+    Its end wakes the worker that queues the data.
+    """
+    ios, sleeps = trace.ios, trace.sleeps
+    write = at.stacked[ios.op[at.stacked] == OP_WRITE]
+    sleep = np.flatnonzero(np.isin(sleeps.utid, ios.submitter[write]) & (sleeps.woken > sleeps.ts))
+    last = asof_backward(
+        sleeps.utid[sleep], sleeps.run[sleep], ios.submitter[write], ios.queued[write]
+    )
+    write, of = write[last >= 0], sleeps.waker_io[sleep[last[last >= 0]]].astype(np.int64)
+    waited = np.isin(of, flush) & (ios.dev[write] == ios.dev[of])
+    waited &= at.queued[write] <= ios.queued[of]
+    write, of = write[waited], of[waited]
+    return journal.asked(of, at.queuer[write], at.queued[write], of_io[write])

@@ -121,7 +121,8 @@ def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches
 ) -> None:
     """A kblockd worker hands over ios of another one, a flusher queues ios with another one's data.
 
-    The last io is the reader's: the time since the one before is for itself.
+    The last io is the reader's: the time since the one before is for itself, or, if it is handed
+    over, the time until the worker sleeps.
     """
     synth = Synth(ROLES)
     reader = synth.task("reader", target=True)
@@ -130,8 +131,9 @@ def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches
     synth.request(reader, 100 * US, 500 * US)
     synth.sleep(worker, 50 * US, 90 * US)
     synth.sleep(other, 1, 2)
+    last = 370 if how == "dispatcher" else 390
     for number, at in enumerate(range(130, 430, 20)):
-        owner = reader if at == 390 else other
+        owner = reader if at == last else other
         if how == "dispatcher":
             synth.io(owner, 60 * US + number, 600 * US, issued=at * US)
         else:
@@ -157,3 +159,59 @@ def test_of_an_io_with_data_of_two_each_has_its_part_of_the_work(inversions: Row
     synth.preempt(reader, 110 * US, 190 * US, ran=flusher)
     synth.sleep(flusher, 190 * US, 600 * US)
     assert [row[:3] for row in inversions(synth)] == [("cpu", "backup", 60 * US)]
+
+
+class Kblockd:
+    """The reader waits for the CPU in [110, 300) us, behind workers of the block layer."""
+
+    def __init__(self) -> None:
+        self.synth = Synth(ROLES)
+        self.reader = self.synth.task("reader", target=True)
+        self.backup = self.synth.task("backup", tid=50)
+        self.worker = self.synth.task("kworker/0:1H", kthread=True)
+        self.synth.request(self.reader, 100 * US, 400 * US)
+        self.synth.sleep(self.backup, 1, 2)
+        self.synth.preempt(self.reader, 110 * US, 300 * US, ran=self.worker)
+
+    def blamed(self, inversions: Rows) -> list[int]:
+        return [dur // US for kind, culprit, dur, *_ in inversions(self.synth) if kind == "cpu"]
+
+
+def test_a_driver_works_for_whose_io_was_issued_until_the_worker_sleeps(
+    inversions: Rows,
+) -> None:
+    """It copies what a flush writes out, and goes on with that when it was preempted."""
+    disk = Kblockd()
+    synth, other = disk.synth, disk.synth.task("reader", tid=60)
+    synth.sleep(disk.worker, 50 * US, 108 * US, run=110 * US)
+    synth.io(disk.backup, 90 * US, 500 * US, issued=120 * US)
+    synth.preempt(disk.worker, 200 * US, 230 * US, ran=other)
+    synth.sleep(other, 60 * US, 190 * US, run=200 * US, ran=disk.worker)
+    # Another one issues an io of its own meanwhile, and changes nothing.
+    synth.io(other, 205 * US, 600 * US, issued=210 * US)
+    synth.sleep(disk.worker, 300 * US, 600 * US)
+    assert disk.blamed(inversions) == [160]
+
+
+def test_of_two_workers_each_has_done_what_it_issued(inversions: Rows) -> None:
+    """The reader waits for the first one's CPU; the second one issues the backup's io elsewhere."""
+    disk = Kblockd()
+    elsewhere = disk.synth.task("kworker/1:1H", kthread=True)
+    disk.synth.sleep(disk.worker, 50 * US, 108 * US, run=110 * US)
+    disk.synth.sleep(elsewhere, 50 * US, 118 * US, run=120 * US)
+    disk.synth.io(disk.reader, 90 * US, 500 * US, issued=115 * US)
+    disk.synth.io(disk.backup, 90 * US, 500 * US, issued=125 * US)
+    disk.synth.sleep(elsewhere, 130 * US, 600 * US)
+    disk.synth.sleep(disk.worker, 300 * US, 600 * US)
+    assert disk.blamed(inversions) == []
+
+
+@pytest.mark.parametrize(("got", "expected"), [(80, [190]), (102, [])])
+def test_a_worker_that_comes_too_late_was_woken_for_what_another_one_issued(
+    inversions: Rows, got: int, expected: list[int]
+) -> None:
+    disk = Kblockd()
+    disk.synth.sleep(disk.worker, 50 * US, 100 * US, run=110 * US)
+    disk.synth.io(disk.backup, (got - 1) * US, 500 * US, got=got * US, issued=105 * US)
+    disk.synth.sleep(disk.worker, 300 * US, 600 * US)
+    assert disk.blamed(inversions) == expected

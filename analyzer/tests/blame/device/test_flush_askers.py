@@ -127,6 +127,31 @@ def test_a_journal_asks_for_who_asked_for_its_commit(
     assert disk.cause_of(io) == expected
 
 
+@pytest.mark.parametrize(
+    ("above", "below", "flags", "expected"),
+    [
+        (99, 205, 0, {"backup": 1.0}),
+        (99, 205, FUA, {"backup": 1.0}),
+        (150, 205, 0, None),  # it came above while the flush ran
+        (99, 240, 0, None),  # something else has woken the worker meanwhile
+    ],
+)
+def test_a_write_to_a_device_above_asked_for_the_flush_that_its_data_waited_for(
+    above: int, below: int, flags: int, expected: dict[str, float] | None
+) -> None:
+    """Its end wakes the worker of device-mapper that passes the data on."""
+    disk = Disk()
+    mapper = disk.synth.task("kworker/0:15", kthread=True)
+    disk.synth.preempt(mapper, 1, 2)
+    io = disk.flush(100, 200)
+    disk.synth.sleep(mapper, 50 * US, 200 * US, io=io, stack=["worker_thread"])
+    disk.synth.preempt(mapper, 201 * US, 203 * US)
+    disk.synth.sleep(mapper, 210 * US, 230 * US, stack=["worker_thread"])
+    data = disk.synth.io(mapper, below * US, 300 * US, op=OP_WRITE | flags)
+    disk.synth.origin(data, disk.bg, above * US)
+    assert disk.cause_of(io) == expected
+
+
 def behind(*askers: str, own_kib: int = 0) -> dict[str, float]:
     """The writer comes at 1000 µs, waits for a flush until 1600, and for its own until 1800.
 
