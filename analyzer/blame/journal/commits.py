@@ -30,6 +30,7 @@ from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
 from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
 from rcp.analyzer.blame.journal.transactions import commit_at
+from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import MOSTLY, Shares
 from rcp.probes.contract.events import JOURNAL_COMMIT
 
@@ -121,17 +122,25 @@ class LogExcess:
 
 
 class _Log:
-    """The ios of commits' logs, a commit's one after another in order of completion."""
+    """The ios of commits' logs, a commit's one after another in order of completion.
+
+    A log on a loop device is written to the disk below too, where it is another one.
+    """
 
     def __init__(self, trace: Trace, causes: Causes) -> None:
         ios, rows = trace.ios, trace.rows[JOURNAL_COMMIT.name]
-        io = np.flatnonzero(causes.kind == JOURNAL)
-        commit = commit_at(trace, ios.submitter[io], ios.queued[io])
-        order = np.lexsort((ios.queued[io], ios.completed[io], commit))
+        # Below a stacked device, a thread of its own queues what the journal thread has queued.
+        above, io = origins_of(trace), np.flatnonzero(causes.kind == JOURNAL)
+        commit = commit_at(trace, above.queuer[io], above.queued[io])
+        io, commit = io[commit >= 0], commit[commit >= 0]
+        order = np.lexsort((above.queued[io], ios.completed[io], ios.dev[io], commit))
         self.io, self.commit = io[order].astype(np.int32), commit[order]
-        change = np.r_[True, self.commit[1:] != self.commit[:-1]][: len(order)]
-        self.first = np.flatnonzero(change)
-        self.queued, self.completed = ios.queued[self.io], ios.completed[self.io]
+        dev = ios.dev[self.io]
+        change = (self.commit[1:] != self.commit[:-1]) | (dev[1:] != dev[:-1])
+        self.first = np.flatnonzero(np.r_[True, change][: len(order)])
+        self.queued, self.completed = above.queued[self.io], ios.completed[self.io]
+        if not len(self.io):
+            return
         logging = rows["logging_ns"][self.commit].astype(np.int64)
         self.is_block = (self.queued >= logging) & ~self._is_record()
         self.size = np.where(self.is_block, ios.bytes[self.io].astype(np.int64), 0)
@@ -173,9 +182,9 @@ def _rest_written(ios: Ios, log: _Log, kept: Times) -> Times:
 
 def log_excess(trace: Trace, causes: Causes, part: SuspectsPart) -> LogExcess:
     """Return the ios of logs that are suspects' to blame, and since when."""
-    if not (causes.kind == JOURNAL).any():
-        return LogExcess(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
     log = _Log(trace, causes)
+    if not len(log.io):
+        return LogExcess(log.io, log.io, log.completed)
     n_blocks = part.n_blocks[log.commit]
     suspects = np.rint(part.blocks[log.commit] * n_blocks)  # a share is a 32-bit number
     total = log.of_each(np.add.reduceat(log.size, log.first))

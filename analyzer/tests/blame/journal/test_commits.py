@@ -24,11 +24,14 @@ ROLES = [
 class Journal:
     """The writer's fsync from 100 µs on waits for a commit; a writer's and a backup's handles."""
 
-    def __init__(self, own: int | None, others: int | None, n_handles: int = 1) -> None:
+    def __init__(
+        self, own: int | None, others: int | None, n_handles: int = 1, *, below: bool = False
+    ) -> None:
         self.synth = Synth(ROLES)
         self.fg = self.synth.task("writer", target=True)
         self.bg = self.synth.task("backup")
         self.jbd2 = self.synth.task("jbd2/sda-8", kthread=True)
+        self.mapper = self.synth.task("dmcrypt_write/2", kthread=True) if below else self.jbd2
         for task in (self.jbd2, self.bg):
             self.synth.preempt(task, 1, 2)  # they are watched
         if own is not None:
@@ -48,8 +51,10 @@ class Journal:
     def write(self, issued: int, done: int, blocks: int, queued: int, wait: int) -> None:
         """The journal thread writes blocks of the log, and waits for them from ``wait`` on."""
         io = self.synth.io(
-            self.jbd2, queued * US, done * US, issued=issued * US, size=blocks * 4 * KIB
+            self.mapper, queued * US, done * US, issued=issued * US, size=blocks * 4 * KIB
         )
+        if self.mapper != self.jbd2:
+            self.synth.origin(io, self.jbd2, queued * US)
         if wait < done:
             self.synth.sleep(self.jbd2, wait * US, done * US, io=io, stack=["__wait_on_buffer"])
 
@@ -80,12 +85,14 @@ def long_log(journal: Journal) -> None:
     journal.write(156, 160, 1, queued=156, wait=156)
 
 
-def test_blame_begins_when_the_rest_of_the_log_would_have_been_written() -> None:
+@pytest.mark.parametrize("below", [False, True])
+def test_blame_begins_when_the_rest_of_the_log_would_have_been_written(below: bool) -> None:
     """The first io, of 32 blocks, would have had 21 and taken 6.7 µs, by the third's time.
 
     On a CPU it was from 106 to 130, at 155 and from 160 to 190; 60 of 84 blocks were the backup's.
+    Below a stacked device, a thread of that device queues the ios.
     """
-    journal = Journal(own=20, others=60)
+    journal = Journal(own=20, others=60, below=below)
     long_log(journal)
     cpu, log = brief(found(journal.synth))
     assert cpu == ("condition", "backup", round(55 * 60 / 84, 2), 1)
