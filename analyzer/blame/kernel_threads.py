@@ -21,6 +21,7 @@ from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.device.evidence import FLUSHER_CONFIDENCE
 from rcp.analyzer.blame.journal.transactions import commit_at
+from rcp.analyzer.blame.origins import all_queued
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import Blame, Suspects
@@ -82,12 +83,13 @@ def _committing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> 
 
 def _flushing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> _Work:
     """Return the segments after which the thread queued an io, its suspect and its share."""
-    segments, ios = paths.segments, trace.ios
-    following = asof_forward(ios.submitter, ios.queued, segments.utid[chosen], segments.ts[chosen])
-    chosen, following = chosen[following >= 0], following[following >= 0]
+    segments = paths.segments
+    all_ios = all_queued(trace)
+    found = asof_forward(all_ios.queuer, all_ios.queued, segments.utid[chosen], segments.ts[chosen])
+    chosen, found = chosen[found >= 0], found[found >= 0]
     end = segments.ts[chosen] + segments.dur[chosen]
-    soon = ios.queued[following] < end + SUBMIT_DELAY_NS
-    chosen, following = chosen[soon], following[soon]
+    soon = all_ios.queued[found] < end + SUBMIT_DELAY_NS
+    chosen, following = chosen[soon], all_ios.io[found[soon]]
     row, owner, part = blame.members.split(blame.set_of_io[following], blame.io.utid[following])
     of_all = blame.io.share[following[row]]
     part *= np.where(of_all >= MOSTLY, of_all, 0)

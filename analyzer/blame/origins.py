@@ -40,6 +40,22 @@ def origins_of(trace: Trace, *, of_loops: bool = True) -> Origins:
     return Origins(queuer, queued, np.unique(io).astype(np.int64))
 
 
+class Queued(NamedTuple):
+    """Ios and who queued each; one below dm or md twice: by whom above, and by its own thread."""
+
+    io: Times
+    queuer: Index
+    queued: Times
+
+
+def all_queued(trace: Trace) -> Queued:
+    """Return them."""
+    ios, above = trace.ios, origins_of(trace, of_loops=False)
+    io = np.concatenate((np.arange(len(ios)), above.stacked))
+    queuer = np.concatenate((ios.submitter, above.queuer[above.stacked]))
+    return Queued(io, queuer, np.concatenate((ios.queued, above.queued[above.stacked])))
+
+
 def inherit_sets(
     trace: Trace, of_io: Index, kind: np.ndarray[tuple[int], np.dtype[np.int8]]
 ) -> None:

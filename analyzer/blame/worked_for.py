@@ -31,6 +31,7 @@ from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Sleeps, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
+from rcp.analyzer.blame.origins import all_queued
 from rcp.analyzer.blame.suspects import Owners
 
 _DISPATCHER = re.compile(r"kworker/\d+:\d+H")
@@ -143,10 +144,11 @@ def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) ->
 
     But not from long before.
     """
-    ios, is_kernel = trace.ios, trace.tasks.role == ROLE_CODE[KERNEL]
-    io = np.flatnonzero((ios.submitter >= 0) & (is_kernel & ~dispatcher)[ios.submitter])
-    io = io[np.lexsort((ios.queued[io], thread[ios.submitter[io]]))]
-    worker, end = thread[ios.submitter[io]], ios.queued[io]
+    is_kernel = trace.tasks.role == ROLE_CODE[KERNEL]
+    io, queuer, queued = all_queued(trace)
+    of = np.flatnonzero((queuer >= 0) & (is_kernel & ~dispatcher)[queuer])
+    of = of[np.lexsort((queued[of], thread[queuer[of]]))]
+    io, worker, end = io[of], thread[queuer[of]], queued[of]
     begin = end - SUBMIT_DELAY_NS
     same = worker[1:] == worker[:-1]
     begin[1:] = np.where(same, np.maximum(begin[1:], end[:-1]), begin[1:])

@@ -20,6 +20,7 @@ from rcp.analyzer.arrays.as_of import asof_backward, ranges, rounds
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.journal.transactions import Weights
+from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT
 
@@ -87,7 +88,7 @@ def _writes_in_place(trace: Trace) -> tuple[Index, Index]:
     io = np.concatenate((trace.cause_io[of_jbd2], io))
     thread = np.concatenate((utid[of_jbd2], thread))
     # What the thread writes itself is the journal and its superblock.
-    in_place = ~np.isin(trace.ios.submitter[io], threads)
+    in_place = ~np.isin(origins_of(trace, of_loops=False).queuer[io], threads)
     return io[in_place], thread[in_place]
 
 
@@ -102,9 +103,10 @@ def _for_space(trace: Trace, is_unknown: npt.NDArray[np.bool_]) -> tuple[Index, 
     waits = np.flatnonzero((sleeps.reason == CODE["journal_space"]) & (sleeps.waker_io >= 0))
     io = np.unique(sleeps.waker_io[waits])
     io = io[is_unknown[io] & (ios.op[io] == OP_WRITE)]
-    log = np.flatnonzero(np.isin(ios.submitter, trace.utids[JOURNAL_COMMIT.name]))
+    queuer = origins_of(trace, of_loops=False).queuer
+    log = np.flatnonzero(np.isin(queuer, trace.utids[JOURNAL_COMMIT.name]))
     at = asof_backward(ios.dev[log], ios.queued[log], ios.dev[io], ios.queued[io])
-    return io[at >= 0], ios.submitter[log[at[at >= 0]]]
+    return io[at >= 0], queuer[log[at[at >= 0]]]
 
 
 def checkpointed(

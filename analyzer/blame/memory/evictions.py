@@ -27,6 +27,7 @@ from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate
 from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
 from rcp.analyzer.blame.memory.refaulted import Refaulted, came_in_before, fills_memory
+from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import Blame, Owners, Suspects
@@ -145,7 +146,7 @@ class _Memory:
         of, trace = self.refaulted, self.trace
         cgroup, limit = of.cgroup[at], of.limit_bytes[at]
         known, first = np.unique(of.cgroup, return_index=True)
-        own = trace.tasks.cgroup_id[trace.ios.submitter[of.io[at]]]
+        own = trace.tasks.cgroup_id[origins_of(trace, of_loops=False).queuer[of.io[at]]]
         place = np.minimum(np.searchsorted(known, own), len(known) - 1)
         is_own = (cgroup == 0) & (own > ROOT_CGROUP) & (known[place] == own)
         is_own &= self._came_in_bytes(at) < limit // LEAST_PART

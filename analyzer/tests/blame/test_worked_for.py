@@ -115,11 +115,13 @@ def test_a_loop_device_is_flushed_for_those_whose_pages_that_writes(inversions: 
 
 
 @pytest.mark.parametrize("guilty", [True, False])
-@pytest.mark.parametrize("how", ["dispatcher", "queuer"])
+@pytest.mark.parametrize("how", ["dispatcher", "queuer", "above", "below"])
 def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches(
     inversions: Rows, guilty: bool, how: str
 ) -> None:
     """A kblockd worker hands over ios of another one, a flusher queues ios with another one's data.
+
+    On a device of dm-crypt, it queues them above, and the device's own thread below.
 
     The last io is the reader's: the time since the one before is for itself, or, if it is handed
     over, the time until the worker sleeps.
@@ -128,6 +130,8 @@ def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches
     reader = synth.task("reader", target=True)
     other = synth.task("backup" if guilty else "reader", tid=50)
     worker = synth.task("kworker/0:1H" if how == "dispatcher" else "kworker/u4:1", kthread=True)
+    mapper = synth.task("dmcrypt_write/2", kthread=True)
+    flusher = synth.task("kworker/u4:9", kthread=True)
     synth.request(reader, 100 * US, 500 * US)
     synth.sleep(worker, 50 * US, 90 * US)
     synth.sleep(other, 1, 2)
@@ -136,9 +140,15 @@ def test_a_kernel_thread_has_the_cpu_for_those_whose_ios_it_queues_or_dispatches
         owner = reader if at == last else other
         if how == "dispatcher":
             synth.io(owner, 60 * US + number, 600 * US, issued=at * US)
+        elif how == "above":
+            io = synth.io(mapper, (at + 200) * US, 600 * US)
+            synth.origin(io, worker, at * US)
+            synth.cause(io, owner)
         else:
             io = synth.io(worker, at * US, 600 * US)
             synth.cause(io, owner)
+            if how == "below":
+                synth.origin(io, flusher, 60 * US + number)
     synth.preempt(reader, 110 * US, 390 * US, ran=worker)
     synth.sleep(worker, 390 * US, 600 * US)
     found = [(kind, culprit, dur) for kind, culprit, dur, *_ in inversions(synth)]

@@ -82,6 +82,13 @@ def test_what_the_journals_thread_writes_is_not_in_place() -> None:
     assert journal.shares() == {"jbd2/sda-8": 1}
 
 
+def test_nor_if_a_thread_of_dm_crypt_queues_it_below() -> None:
+    journal = Journal((1, 9))
+    io = journal.in_place(journal.synth.task("dmcrypt_write/2", kthread=True))
+    journal.synth.origin(io, journal.jbd2, journal.now)
+    assert journal.shares() == {"jbd2/sda-8": 1}
+
+
 def test_another_transaction_that_has_not_ended_has_dirtied_nothing() -> None:
     journal = Journal((1, 9))
     journal.synth.handle(
