@@ -82,6 +82,8 @@ class Sleeps:
     """Most of the time from ``woken`` to ``run``, its cgroup's CPU limit kept it from running."""
     ran_utid: Index
     """The task that ran before it on the CPU it got; -1 if not known."""
+    cpu: npt.NDArray[np.int32]
+    """The CPU that it got."""
 
     def __len__(self) -> int:
         return len(self.utid)
@@ -192,6 +194,7 @@ def _sleeps(
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
             "ran_utid": _optional_utids(part["ran_tid"], run, resolver),
+            "cpu": part["cpu"].astype(np.int32),
         }
 
     return Sleeps(**columns_of(rows, convert), object=rows["object"])

@@ -129,7 +129,7 @@ class WorkedFor:
         return worked, np.where(worked > 0, owner, -1).astype(np.int32)
 
 
-class _Pieces(NamedTuple):
+class _IoWork(NamedTuple):
     """Ios, and the time in which a thread worked on each."""
 
     io: Positions
@@ -139,7 +139,7 @@ class _Pieces(NamedTuple):
     end: Times
 
 
-def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _Pieces:
+def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _IoWork:
     """Return the work of kernel threads on ios that they queue: until then, since the one before.
 
     But not from long before.
@@ -152,16 +152,16 @@ def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) ->
     begin = end - SUBMIT_DELAY_NS
     same = worker[1:] == worker[:-1]
     begin[1:] = np.where(same, np.maximum(begin[1:], end[:-1]), begin[1:])
-    return _Pieces(io, worker, begin, end)
+    return _IoWork(io, worker, begin, end)
 
 
-def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _Pieces:
+def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _IoWork:
     """Return the work of kblockd's on ios that they issue: until the next one, or until they sleep.
 
     The first one's begins when the worker wakes up and gets a CPU. A turn without any is for the io
     that it was woken for, and that somebody else issued before it got a CPU.
     """
-    turns, ios = _Turns.of(trace.sleeps, thread, dispatcher), trace.ios
+    turns, ios = _Awake.of(trace.sleeps, thread, dispatcher), trace.ios
     by_issue = np.flatnonzero(ios.issued > 0) if len(turns.begin) else np.zeros(0, np.intp)
     by_issue = by_issue[np.argsort(ios.issued[by_issue], kind="stable")]
     turn = turns.at(ios.issued[by_issue])
@@ -174,7 +174,7 @@ def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_])
     is_first = np.r_[True, ~again][: len(io)]
     begin = np.where(is_first, turns.begin[turn], begin)
     late, missed = _too_late(turns, turn, ios, by_issue)
-    return _Pieces(
+    return _IoWork(
         np.concatenate((io, missed)),
         np.concatenate((turns.worker[turn], turns.worker[late])),
         np.concatenate((begin, turns.begin[late])),
@@ -182,7 +182,7 @@ def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_])
     )
 
 
-def _too_late(turns: _Turns, used: Times, ios: Ios, by_issue: Positions) -> tuple[Times, Positions]:
+def _too_late(turns: _Awake, used: Times, ios: Ios, by_issue: Positions) -> tuple[Times, Positions]:
     """Return the turns, not ``used``, with nothing left to issue, and what each was woken for."""
     idle = np.setdiff1d(np.arange(len(turns.begin)), used)
     last = np.searchsorted(ios.issued[by_issue], turns.begin[idle], "right") - 1
@@ -193,7 +193,7 @@ def _too_late(turns: _Turns, used: Times, ios: Ios, by_issue: Positions) -> tupl
 
 
 @dataclass(frozen=True)
-class _Turns:
+class _Awake:
     """What threads do between two sleeps: a turn, of slices [gets_cpu, leaves_cpu)."""
 
     worker: Times
@@ -206,7 +206,7 @@ class _Turns:
     of_slice: Times
 
     @staticmethod
-    def of(sleeps: Sleeps, thread: Times, chosen: npt.NDArray[np.bool_]) -> _Turns:
+    def of(sleeps: Sleeps, thread: Times, chosen: npt.NDArray[np.bool_]) -> _Awake:
         """Return those of the tasks ``chosen``."""
         at = np.flatnonzero(chosen[sleeps.utid])
         at = at[np.lexsort((sleeps.run[at], thread[sleeps.utid[at]]))]
@@ -222,7 +222,7 @@ class _Turns:
         order = np.argsort(gets_cpu, kind="stable")
         turn = np.cumsum(slept) - 1
         found = of[first], sleeps.woken[at[first]], gets_cpu[first], leaves_cpu[last]
-        return _Turns(*found, gets_cpu[order], leaves_cpu[order], turn[order])
+        return _Awake(*found, gets_cpu[order], leaves_cpu[order], turn[order])
 
     def at(self, time: Times) -> Times:
         """Return the turn of who was on a CPU at each time: the last to get one; -1 for none."""

@@ -1,10 +1,9 @@
-"""The tasks that ran while another was runnable, one time slice after another.
+"""The suspects that ran while another task was runnable, all their time on its CPU together.
 
-Each off-CPU record names the task that left the CPU when its own task got it, so the CPU's history
-can be walked backwards from the end of a wait for it::
+A kernel thread that works for a suspect has the CPU for it, by record or else as its ios tell::
 
-    runnable   |----------------------------|
-    the CPU    client      | backup | jbd2  |     jbd2 gave way, backup before, client before
+    runnable     |----------------------------|
+    the CPU      client      | backup | jbd2  |     jbd2's time is for whom it commits
 """
 
 from __future__ import annotations
@@ -15,43 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.trace import Index, Sleeps, Times
+from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.blame.cpu.history import CpuHistory
 from rcp.analyzer.blame.worked_for import WorkedFor
 
 MAX_SLICES = 32
-"""Time slices walked back; the scheduler's are milliseconds, so this reaches far back."""
-
-_KEY_BITS = 62  # (utid, time) must fit a signed 64-bit key
-
-
-class _Records:
-    """Off-CPU records by task and by end."""
-
-    def __init__(self, sleeps: Sleeps, thread: Times) -> None:
-        self._thread = thread.astype(np.int32)
-        self._base = int(sleeps.run.min())
-        span = int(sleeps.run.max()) - self._base + 2
-        n_utids = int(sleeps.utid.max()) + 2
-        # For recordings of days, drop the lowest bits of the time: microseconds.
-        self._shift = max(0, (span * n_utids).bit_length() - _KEY_BITS)
-        self._span = (span >> self._shift) + 2
-        key = self._key(sleeps.utid, sleeps.run)
-        self._order = np.argsort(key, kind="stable").astype(np.int32)
-        self._sorted = key[self._order]
-        self._utid = sleeps.utid
-
-    def _key(self, utid: Index, time: Times) -> Times:
-        at: Times = self._thread[utid] * np.int64(self._span)
-        at += np.clip((time - self._base) >> self._shift, 0, self._span - 1)
-        return at
-
-    def last(self, utid: Index, time: Times) -> Index:
-        """Return the last record of each task that ended at or before a time, or -1."""
-        at = np.searchsorted(self._sorted, self._key(utid, time), "right") - 1
-        found = np.where(at >= 0, self._order[np.maximum(at, 0)], -1)
-        same = self._thread[self._utid[found]] == self._thread[utid]
-        return np.where((found >= 0) & same, found, -1).astype(np.int32)
-
+"""Of so many pieces the longest is the culprit's; the time of all counts."""
 
 Serves = Callable[[npt.NDArray[np.intp], Index], npt.NDArray[np.bool_]]
 """A function of waits, by position, and of the task that ran during each: it returns for which of
@@ -69,52 +38,113 @@ class SuspectsCpuTime:
     """That a kernel thread worked for it then is told by the ios, not recorded."""
 
 
-def suspects_cpu_time(
-    sleeps: Sleeps,
-    thread: Times,
-    lo: Times,
-    hi: Times,
-    ran: Index,
-    is_suspect: npt.NDArray[np.bool_],
-    worked: WorkedFor | None = None,
-    guessed: WorkedFor | None = None,
-    *,
-    serves: Serves | None = None,
-) -> SuspectsCpuTime:
-    """Walk back each wait [lo, hi) that ended when task ``ran`` left the CPU.
+@dataclass(frozen=True)
+class Turns:
+    """When CPUs were suspects', in order of CPU and time; those of a CPU are disjoint."""
 
-    ``thread`` (``Tasks.thread``) and ``is_suspect`` are by utid. What a kernel thread did for a
-    suspect counts as the suspect's: by record (``worked``), or else as its ios tell (``guessed``).
-    A suspect's own CPU time does not count in the waits for which ``serves`` returns True.
+    cpu: Times
+    begin: Times
+    end: Times
+    owner: Index
+    share: npt.NDArray[np.float64]
+    is_guess: npt.NDArray[np.bool_]
+
+    @staticmethod
+    def of(
+        history: CpuHistory,
+        thread: Times,
+        is_suspect: npt.NDArray[np.bool_],
+        worked: WorkedFor | None,
+        guessed: WorkedFor | None,
+    ) -> Turns:
+        """Find them; ``thread`` (``Tasks.thread``) and ``is_suspect`` are by utid.
+
+        What a kernel thread did for a suspect is the suspect's: by record (``worked``), or else as
+        its ios tell (``guessed``).
+        """
+        own = np.flatnonzero(is_suspect[history.utid])
+        parts = [(own, history.begin[own], history.end[own], history.utid[own], np.ones(len(own)))]
+        rest = np.flatnonzero(~is_suspect[history.utid])
+        for work in (worked, guessed):
+            found = _work_in(history, rest, work, thread, is_suspect)
+            rest = np.setdiff1d(rest, found[0])
+            parts.append(found)
+        piece, begin, end, owner, share = (np.concatenate(c) for c in zip(*parts, strict=True))
+        is_guess = np.arange(len(piece)) >= len(piece) - len(parts[-1][0])
+        order = np.lexsort((begin, history.cpu[piece]))
+        return Turns(
+            history.cpu[piece[order]],
+            begin[order],
+            end[order],
+            owner[order].astype(np.int32),
+            share[order],
+            is_guess[order],
+        )
+
+
+_Part = tuple[Times, Times, Times, Index, npt.NDArray[np.float64]]
+
+
+def _work_in(
+    history: CpuHistory,
+    piece: Times,
+    work: WorkedFor | None,
+    thread: Times,
+    is_suspect: npt.NDArray[np.bool_],
+) -> _Part:
+    """Return what pieces of a history were work for suspects: (piece, begin, end, owner, share)."""
+    if work is None:
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, nothing, nothing.astype(np.int32), np.zeros(0)
+    chosen = np.flatnonzero(is_suspect[work.owner])
+    of, since, until = work.worker[chosen], work.begin[chosen], work.end[chosen]
+    asked = thread[history.utid[piece]].astype(np.int64)
+    # Work of one thread is disjoint: what began last before a piece may go on in it.
+    first = asof_backward(of, since, asked, history.begin[piece])
+    after = np.searchsorted(of, asked, "left")
+    first = np.where(first >= 0, first, after).astype(np.int64)
+    last = asof_backward(of, since, asked, history.end[piece] - 1)
+    row, at = ranges(first, np.where(last >= 0, np.maximum(last + 1 - first, 0), 0))
+    begin = np.maximum(since[at], history.begin[piece[row]])
+    end = np.minimum(until[at], history.end[piece[row]])
+    some = np.flatnonzero(end > begin)
+    row, at = row[some], at[some]
+    owner, share = work.owner[chosen[at]], work.share[chosen[at]]
+    return piece[row], begin[some], end[some], owner, share
+
+
+def suspects_cpu_time(
+    turns: Turns, cpu: Times, lo: Times, hi: Times, *, serves: Serves | None = None
+) -> SuspectsCpuTime:
+    """Return how long suspects ran on the CPU of each wait [lo, hi).
+
+    A suspect's own CPU time does not count in the waits for which ``serves`` returns True; of a
+    wait with such time, that of ``MAX_SLICES`` pieces is added up.
     """
-    total, longest = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64)
-    who, is_guess = np.full(len(lo), -1, np.int32), np.zeros(len(lo), bool)
-    wait = np.flatnonzero(ran >= 0)
-    if len(wait) == 0 or len(sleeps) == 0:
-        return SuspectsCpuTime(total, who, is_guess)
-    works = [work for work in (worked, guessed) if work is not None]
-    records, end, utid = _Records(sleeps, thread), hi[wait], ran[wait]
+    n_cpus = int(max(cpu.max(initial=-1), turns.cpu.max(initial=-1))) + 1
+    table = WorkedFor(
+        np.arange(n_cpus), turns.cpu, turns.begin, turns.end, turns.owner, turns.share
+    )
+    everybody = np.ones(int(turns.owner.max(initial=0)) + 1, bool)
+    total, who = table.time(cpu.astype(np.int32), lo, hi, everybody)
+    longest, is_guess = np.zeros(len(lo), np.int64), np.zeros(len(lo), bool)
+    counted, has_served = np.zeros(len(lo), np.int64), np.zeros(len(lo), bool)
+    wait = np.flatnonzero(total > 0)
+    at = asof_backward(turns.cpu, turns.begin, cpu[wait], hi[wait] - 1).astype(np.int64)
     for _ in range(MAX_SLICES):
-        record = records.last(utid, end)
-        begin = np.where(record >= 0, sleeps.run[record], lo[wait])
-        begin = np.clip(begin, lo[wait], end)
-        counts = is_suspect[utid]
-        if serves is not None and counts.any():
-            counts &= ~serves(wait, utid)
-        dur = np.where(counts, end - begin, 0)
-        ran_for, by_guess = utid.copy(), np.zeros(len(wait), bool)
-        for work in works:
-            at = np.flatnonzero((dur == 0) & work.is_worker[utid])
-            dur[at], owner = work.time(utid[at], begin[at], end[at], is_suspect)
-            ran_for[at] = np.where(dur[at] > 0, owner, utid[at])
-            by_guess[at] = (dur[at] > 0) & (work is guessed)
-        total[wait] += dur
-        more = dur > longest[wait]
-        longest[wait[more]], who[wait[more]] = dur[more], ran_for[more]
-        is_guess[wait[more]] = by_guess[more]
-        before = np.where(record >= 0, sleeps.ran_utid[record], -1)
-        on = np.flatnonzero((begin > lo[wait]) & (before >= 0))
-        wait, end, utid = wait[on], begin[on], before[on].astype(np.int32)
+        within = (at >= 0) & (turns.cpu[at] == cpu[wait]) & (turns.end[at] > lo[wait])
+        wait, at = wait[within], at[within]
         if len(wait) == 0:
             break
-    return SuspectsCpuTime(total, who, is_guess)
+        inside = np.minimum(turns.end[at], hi[wait]) - np.maximum(turns.begin[at], lo[wait])
+        dur = np.floor(inside * turns.share[at]).astype(np.int64)
+        if serves is not None:
+            served = serves(wait, turns.owner[at])
+            has_served[wait[served]] = True
+            dur[served] = 0
+        counted[wait] += dur
+        more = dur > longest[wait]
+        longest[wait[more]], who[wait[more]] = dur[more], turns.owner[at[more]]
+        is_guess[wait[more]] = turns.is_guess[at[more]]
+        at = at - 1
+    return SuspectsCpuTime(np.where(has_served, counted, total), who, is_guess)

@@ -22,7 +22,8 @@ from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.cpu.enough import CPU_MIN_NS, in_requests_with_enough
-from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, suspects_cpu_time
+from rcp.analyzer.blame.cpu.history import CpuHistory
+from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, Turns, suspects_cpu_time
 from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.suspects import Owners, Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
@@ -87,20 +88,15 @@ class CpuWaits:
 
     def _ran(self, at: Positions) -> SuspectsCpuTime:
         """Return how long suspects ran during each wait: background or, without any, unknown."""
-        segments, of = self.segments, self.chosen[at]
-        lo = segments.ts[of]
+        segments, of, thread = self.segments, self.chosen[at], self.trace.tasks.thread
+        lo, hi = segments.ts[of], segments.ts[of] + segments.dur[of]
         worked, guessed = WorkedFor.of(self.trace), WorkedFor.by_ios(self.trace, self.io)
+        wanted = self.suspects.any | self.suspects.kernel
+        history = CpuHistory.of(self.trace.sleeps, thread, wanted)
+        cpu = self._cpu(segments.utid[of], hi)
         found = [
             suspects_cpu_time(
-                self.trace.sleeps,
-                self.trace.tasks.thread,
-                lo,
-                lo + segments.dur[of],
-                segments.ran[of],
-                kind,
-                worked,
-                guessed,
-                serves=serves,
+                Turns.of(history, thread, kind, worked, guessed), cpu, lo, hi, serves=serves
             )
             for kind, serves in (
                 (self.suspects.background, None),
@@ -113,6 +109,12 @@ class CpuWaits:
             np.where(known, found[0].utid, found[1].utid).astype(np.int32),
             np.where(known, found[0].is_guess, found[1].is_guess),
         )
+
+    def _cpu(self, utid: Index, end: Times) -> Times:
+        """Return the CPU that each thread got after its wait, -1 if that is not known."""
+        record = self._record(self.trace.sleeps.run, utid, end, is_end=False)
+        cpu = np.append(self.trace.sleeps.cpu, -1)[record]
+        return cpu.astype(np.int64)
 
     def _was_preempted(self, at: Positions) -> npt.NDArray[np.bool_]:
         """Return which waits began on a CPU, not with a wake-up."""
