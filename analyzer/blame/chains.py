@@ -2,6 +2,7 @@
 
     fsync → journal_commit (jbd2/nullb1-8) → page_writeback → io by checkpointer
 
+The same step several times, as of a lock that goes from one to the next, is written once, ``× 12``.
 Each distinct shape has one text, however many edges have it.
 """
 
@@ -21,6 +22,7 @@ from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions
 from rcp.analyzer.paths.segments import Edges
 
 ARROW = " → "
+_TIMES = " × "
 
 # A digit run, but not the 2 of "jbd2".
 _NUMBER = re.compile(r"(?<!\bjbd)\d+")
@@ -39,6 +41,15 @@ def generic_name(comm: str) -> str:
 def _step(reason: int, is_io: bool, comm: str | None) -> str:
     who = comm or "?"
     return f"{REASONS[reason]}{ARROW}io by {who}" if is_io else f"{REASONS[reason]} ({who})"
+
+
+def _longer(chain: str, step: str) -> str:
+    """Return a chain with one more step."""
+    before, _, last = chain.rpartition(ARROW)
+    known, _, times = last.partition(_TIMES)
+    if known != step or not before:
+        return chain + ARROW + step
+    return before + ARROW + step + _TIMES + str(int(times or 1) + 1)
 
 
 class Chains:
@@ -72,7 +83,7 @@ class Chains:
         kind, label = divmod(step, len(labels) + 1)
         reason, is_io = divmod(kind, 2)
         comm = labels[label] if label < len(labels) else None
-        return self.text[parent] + ARROW + _step(reason, bool(is_io), comm)
+        return _longer(self.text[parent], _step(reason, bool(is_io), comm))
 
     def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Index:
         """Return the shape at each (request, edge); edge -1 is the request itself."""

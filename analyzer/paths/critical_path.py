@@ -38,8 +38,9 @@ from rcp.analyzer.paths.off_cpu import Frames, OffCpu, Pieces
 from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments, path_order
 from rcp.analyzer.paths.stages import UNKNOWN_CODE, IoStages
 
-MAX_DEPTH = 32
-"""Deepest chain walked; real ones have under ten edges, a cycle of bad records has no end."""
+MAX_DEPTH = 120
+"""Deepest chain walked. A lock that many wait for goes from one to the next, and so does the chain;
+most others have under ten edges, and a cycle of bad records has no end. It is an 8-bit number."""
 
 CHUNK_REQUESTS = 1 << 16
 """Requests walked at a time: bounds memory and keeps arrays near the size of the CPU cache."""

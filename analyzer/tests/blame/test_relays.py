@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import WRITE, Synth
 from rcp.probes.contract.events import WaitReason
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Rows
 
 US = 1000
 LOCK, OTHER = 0xFFFF800000001000, 0xFFFF800000002000
@@ -54,6 +58,25 @@ def test_without_an_address_nothing_is_known_of_two_locks() -> None:
 def test_who_waited_for_the_same_futex_did_not_hold_it_whoever_did() -> None:
     assert blamed(relay(WaitReason.FUTEX, owner=True)) == [("condition", "backup", 10)]
     assert blamed(relay(WaitReason.FUTEX)) == [("condition", "backup", 10)]
+
+
+def test_a_lock_that_goes_through_fifty_hands_is_followed_to_who_had_it(inversions: Rows) -> None:
+    """Another client has it until 1000 µs, then fifty of the background for 1 µs each."""
+    synth = Synth(ROLES)
+    holder, waiter = synth.task("client1"), synth.task("client2", target=True)
+    hands = [holder, *(synth.task("backup") for _ in range(50)), waiter]
+    for task in hands[:-1]:
+        synth.preempt(task, 1, 2)  # they are watched
+    synth.request(waiter, 90 * US, 1090 * US, nr=WRITE)
+    for number, (before, task) in enumerate(pairwise(hands)):
+        end = (1000 + number) * US
+        reason = WaitReason.FILE_LOCK
+        synth.sleep(task, 100 * US, end, waker=before, reason=reason, obj=LOCK)
+    rows = inversions(synth)
+    assert sum(row[2] for row in rows) == 50 * US
+    lengths = ["", *(f" × {number}" for number in range(2, 51))]
+    expected = {f"write → file_lock (backup){times}" for times in lengths}
+    assert {row[3] for row in rows} == expected
 
 
 def test_what_delays_the_holder_is_still_found() -> None:
