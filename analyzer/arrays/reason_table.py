@@ -80,6 +80,7 @@ REASON_TABLE: tuple[Reason, ...] = (
                 "filemap_fault",
                 "filemap_get_pages",
                 "filemap_update_page",
+                "__filemap_get_folio",  # __folio_lock may be inlined here
             ),
             "fs/btrfs/extent-io-tree.c": ("wait_extent_bit",),
         },

@@ -48,7 +48,7 @@ Records = npt.NDArray[np.void]
 
 _INTERRUPTS = (SleepFlag.WOKEN_BY_HARDIRQ, SleepFlag.WOKEN_BY_SOFTIRQ)
 
-OP_READ, OP_WRITE, OP_FLUSH = 0, 1, 2  # enum req_op (include/linux/blk_types.h)
+OP_READ, OP_WRITE, OP_FLUSH, OP_DISCARD = 0, 1, 2, 3  # enum req_op (include/linux/blk_types.h)
 PAGE_BYTES = 4096
 FUA, PREFLUSH = 1 << 17, 1 << 18  # enum req_flag_bits: __REQ_FUA and __REQ_PREFLUSH
 

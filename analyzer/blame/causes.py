@@ -29,9 +29,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import ranges, rows_between
+from rcp.analyzer.arrays.as_of import asof_backward, ranges, rows_between
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_DISCARD, Index, Times, Trace
 from rcp.analyzer.blame.device.flush_askers import flush_askers
 from rcp.analyzer.blame.journal.checkpoints import checkpointed
 from rcp.analyzer.blame.journal.transactions import (
@@ -149,6 +149,22 @@ def _journal_ios(trace: Trace, at: Origins, of_commit: Index) -> tuple[Times, In
     return chosen[found], of_commit[commit[found]]
 
 
+def _discarded(
+    trace: Trace, at: Origins, log: Times, log_set: Index, of_io: Index
+) -> tuple[Times, Index]:
+    """Return the discards of kernel threads, and the set of the last commit on each one's device.
+
+    With the option ``discard``, a file system discards what a transaction has freed when that has
+    been committed (fs/ext4/mballoc.c:ext4_process_freed_data). Whose blocks these were is not
+    recorded; who has blocks in the transaction has freed them. ``log``: the ios of logs.
+    """
+    ios, is_kernel = trace.ios, trace.tasks.role == ROLE_CODE[KERNEL]
+    found = np.flatnonzero((ios.op == OP_DISCARD) & (of_io < 0) & (at.queuer >= 0))
+    found = found[is_kernel[at.queuer[found]]]
+    last = asof_backward(ios.dev[log], ios.completed[log], ios.dev[found], ios.queued[found])
+    return found[last >= 0], log_set[last[last >= 0]]
+
+
 def io_causes(trace: Trace) -> Causes:
     """Return the cause sets of all ios and commits of a recording."""
     commit = commit_of_handles(trace)
@@ -177,6 +193,8 @@ def io_causes(trace: Trace) -> Causes:
     old, old_set, found = checkpointed(trace, of_commit, n_blocks, sets)
     of_io[old], kind[old] = old_set + len(sets), DIRTIER
     sets = joined(sets, found)
+    freed, freed_set = _discarded(trace, at, log, log_set, of_io)
+    of_io[freed], kind[freed] = freed_set, DIRTIER
     inherit_sets(trace, of_io, kind)
     alone = at.stacked[of_io[at.stacked] < 0]
     of_io[alone], kind[alone] = np.arange(len(alone)) + len(sets), ORIGIN

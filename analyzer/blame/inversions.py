@@ -34,7 +34,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE
+from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE, IS_EXTERNAL
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Trace
@@ -138,6 +138,7 @@ class _Search:
         )
         share = self._share(edge, segments.edge[chosen])
         guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & wants_data(edges, edge)
+        guessed |= self._is_elsewhere(edge, segments.edge[chosen])
         leaf = np.where(by_io, edge, segments.edge[chosen]).astype(np.int32)
         of_set = np.full(len(edge), -1, np.int32)
         of_set[by_io] = rules.blame.set_of_io[edges.io[edge[by_io]]]
@@ -169,6 +170,19 @@ class _Search:
         share = np.ones(len(edge))
         share[io >= 0] = self.contention.blame.io.share[io[io >= 0]]
         return share
+
+    def _is_elsewhere(self, edge: Index, leaf: Index) -> npt.NDArray[np.bool_]:
+        """Return where a task that ends a wait on a futex waited for something outside itself.
+
+        Whether it had what is waited for meanwhile is not known, unless the futex names its owner:
+        the last one to read-lock what others have locked too, say. ``leaf``: the deepest edges.
+        """
+        edges = self.paths.edges
+        futex = (edges.reason == CODE["futex"]) & ~self._is_lock(np.arange(len(edges)))
+        outside = IS_EXTERNAL[edges.reason] & (edges.parent >= 0) & futex[edges.parent]
+        first = first_on_chain(edges, outside)[leaf]
+        elsewhere: npt.NDArray[np.bool_] = (first >= 0) & (edges.parent[first] == edge)
+        return elsewhere
 
     def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
         """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""

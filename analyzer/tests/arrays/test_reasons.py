@@ -128,6 +128,10 @@ def test_architecture_lists_the_reasons() -> None:
         ("schedule btrfs_commit_transaction btrfs_sync_file", "log_force"),
         ("schedule wait_log_commit btrfs_sync_log btrfs_sync_file", "log_force"),
         ("schedule wait_reserve_ticket handle_reserve_ticket __reserve_bytes", "journal_space"),
+        (
+            "schedule io_schedule folio_wait_bit_common __filemap_get_folio ext4_da_write_begin",
+            "page_lock",
+        ),
         ("schedule wait_extent_bit lock_extent btrfs_file_write_iter", "page_lock"),
         (
             "schedule __mutex_lock.constprop.0 wait_on_dquot dqget __dquot_initialize",

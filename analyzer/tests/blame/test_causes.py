@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rcp.analyzer.arrays.trace import build_trace
+from rcp.analyzer.arrays.trace import OP_DISCARD, build_trace
 from rcp.analyzer.blame.causes import CAUSE_KINDS, io_causes
-from rcp.fixtures.synth import Synth
+from rcp.fixtures.synth import DEVICE, Synth
 from rcp.probes.contract.events import RECORDS
 
 
@@ -47,6 +47,20 @@ def journal() -> tuple[Synth, int, int, int]:
     synth.handle(b, 105, 110, transaction=8)
     synth.commit(jbd2, 100, 200, transaction=7)
     return synth, a, b, jbd2
+
+
+def test_what_a_file_system_discards_is_of_whose_transaction_freed_it() -> None:
+    """It is the one that was committed last; a task discards for itself."""
+    synth, a, _, jbd2 = journal()
+    worker = synth.task("kworker/u4:1", kthread=True)
+    synth.io(worker, 90, 95, op=OP_DISCARD)  # nothing is known of what was committed before
+    synth.io(jbd2, 110, 150)
+    synth.io(worker, 210, 260, op=OP_DISCARD)
+    synth.io(worker, 210, 260, op=OP_DISCARD, dev=DEVICE + 1)
+    synth.io(a, 210, 260, op=OP_DISCARD)
+    shares = {"a": 0.75, "b": 0.25}
+    other: tuple[str, dict[str, float]] = ("submitter", {})
+    assert causes(synth) == [other, ("journal", shares), ("dirtier", shares), other, other]
 
 
 def test_log_is_the_contributors_of_the_transaction_it_commits() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,34 @@ def test_without_an_address_nothing_is_known_of_two_locks() -> None:
 def test_who_waited_for_the_same_futex_did_not_hold_it_whoever_did() -> None:
     assert blamed(relay(WaitReason.FUTEX, owner=True)) == [("condition", "backup", 10)]
     assert blamed(relay(WaitReason.FUTEX)) == [("condition", "backup", 10)]
+
+
+@pytest.mark.parametrize(
+    ("reason", "owned", "confidence"),
+    [
+        (WaitReason.FUTEX, False, 0.5),
+        (WaitReason.FUTEX, True, 1.0),
+        (WaitReason.LOCK, False, 1.0),
+    ],
+)
+def test_who_waits_for_a_message_need_not_hold_what_others_wait_for(
+    reason: WaitReason, owned: bool, confidence: float
+) -> None:
+    """It may have come to a lock that others had as well, and left it last.
+
+    An owner that is named has it.
+    """
+    synth = Synth(ROLES)
+    client, backup = synth.task("client", target=True), synth.task("backup")
+    synth.preempt(backup, 1, 2)  # it is watched
+    owner: dict[str, Any] = {"owner": backup} if owned else {}
+    synth.request(client, 100 * US, 300 * US, nr=WRITE)
+    synth.sleep(client, 110 * US, 290 * US, waker=backup, reason=reason, obj=LOCK, **owner)
+    synth.sleep(backup, 50 * US, 280 * US, stack=["ep_poll"], interrupt=True)
+    (row,) = found(synth)
+    assert (row.culprit, row.dur) == ("backup", 180 * US)
+    # It ran for the last 10 us.
+    assert row.confidence == pytest.approx((170 * confidence + 10) / 180)
 
 
 def test_a_lock_that_goes_through_fifty_hands_is_followed_to_who_had_it(inversions: Rows) -> None:
