@@ -49,6 +49,7 @@ REASON_COLOURS = {
     "device": "#2bbd92",
     "flush": "#83cbb4",
     # the outside: browns
+    "in_progress": "#7d5a2f",
     "eventfd": "#94806a",
     "fuse": "#6e5a3a",
     "nfs": "#bd8f52",

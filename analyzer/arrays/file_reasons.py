@@ -24,6 +24,16 @@ FILE_REASONS = (
         },
     ),
     Reason(
+        name="in_progress",
+        # Another task looks the same name up, reads the same inode, or copies the same file up.
+        is_joint=True,
+        callers={"fs/overlayfs/util.c": ("ovl_copy_up_start",)},
+        functions={
+            "fs/dcache.c": ("d_alloc_parallel",),
+            "fs/inode.c": ("iget_locked", "iget5_locked", "ilookup", "ilookup5"),
+        },
+    ),
+    Reason(
         name="log_force",
         functions={
             "fs/xfs/xfs_log.c": (

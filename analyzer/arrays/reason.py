@@ -37,6 +37,8 @@ class Reason:
     """Waits for a peer that serves the waiter, as the other end of a pipe does."""
     is_exclusive: bool = False
     """Waits for a resource that one task holds at a time."""
+    is_joint: bool = False
+    """Waits until another task has done what the waiter would have to do itself."""
     may_time_out: bool = False
     """A timer may end it without any task's work."""
     is_pool: bool = False

@@ -39,6 +39,7 @@ Flags = npt.NDArray[np.bool_]
 
 IS_EXTERNAL: Flags = np.array([row.is_external for row in REASON_TABLE])
 IS_PEER: Flags = np.array([row.is_peer for row in REASON_TABLE])
+IS_JOINT: Flags = np.array([row.is_joint for row in REASON_TABLE])
 IS_EXCLUSIVE: Flags = np.array([row.is_exclusive for row in REASON_TABLE])
 MAY_TIME_OUT: Flags = np.array([row.may_time_out for row in REASON_TABLE])
 IS_POOL: Flags = np.array([row.is_pool for row in REASON_TABLE])
@@ -100,7 +101,8 @@ def reason_of_stack(frames: Sequence[str]) -> str:
 def _refined(reason: str, functions: Sequence[str]) -> str:
     """Return what the rest of the stack makes of a reason."""
     if reason == "lock":
-        own = (function for function in functions if not _LOCKING.fullmatch(function))
+        # A BPF trampoline has no name.
+        own = (name for name in functions if name and not _LOCKING.fullmatch(name))
         return _BY_CALLER.get(next(own, ""), reason)
     if reason in _MEANS:
         found = (_BY_CONTEXT[function] for function in functions if function in _BY_CONTEXT)

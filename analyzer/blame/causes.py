@@ -200,7 +200,7 @@ def io_causes(trace: Trace) -> Causes:
     of_io[alone], kind[alone] = np.arange(len(alone)) + len(sets), ORIGIN
     whole = Sets(np.arange(len(alone) + 1), at.queuer[alone], np.ones(len(alone), np.float32))
     sets = joined(sets, whole)
-    flushes, found = flush_askers(trace, sets, of_io, of_commit, at)
+    flushes, found = flush_askers(trace, sets, of_io, of_commit)
     of_io[flushes], kind[flushes] = np.arange(len(flushes)) + len(sets), FLUSH
     sets = joined(sets, found)
     return Causes(sets, of_io, kind, of_commit, holders, n_blocks)

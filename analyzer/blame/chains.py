@@ -2,14 +2,16 @@
 
     fsync → journal_commit (jbd2/nullb1-8) → page_writeback → io by checkpointer
 
-The same step several times, as of a lock that goes from one to the next, is written once, ``× 12``.
-Each distinct shape has one text, however many edges have it.
+The same step several times, as of a lock that goes from one to the next, is written once: ``× n``.
+Each distinct shape has one text, however many edges have it, made when it is asked for.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,8 @@ from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions
 from rcp.analyzer.paths.segments import Edges
 
 ARROW = " → "
-_TIMES = " × "
+REPEATED = " × n"
+"""After a step that a chain has several times, one after another."""
 
 # A digit run, but not the 2 of "jbd2".
 _NUMBER = re.compile(r"(?<!\bjbd)\d+")
@@ -43,13 +46,9 @@ def _step(reason: int, is_io: bool, comm: str | None) -> str:
     return f"{REASONS[reason]}{ARROW}io by {who}" if is_io else f"{REASONS[reason]} ({who})"
 
 
-def _longer(chain: str, step: str) -> str:
-    """Return a chain with one more step."""
-    before, _, last = chain.rpartition(ARROW)
-    known, _, times = last.partition(_TIMES)
-    if known != step or not before:
-        return chain + ARROW + step
-    return before + ARROW + step + _TIMES + str(int(times or 1) + 1)
+def _text(request: str, steps: Sequence[str]) -> str:
+    runs = [(step, len(list(run))) for step, run in groupby(steps)]
+    return ARROW.join((request, *(step + REPEATED * (n > 1) for step, n in runs)))
 
 
 class Chains:
@@ -64,26 +63,40 @@ class Chains:
         # Threads of one name share a shape; -1 (unknown) reads the last element.
         of_utid = np.array([*(code[comm] for comm in comms), len(labels)], np.int64)
         numbers, root = np.unique(request_nr, return_inverse=True)
-        self.text = [syscall_name(int(nr), names) for nr in numbers]
+        self._requests = [syscall_name(int(nr), names) for nr in numbers]
+        self._labels = labels
+        self._shapes = [np.arange(len(numbers))]
         self.root = root.astype(np.int32)
         """Shape of each request without an edge."""
         self.of_edge = np.zeros(len(edges), np.int32)
+        n_shapes, self._n_steps = len(numbers), 2 * len(REASONS) * (len(labels) + 1)
         for depth in range(int(edges.depth.max(initial=-1)) + 1):
             at = np.flatnonzero(edges.depth == depth)
             parent = self.root[edges.request[at]] if depth == 0 else self.of_edge[edges.parent[at]]
             step = (edges.reason[at] * np.int64(2) + (edges.io[at] >= 0)) * (len(labels) + 1)
             step += of_utid[edges.waker[at]]
-            n_steps = 2 * len(REASONS) * (len(labels) + 1)
-            shapes, inverse = np.unique(parent * np.int64(n_steps) + step, return_inverse=True)
-            self.of_edge[at] = len(self.text) + inverse
-            self.text += [self._text_of(int(shape), n_steps, labels) for shape in shapes]
+            shapes, inverse = np.unique(
+                parent * np.int64(self._n_steps) + step, return_inverse=True
+            )
+            self.of_edge[at] = n_shapes + inverse
+            self._shapes.append(shapes)
+            n_shapes += len(shapes)
 
-    def _text_of(self, shape: int, n_steps: int, labels: Sequence[str]) -> str:
-        parent, step = divmod(shape, n_steps)
-        kind, label = divmod(step, len(labels) + 1)
-        reason, is_io = divmod(kind, 2)
-        comm = labels[label] if label < len(labels) else None
-        return _longer(self.text[parent], _step(reason, bool(is_io), comm))
+    @cached_property
+    def _steps(self) -> npt.NDArray[np.int64]:
+        """Of each shape, the one without its last step, and that: ``before * n_steps + step``."""
+        return np.concatenate(self._shapes)
+
+    def text(self, shape: int) -> str:
+        """Return the text of a shape."""
+        steps = []
+        while shape >= len(self._requests):
+            shape, step = divmod(int(self._steps[shape]), self._n_steps)
+            kind, label = divmod(step, len(self._labels) + 1)
+            reason, is_io = divmod(kind, 2)
+            comm = self._labels[label] if label < len(self._labels) else None
+            steps.append(_step(reason, bool(is_io), comm))
+        return _text(self._requests[shape], steps[::-1])
 
     def of(self, request: npt.NDArray[np.integer], edge: npt.NDArray[np.integer]) -> Index:
         """Return the shape at each (request, edge); edge -1 is the request itself."""
@@ -150,7 +163,7 @@ class ChainTexts:
         return labels, of_distinct[inverse] if texts else np.empty(0, np.int32)
 
     def _text_of(self, shape: int, kind: int, culprit: int) -> str:
-        text = self._chains.text[shape]
+        text = self._chains.text(shape)
         if culprit < 0:
             return text
         if kind < 0:

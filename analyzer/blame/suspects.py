@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import ranges
-from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_PEER, IS_POOL
+from rcp.analyzer.arrays.reasons import CODE, IS_EXTERNAL, IS_JOINT, IS_PEER, IS_POOL
 from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import IDLE_UTID, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
@@ -203,13 +203,15 @@ def guilty_edges(
     """Return which edges lead to a suspect, and to which.
 
     An edge to a task leads to that task, an edge to an io to the owner of its data. Waits for a
-    pool lead to no one: the task that frees a unit is not the one that filled the pool.
+    pool lead to no one: the task that frees a unit is not the one that filled the pool. Nor do
+    waits for what the waiter would have had to do itself.
     """
     culprit = edges.waker.copy()
     by_io = np.flatnonzero(edges.io >= 0)
     if len(by_io):
         culprit[by_io] = blame.io.utid[edges.io[by_io]]
-    guilty = suspects.is_suspect(culprit, parties.of_edge) & ~IS_POOL[edges.reason]
+    guilty = suspects.is_suspect(culprit, parties.of_edge)
+    guilty &= ~(IS_POOL | IS_JOINT)[edges.reason]
     serves = IS_EXTERNAL[edges.reason] | IS_PEER[edges.reason]
     guilty &= suspects.background[culprit] | ~serves
     return guilty, culprit

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +32,13 @@ from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.origins import all_queued
 from rcp.analyzer.blame.suspects import Owners
+from rcp.probes.contract.events import IO
 
 _DISPATCHER = re.compile(r"kworker/\d+:\d+H")
 """Workers that have a CPU and a high priority are kblockd's (block/blk-core.c): the ios that they
 hand to a device have waited for them."""
+
+_NEVER = np.iinfo(np.int64).max
 
 ROUNDING_NS = 1e-3
 """Sums of shares in ns have smaller errors; a whole number of ns stays whole."""
@@ -54,11 +56,6 @@ class WorkedFor:
     owner: Index
     share: npt.NDArray[np.float64]
     """The part of each piece that is the owner's."""
-
-    @cached_property
-    def is_worker(self) -> npt.NDArray[np.bool_]:
-        """Which tasks have pieces of work."""
-        return np.isin(self.thread, self.worker)
 
     @staticmethod
     def of(trace: Trace) -> WorkedFor | None:
@@ -158,38 +155,41 @@ def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) ->
 def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _IoWork:
     """Return the work of kblockd's on ios that they issue: until the next one, or until they sleep.
 
-    The first one's begins when the worker wakes up and gets a CPU. A turn without any is for the io
-    that it was woken for, and that somebody else issued before it got a CPU.
+    The first one's begins when the worker wakes up and gets a CPU. Of an io that was issued while
+    several of them had a CPU it is not known whose it is.
     """
     turns, ios = _Awake.of(trace.sleeps, thread, dispatcher), trace.ios
-    by_issue = np.flatnonzero(ios.issued > 0) if len(turns.begin) else np.zeros(0, np.intp)
-    by_issue = by_issue[np.argsort(ios.issued[by_issue], kind="stable")]
-    turn = turns.at(ios.issued[by_issue])
-    io, turn = by_issue[turn >= 0], turn[turn >= 0]
-    order = np.argsort(turn, kind="stable")
-    io, turn = io[order], turn[order]
-    begin, end = ios.issued[io], turns.end[turn]
-    again = turn[1:] == turn[:-1]
-    end[:-1][again] = begin[1:][again]
-    is_first = np.r_[True, ~again][: len(io)]
+    # What was never queued was issued by who submitted it, unless that is one of these workers.
+    queued = trace.rows[IO.name]["inserted_ns"] > 0
+    queued |= (ios.submitter >= 0) & dispatcher[ios.submitter]
+    io = np.flatnonzero(queued & (ios.issued > 0))
+    io = io[np.argsort(ios.issued[io], kind="stable")]
+    turn, n_awake = turns.at(ios.issued[io])
+    late = _too_late(turns, ios, io, turn)
+    io, turn, n_awake = io[n_awake > 0], turn[n_awake > 0], n_awake[n_awake > 0]
+    begin = ios.issued[io]
+    end = np.minimum(turns.end[turn], np.r_[begin[1:], _NEVER][: len(io)])
+    is_first = np.r_[0, begin[:-1]][: len(io)] < turns.begin[turn]
     begin = np.where(is_first, turns.begin[turn], begin)
-    late, missed = _too_late(turns, turn, ios, by_issue)
-    return _IoWork(
-        np.concatenate((io, missed)),
-        np.concatenate((turns.worker[turn], turns.worker[late])),
-        np.concatenate((begin, turns.begin[late])),
-        np.concatenate((end, turns.end[late])),
-    )
+    known = np.flatnonzero((turn >= 0) & (n_awake == 1))
+    own = _IoWork(io[known], turns.worker[turn[known]], begin[known], end[known])
+    return _IoWork(*(np.concatenate(column) for column in zip(own, late, strict=True)))
 
 
-def _too_late(turns: _Awake, used: Times, ios: Ios, by_issue: Positions) -> tuple[Times, Positions]:
-    """Return the turns, not ``used``, with nothing left to issue, and what each was woken for."""
-    idle = np.setdiff1d(np.arange(len(turns.begin)), used)
-    last = np.searchsorted(ios.issued[by_issue], turns.begin[idle], "right") - 1
-    idle, io = idle[last >= 0], by_issue[last[last >= 0]]
-    woken = turns.woken[idle]
-    waited = (ios.got[io] <= woken) & (ios.issued[io] >= woken)
-    return idle[waited], io[waited]
+def _too_late(turns: _Awake, ios: Ios, by_issue: Positions, turn: Times) -> _IoWork:
+    """Return the turns without an io: each is for what the worker was woken for, if one io can be.
+
+    That was queued when the worker was woken, and somebody else issued it before the worker got a
+    CPU. ``by_issue``: the ios that were queued, in the order in which they were issued.
+    """
+    idle = np.setdiff1d(np.arange(len(turns.begin)), turn)
+    issued, woken, begin = ios.issued[by_issue], turns.woken[idle], turns.begin[idle]
+    first = np.searchsorted(issued, woken, "left")
+    is_one = np.searchsorted(issued, begin, "right") - first == 1
+    idle, first = idle[is_one], by_issue[first[is_one]]
+    waited = ios.got[first] <= turns.woken[idle]
+    idle, first = idle[waited], first[waited]
+    return _IoWork(first, turns.worker[idle], turns.begin[idle], turns.end[idle])
 
 
 @dataclass(frozen=True)
@@ -224,8 +224,14 @@ class _Awake:
         found = of[first], sleeps.woken[at[first]], gets_cpu[first], leaves_cpu[last]
         return _Awake(*found, gets_cpu[order], leaves_cpu[order], turn[order])
 
-    def at(self, time: Times) -> Times:
-        """Return the turn of who was on a CPU at each time: the last to get one; -1 for none."""
+    def at(self, time: Times) -> tuple[Times, Times]:
+        """Return the turn of who was on a CPU at each time, and how many were.
+
+        The turn is that of the last one to get a CPU, -1 if it is no longer on it.
+        """
         slice_ = np.searchsorted(self.gets_cpu, time, "right") - 1
+        n_left = np.searchsorted(np.sort(self.leaves_cpu), time, "left")
+        if not len(self.gets_cpu):
+            return slice_, np.zeros(len(time), np.int64)
         found = (slice_ >= 0) & (time <= self.leaves_cpu[slice_])
-        return np.where(found, self.of_slice[slice_], -1)
+        return np.where(found, self.of_slice[slice_], -1), np.maximum(slice_ + 1 - n_left, 0)

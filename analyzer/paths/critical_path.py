@@ -39,8 +39,8 @@ from rcp.analyzer.paths.segments import Edges, PathColumns, Paths, Segments, pat
 from rcp.analyzer.paths.stages import UNKNOWN_CODE, IoStages
 
 MAX_DEPTH = 120
-"""Deepest chain walked. A lock that many wait for goes from one to the next, and so does the chain;
-most others have under ten edges, and a cycle of bad records has no end. It is an 8-bit number."""
+"""Deepest chain walked; one more must fit 8 bits. A lock that many wait for goes from one to the
+next, and so does the chain. Most have under ten edges, and a cycle of bad records has no end."""
 
 CHUNK_REQUESTS = 1 << 16
 """Requests walked at a time: bounds memory and keeps arrays near the size of the CPU cache."""

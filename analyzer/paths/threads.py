@@ -32,7 +32,7 @@ from rcp.analyzer.paths.segments import Edges, Paths, Segments
 
 def paths_of(trace: Trace) -> Paths:
     """Return the critical paths of all finished requests of a trace."""
-    trace = replace(trace, sleeps=until_the_end(trace.sleeps, trace.tasks.thread))
+    trace = replace(trace, sleeps=until_the_end(trace.sleeps, trace.requests, trace.tasks))
     paths = _of_threads(trace)
     return replace(paths, segments=cut_at_interrupts(paths.segments, Interrupts.of(trace)))
 

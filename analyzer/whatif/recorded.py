@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import IS_PEER, REASONS
+from rcp.analyzer.arrays.reasons import IS_JOINT, IS_PEER, REASONS
 from rcp.analyzer.arrays.trace import OP_READ, Index, Ios, Times
 from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.device.solo import solo_service_ns
@@ -30,7 +30,9 @@ from rcp.analyzer.whatif.nesting import nearest
 _PEERS = [name for name, is_peer in zip(REASONS, IS_PEER, strict=True) if is_peer]
 
 _SLOTS = ["admission_tag", "admission_slot"]
-_SHARED = [*_SLOTS, "dirty_throttle"]
+_JOINT = [name for name, is_joint in zip(REASONS, IS_JOINT, strict=True) if is_joint]
+_SHARED = [*_SLOTS, "dirty_throttle", *_JOINT]
+"""Waits that another task ends, but would be there without it too."""
 _KINDS_OF_CHAIN = ["lock", "condition", "io_dependency", "refault"]
 
 _SPARSE = 4

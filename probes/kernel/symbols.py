@@ -17,6 +17,9 @@ _NIBBLES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 _CORE_END = b" _etext\n"
 
+UNKNOWN = "[unknown]"
+"""Name of what has none."""
+
 
 def _read(path: Path) -> bytes:
     try:
@@ -91,7 +94,10 @@ class KernelSymbols:
         self._now()
 
     def name(self, address: int) -> str:
-        """Return the function that *address* is in, "[unknown]" when there is none."""
+        """Return the function that *address* is in, ``UNKNOWN`` when there is none.
+
+        Beyond the core kernel, that is code with no name in the file, such as BPF's trampolines.
+        """
         table = self._now()
         if table.core_end and address >= table.core_end:
             modules = self._loaded_modules()
@@ -100,7 +106,10 @@ class KernelSymbols:
                 table = self._read_table = _table(_read(self._root / "proc/kallsyms"))
         place = int(np.searchsorted(table.addresses, np.uint64(address), side="right")) - 1
         if place < 0 or not table.addresses[place]:
-            return "[unknown]"
+            return UNKNOWN
         begin = int(table.starts[place]) + _DIGITS + 3
         line = table.data[begin : table.data.index(b"\n", begin)]
-        return line.partition(b"\t")[0].decode(errors="replace")
+        name, module, _ = line.partition(b"\t")
+        if table.core_end and address >= table.core_end and not module:
+            return UNKNOWN
+        return name.decode(errors="replace")

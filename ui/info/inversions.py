@@ -6,6 +6,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
+from rcp.analyzer.blame.chains import REPEATED
 from rcp.analyzer.db.meta import extent, facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.reports.doubts import why_lowered
@@ -157,12 +158,14 @@ def sentence(pattern: str) -> str:
     """Return a chain as a sentence: ``fsync waits for jbd2 (journal_commit), which …``."""
     name, *steps = pattern.split(" → ")
     text, has_object = name, True
-    for at, step in enumerate(steps):
+    for at, whole in enumerate(steps):
+        step = whole.replace(REPEATED, "")
         match, words = next(
             ((found, words) for form, words in _STEPS if (found := form.fullmatch(step))),
             (None, step),
         )
         clause = words.format(*match.groups()) if match else step
+        clause += ", again and again" * (step != whole)
         joint = " " if at == 0 or not has_object else ", which "
         text += joint + clause
         has_object = not clause.startswith("waits (")

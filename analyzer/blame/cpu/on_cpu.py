@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.as_of import asof_backward, ranges, rounds
 from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.blame.cpu.history import CpuHistory
-from rcp.analyzer.blame.worked_for import WorkedFor
+from rcp.analyzer.blame.worked_for import ROUNDING_NS, WorkedFor
 
-MAX_SLICES = 32
-"""Of so many pieces the longest is the culprit's; the time of all counts."""
+_PAIRS_AT_ONCE = 1 << 21
+"""Pairs of a wait and a piece within it: bounds memory."""
 
 Serves = Callable[[npt.NDArray[np.intp], Index], npt.NDArray[np.bool_]]
 """A function of waits, by position, and of the task that ran during each: it returns for which of
@@ -33,9 +33,9 @@ class SuspectsCpuTime:
 
     dur: Times
     utid: Index
-    """The suspect with the longest time slice, -1 for none."""
+    """The suspect that ran longest, -1 for none."""
     is_guess: npt.NDArray[np.bool_]
-    """That a kernel thread worked for it then is told by the ios, not recorded."""
+    """That kernel threads worked for it most of that time is told by the ios, not recorded."""
 
 
 @dataclass(frozen=True)
@@ -116,35 +116,45 @@ def _work_in(
 def suspects_cpu_time(
     turns: Turns, cpu: Times, lo: Times, hi: Times, *, serves: Serves | None = None
 ) -> SuspectsCpuTime:
-    """Return how long suspects ran on the CPU of each wait [lo, hi).
+    """Return how long suspects ran on the CPU of each wait [lo, hi); -1 for one that is not known.
 
-    A suspect's own CPU time does not count in the waits for which ``serves`` returns True; of a
-    wait with such time, that of ``MAX_SLICES`` pieces is added up.
+    A suspect's own CPU time does not count in the waits for which ``serves`` returns True.
     """
-    n_cpus = int(max(cpu.max(initial=-1), turns.cpu.max(initial=-1))) + 1
-    table = WorkedFor(
-        np.arange(n_cpus), turns.cpu, turns.begin, turns.end, turns.owner, turns.share
+    found = SuspectsCpuTime(
+        np.zeros(len(lo), np.int64), np.full(len(lo), -1, np.int32), np.zeros(len(lo), bool)
     )
-    everybody = np.ones(int(turns.owner.max(initial=0)) + 1, bool)
-    total, who = table.time(cpu.astype(np.int32), lo, hi, everybody)
-    longest, is_guess = np.zeros(len(lo), np.int64), np.zeros(len(lo), bool)
-    counted, has_served = np.zeros(len(lo), np.int64), np.zeros(len(lo), bool)
-    wait = np.flatnonzero(total > 0)
-    at = asof_backward(turns.cpu, turns.begin, cpu[wait], hi[wait] - 1).astype(np.int64)
-    for _ in range(MAX_SLICES):
-        within = (at >= 0) & (turns.cpu[at] == cpu[wait]) & (turns.end[at] > lo[wait])
-        wait, at = wait[within], at[within]
-        if len(wait) == 0:
-            break
-        inside = np.minimum(turns.end[at], hi[wait]) - np.maximum(turns.begin[at], lo[wait])
-        dur = np.floor(inside * turns.share[at]).astype(np.int64)
-        if serves is not None:
-            served = serves(wait, turns.owner[at])
-            has_served[wait[served]] = True
-            dur[served] = 0
-        counted[wait] += dur
-        more = dur > longest[wait]
-        longest[wait[more]], who[wait[more]] = dur[more], turns.owner[at[more]]
-        is_guess[wait[more]] = turns.is_guess[at[more]]
-        at = at - 1
-    return SuspectsCpuTime(np.where(has_served, counted, total), who, is_guess)
+    begun = asof_backward(turns.cpu, turns.begin, cpu, lo).astype(np.int64)
+    first = np.where(begun >= 0, begun, np.searchsorted(turns.cpu, cpu))
+    last = asof_backward(turns.cpu, turns.begin, cpu, hi - 1)
+    count = np.where(last >= 0, np.maximum(last + 1 - first, 0), 0)
+    for part in rounds(count, _PAIRS_AT_ONCE):
+        wait, turn = ranges(first[part], count[part])
+        wait += part.start
+        inside = np.minimum(turns.end[turn], hi[wait]) - np.maximum(turns.begin[turn], lo[wait])
+        dur = np.floor(np.maximum(inside, 0) * turns.share[turn] + ROUNDING_NS)
+        if serves is not None and len(wait):
+            dur[serves(wait, turns.owner[turn])] = 0
+        _add(found, wait, turns.owner[turn], dur, turns.is_guess[turn])
+    return found
+
+
+def _add(
+    found: SuspectsCpuTime,
+    wait: Times,
+    owner: Index,
+    dur: npt.NDArray[np.float64],
+    is_guess: npt.NDArray[np.bool_],
+) -> None:
+    """Add pairs of a wait and a piece: the time of all, and who had most of it."""
+    if not len(wait):
+        return
+    n_owners = int(owner.max()) + 1
+    pair, of = np.unique(wait * n_owners + owner, return_inverse=True)
+    of_pair, guessed = np.bincount(of, dur), np.bincount(of, dur * is_guess)
+    at, who = np.divmod(pair, n_owners)
+    np.add.at(found.dur, at, of_pair.astype(np.int64))
+    order = np.lexsort((of_pair, at))
+    order = order[of_pair[order] > 0]
+    # The last assignment wins: who had most.
+    found.utid[at[order]] = who[order]
+    found.is_guess[at[order]] = guessed[order] * 2 > of_pair[order]

@@ -23,6 +23,7 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.cpu.enough import CPU_MIN_NS, in_requests_with_enough
 from rcp.analyzer.blame.cpu.history import CpuHistory
+from rcp.analyzer.blame.cpu.moments import Moments
 from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, Turns, suspects_cpu_time
 from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.suspects import Owners, Suspects
@@ -90,10 +91,14 @@ class CpuWaits:
         """Return how long suspects ran during each wait: background or, without any, unknown."""
         segments, of, thread = self.segments, self.chosen[at], self.trace.tasks.thread
         lo, hi = segments.ts[of], segments.ts[of] + segments.dur[of]
+        if not len(at):
+            nobody = segments.utid[of]
+            return SuspectsCpuTime(lo, nobody, np.zeros(0, bool))
+        cpu = self._cpu(segments.utid[of], hi)
         worked, guessed = WorkedFor.of(self.trace), WorkedFor.by_ios(self.trace, self.io)
         wanted = self.suspects.any | self.suspects.kernel
-        history = CpuHistory.of(self.trace.sleeps, thread, wanted)
-        cpu = self._cpu(segments.utid[of], hi)
+        moments = Moments.of(cpu, lo, hi)
+        history = CpuHistory.of(self.trace.sleeps, self.trace.tasks, wanted, moments)
         found = [
             suspects_cpu_time(
                 Turns.of(history, thread, kind, worked, guessed), cpu, lo, hi, serves=serves

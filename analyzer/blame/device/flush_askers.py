@@ -30,7 +30,7 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.journal.transactions import commit_at, only_asked_by
-from rcp.analyzer.blame.origins import Origins
+from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import Sets, collect
 from rcp.probes.contract.events import JOURNAL_COMMIT
 
@@ -47,12 +47,10 @@ class _Asked(NamedTuple):
     """-1 for a task."""
 
 
-def flush_askers(
-    trace: Trace, sets: Sets, of_io: Index, of_commit: Index, at: Origins
-) -> tuple[Times, Sets]:
+def flush_askers(trace: Trace, sets: Sets, of_io: Index, of_commit: Index) -> tuple[Times, Sets]:
     """Return the flushes of which it is known who asked for them, and the set of each.
 
-    *sets*: those that *of_io* and *of_commit* refer to, -1: none. *at*: who queued each io.
+    *sets*: those that *of_io* and *of_commit* refer to, -1: none.
     """
     flush = np.flatnonzero((trace.ios.op == OP_FLUSH) & (of_io < 0))
     if not len(flush):
@@ -63,7 +61,7 @@ def flush_askers(
     asked = [
         _sleepers(trace, flush, journal),
         _writers(trace, flush, of_io, journal),
-        _passed_on(trace, flush, of_io, journal, at),
+        _passed_on(trace, flush, of_io, journal),
     ]
     of, utid, of_set = (np.concatenate(column) for column in zip(*asked, strict=True))
     whole = np.flatnonzero((of_set < 0) & (utid >= 0))
@@ -133,19 +131,20 @@ def _writers(trace: Trace, flush: Times, of_io: Index, journal: _Journal) -> _As
     return journal.asked(of, ios.submitter[write], ios.queued[write], of_io[write])
 
 
-def _passed_on(trace: Trace, flush: Times, of_io: Index, journal: _Journal, at: Origins) -> _Asked:
+def _passed_on(trace: Trace, flush: Times, of_io: Index, journal: _Journal) -> _Asked:
     """Return who wrote to a device above, in front of whose data the flush is.
 
-    Its end wakes the worker that queues the data.
+    Its end wakes the worker that queues the data, and that has nothing else to do.
     """
-    ios, sleeps = trace.ios, trace.sleeps
+    ios, sleeps, at = trace.ios, trace.sleeps, origins_of(trace, of_loops=False)
     write = at.stacked[ios.op[at.stacked] == OP_WRITE]
     sleep = np.flatnonzero(np.isin(sleeps.utid, ios.submitter[write]) & (sleeps.woken > sleeps.ts))
     last = asof_backward(
         sleeps.utid[sleep], sleeps.run[sleep], ios.submitter[write], ios.queued[write]
     )
     write, of = write[last >= 0], sleeps.waker_io[sleep[last[last >= 0]]].astype(np.int64)
-    waited = np.isin(of, flush) & (ios.dev[write] == ios.dev[of])
+    waited = np.isin(of, flush) & sleeps.has_no_work[sleep[last[last >= 0]]]
+    waited &= ios.dev[write] == ios.dev[of]
     waited &= at.queued[write] <= ios.queued[of]
     write, of = write[waited], of[waited]
     return journal.asked(of, at.queuer[write], at.queued[write], of_io[write])

@@ -133,10 +133,11 @@ class _Log:
         above, io = origins_of(trace), np.flatnonzero(causes.kind == JOURNAL)
         commit = commit_at(trace, above.queuer[io], above.queued[io])
         io, commit = io[commit >= 0], commit[commit >= 0]
-        order = np.lexsort((above.queued[io], ios.completed[io], ios.dev[io], commit))
+        disk = np.where(np.isin(io, trace.layers.io[trace.layers.parent >= 0]), ios.dev[io], 0)
+        order = np.lexsort((above.queued[io], ios.completed[io], disk, commit))
         self.io, self.commit = io[order].astype(np.int32), commit[order]
-        dev = ios.dev[self.io]
-        change = (self.commit[1:] != self.commit[:-1]) | (dev[1:] != dev[:-1])
+        disk = disk[order]
+        change = (self.commit[1:] != self.commit[:-1]) | (disk[1:] != disk[:-1])
         self.first = np.flatnonzero(np.r_[True, change][: len(order)])
         self.queued, self.completed = above.queued[self.io], ios.completed[self.io]
         if not len(self.io):

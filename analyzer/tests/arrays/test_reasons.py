@@ -149,7 +149,20 @@ def test_architecture_lists_the_reasons() -> None:
         ),
         # overlayfs adds no wait of its own: what is below it tells the reason
         ("schedule jbd2_log_wait_commit ext4_sync_file ovl_fsync do_fsync", "journal_commit"),
-        ("schedule __mutex_lock ovl_inode_lock ovl_copy_up_flags", "lock"),
+        (
+            "schedule __mutex_lock ovl_copy_up_start ovl_copy_up_one ovl_copy_up_flags",
+            "in_progress",
+        ),
+        ("[unknown] __mutex_lock.constprop.0 [unknown] ovl_copy_up_start", "in_progress"),
+        ("schedule __mutex_lock ovl_inode_lock ovl_link", "lock"),
+        # what another task does already
+        ("schedule d_alloc_parallel __lookup_slow walk_component path_lookupat", "in_progress"),
+        ("schedule iget_locked __ext4_iget ext4_lookup", "in_progress"),
+        (
+            "schedule bit_wait __wait_on_bit out_of_line_wait_on_bit iget_locked __ext4_iget",
+            "in_progress",
+        ),
+        ("schedule io_schedule __wait_on_buffer ext4_bread d_alloc_parallel", "buffer_lock"),
         # memory
         ("schedule schedule_timeout reclaim_throttle shrink_node try_to_free_pages", "reclaim"),
         ("schedule schedule_timeout reclaim_throttle shrink_node balance_pgdat kswapd", "reclaim"),

@@ -103,9 +103,8 @@ def test_a_lock_that_goes_through_fifty_hands_is_followed_to_who_had_it(inversio
         synth.sleep(task, 100 * US, end, waker=before, reason=reason, obj=LOCK)
     rows = inversions(synth)
     assert sum(row[2] for row in rows) == 50 * US
-    lengths = ["", *(f" × {number}" for number in range(2, 51))]
-    expected = {f"write → file_lock (backup){times}" for times in lengths}
-    assert {row[3] for row in rows} == expected
+    chains = {f"write → file_lock (backup){times}" for times in ("", " × n")}
+    assert {row[3] for row in rows} == chains
 
 
 def test_what_delays_the_holder_is_still_found() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Rows
 
 US = 1000
-BEGIN = 10 * US
+BEGIN = 10_000 * US
 WORD = 0x1000
 OTHER_WORD = WORD + 4
 """Of the same condition variable."""
@@ -67,6 +67,50 @@ def test_one_that_works_in_between_has_waited_twice(segments: Rows) -> None:
         looped(WORD, OTHER_WORD, by="backup", works=True),
     ):
         assert segments(synth)[0][3] == "backup"
+
+
+def again(*, first_end_us: int, stack: tuple[str, ...] = ()) -> Synth:
+    """A request until ``first_end_us``, then one that the backup ends; the first times out."""
+    synth = Synth([("background", "comm:backup")])
+    client, backup = synth.task("client", target=True), synth.task("backup", 80)
+    synth.preempt(backup, 1, 2)
+    synth.request(client, BEGIN, BEGIN + first_end_us * US)
+    since = BEGIN + (first_end_us - 210) * US
+    synth.sleep(client, since, since + 200 * US, reason=WaitReason.FUTEX, obj=WORD)
+    now = BEGIN + (first_end_us + 20) * US
+    if stack:
+        synth.sleep(client, now - 5 * US, now - 2 * US, stack=stack)
+    synth.request(client, now, now + 100 * US)
+    synth.sleep(client, now, now + 90 * US, waker=backup, reason=WaitReason.FUTEX, obj=WORD)
+    return synth
+
+
+@pytest.mark.parametrize(
+    ("end_us", "stack", "expected_us"),
+    [
+        (210, (), 290),  # a system call, and the same again
+        (1000, (), 90),  # the first request was more than its wait
+        (210, ("do_nanosleep",), 90),
+    ],
+)
+def test_a_request_that_ended_has_waited(
+    inversions: Rows, end_us: int, stack: tuple[str, ...], expected_us: int
+) -> None:
+    rows = inversions(again(first_end_us=end_us, stack=stack))
+    assert sum(row[2] for row in rows) == expected_us * US
+
+
+def test_who_had_another_name_during_a_wait_is_named_so(inversions: Rows) -> None:
+    """The pool's thread becomes a backup before it wakes the client for the last time."""
+    synth = Synth([("background", "comm:backup"), ("foreground", "comm:client*")])
+    client, pool = synth.task("client", target=True), synth.task("client-pool", 80)
+    synth.task("backup", 80, ts=BEGIN + 150 * US)
+    synth.preempt(pool, 1, 2)
+    synth.request(client, BEGIN, BEGIN + 310 * US)
+    for since, until, waker in ((0, 100, 0), (105, 300, pool)):
+        begin, end = BEGIN + since * US, BEGIN + until * US
+        synth.sleep(client, begin, end, waker=waker, reason=WaitReason.FUTEX, obj=WORD)
+    assert [row[:3] for row in inversions(synth)] == [("condition", "backup", 150 * US)]
 
 
 def test_one_that_nobody_wakes_in_the_end_is_as_recorded(segments: Rows) -> None:

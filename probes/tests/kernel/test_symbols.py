@@ -67,6 +67,14 @@ def test_a_module_loaded_later_has_names(tmp_path: Path) -> None:
     assert found.name(0xFFFFFFFFC0001010) == "in_module_1"
 
 
+def test_beyond_the_core_kernel_only_modules_have_names(tmp_path: Path) -> None:
+    """A BPF trampoline is at no function, and not in the last one of the kernel's."""
+    found = symbols(tmp_path, [*CORE, "ffffffff83000000 t last_exit", LOADED[0]])
+    assert found.name(0xFFFFFFFF81FFFFFF) == "start"
+    assert found.name(0xFFFFFFFFA0000010) == "[unknown]"
+    assert found.name(0xFFFFFFFFC0000010) == "in_module_0"
+
+
 def test_names_are_read_again_only_when_a_module_came_or_went(tmp_path: Path) -> None:
     found = symbols(tmp_path, [*CORE, LOADED[0]])
     _load(tmp_path, "late 4096 0 - Live 0xffffffffc0000000\n", [*CORE, LOADED[0]])

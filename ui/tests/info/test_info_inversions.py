@@ -141,6 +141,10 @@ def test_a_pattern_leads_to_its_requests(load: Load) -> None:
             "fsync → journal_commit (jbd2) for cp",
             "fsync waits for jbd2 (journal_commit), which works for cp",
         ),
+        (
+            "write → file_lock (cp) × n → device",
+            "write waits for cp (file_lock), again and again, which waits (device)",
+        ),
     ],
 )
 def test_a_chain_is_told_as_a_sentence(pattern: str, sentence: str) -> None:

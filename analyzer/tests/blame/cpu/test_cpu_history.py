@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rcp.analyzer.blame.cpu.history import CpuHistory
+from rcp.analyzer.blame.cpu.moments import Moments
 from rcp.analyzer.tests.blame.found import trace_of
 from rcp.fixtures.synth import Synth
 
@@ -61,7 +62,8 @@ def test_each_moment_of_a_cpu_is_of_who_had_it(wanted: list[tuple[int, int]]) ->
     synth = recorded(table)
     trace = trace_of(synth)
     tasks = trace.tasks
-    history = CpuHistory.of(trace.sleeps, tasks.thread, np.ones(len(tasks), bool))
+    moments = Moments.of(np.arange(N_CPUS), np.zeros(2, np.int64), np.full(2, 10**9))
+    history = CpuHistory.of(trace.sleeps, tasks, np.ones(len(tasks), bool), moments)
     found = np.full_like(table, IDLE)
     for cpu, begin, end, utid in zip(
         history.cpu, history.begin, history.end, history.utid, strict=True
@@ -95,3 +97,67 @@ def test_all_turns_of_a_long_wait_count(inversions: Rows, other: str | None) -> 
         ran = recorder if late else pair[turn % 2 - 1]
         synth.sleep(pair[turn % 2], begin - 20 * US, begin + late, ran=ran)
     assert [(row[0], row[2]) for row in inversions(synth)] == [("cpu", 3990 * US)]
+
+
+def crowd(synth: Synth, turns: list[tuple[int, int, int]], *, late: int = 0) -> int:
+    """A client waits for its CPU in [100, 4100) us; (task, begin, end) of those that have it."""
+    client = synth.task("client", target=True)
+    synth.request(client, 90 * US, 5000 * US)
+    synth.preempt(client, 100 * US, 4100 * US, ran=turns[-1][0])
+    left: dict[int, int] = {}
+    for before, (task, begin, end) in zip([(0, 0, 0), *turns], turns, strict=False):
+        synth.sleep(task, left.get(task, 1), (begin + late) * US, ran=before[0])
+        left[task] = end * US
+    for task, at in left.items():
+        synth.sleep(task, at, 6000 * US)
+    return client
+
+
+def test_who_had_most_of_the_cpu_is_the_culprit(inversions: Rows) -> None:
+    """One has it for 3300 us, then two others take turns of 20 us."""
+    synth = Synth(ROLES)
+    one, two, three = (synth.task(f"backup-{number}") for number in (1, 2, 3))
+    turns = [(one, 100, 3400)]
+    turns += [(two if n % 2 else three, 3400 + 20 * n, 3420 + 20 * n) for n in range(35)]
+    crowd(synth, turns)
+    assert [row[:3] for row in inversions(synth)] == [("cpu", "backup-1", 4000 * US)]
+
+
+@pytest.mark.parametrize(("peer", "blamed_us"), [("x-1", 700), ("x-2", 3660)])
+def test_of_others_all_turns_but_those_of_a_peer_count(
+    inversions: Rows, peer: str, blamed_us: int
+) -> None:
+    """Nobody but the client has a role; the peer has once sent it something."""
+    synth = Synth([("foreground", "comm:client")])
+    tasks = {name: synth.task(name) for name in ("x-1", "x-2", "x-3")}
+    turns = [(tasks["x-1"], 100, 3400)]
+    turns += [(tasks["x-2" if n % 2 else "x-3"], 3400 + 20 * n, 3420 + 20 * n) for n in range(35)]
+    client = crowd(synth, turns)
+    synth.sleep(client, 10 * US, 20 * US, waker=tasks[peer], stack=["pipe_read"])
+    assert sum(row[2] for row in inversions(synth)) == blamed_us * US
+
+
+def test_whose_next_record_was_lost_has_not_had_the_cpu_all_the_time(inversions: Rows) -> None:
+    """The client says that another one ran before it, which has no record at all."""
+    synth = Synth(ROLES)
+    client, backup = synth.task("client", target=True), synth.task("backup")
+    other = synth.task("client")
+    synth.request(client, 90 * US, 5000 * US)
+    synth.sleep(backup, 50 * US, 95 * US)
+    synth.preempt(client, 100 * US, 4100 * US, ran=other)
+    synth.sleep(backup, 9000 * US, 9100 * US)
+    assert inversions(synth) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "blamed_us"), [(("client-sh", "backup"), 3000), (("backup", "client-sh"), 1000)]
+)
+def test_who_changes_its_name_with_the_cpu_is_blamed_for_its_own_time(
+    inversions: Rows, names: tuple[str, str], blamed_us: int
+) -> None:
+    """A shell executes a backup, or the other way round, at 1100 us."""
+    synth = Synth([("background", "comm:backup"), ("foreground", "comm:client*")])
+    task = synth.task(names[0], 70)
+    synth.task(names[1], 70, ts=1100 * US)
+    crowd(synth, [(task, 95, 4100)])
+    assert sum(row[2] for row in inversions(synth)) == blamed_us * US

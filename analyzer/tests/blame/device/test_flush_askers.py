@@ -128,27 +128,29 @@ def test_a_journal_asks_for_who_asked_for_its_commit(
 
 
 @pytest.mark.parametrize(
-    ("above", "below", "flags", "expected"),
+    ("above", "below", "stack", "on_loop", "expected"),
     [
-        (99, 205, 0, {"backup": 1.0}),
-        (99, 205, FUA, {"backup": 1.0}),
-        (150, 205, 0, None),  # it came above while the flush ran
-        (99, 240, 0, None),  # something else has woken the worker meanwhile
+        (99, 205, "worker_thread", False, {"backup": 1.0}),
+        (150, 205, "worker_thread", False, None),  # it came above while the flush ran
+        (99, 240, "worker_thread", False, None),  # something else has woken the worker meanwhile
+        (99, 205, "blk_mq_get_tag", False, None),  # it had the data, and waited for a tag
+        (99, 205, "worker_thread", True, None),  # a loop device's next command
     ],
 )
 def test_a_write_to_a_device_above_asked_for_the_flush_that_its_data_waited_for(
-    above: int, below: int, flags: int, expected: dict[str, float] | None
+    above: int, below: int, stack: str, on_loop: bool, expected: dict[str, float] | None
 ) -> None:
     """Its end wakes the worker of device-mapper that passes the data on."""
     disk = Disk()
     mapper = disk.synth.task("kworker/0:15", kthread=True)
     disk.synth.preempt(mapper, 1, 2)
     io = disk.flush(100, 200)
-    disk.synth.sleep(mapper, 50 * US, 200 * US, io=io, stack=["worker_thread"])
+    disk.synth.sleep(mapper, 50 * US, 200 * US, io=io, stack=[stack])
     disk.synth.preempt(mapper, 201 * US, 203 * US)
     disk.synth.sleep(mapper, 210 * US, 230 * US, stack=["worker_thread"])
-    data = disk.synth.io(mapper, below * US, 300 * US, op=OP_WRITE | flags)
-    disk.synth.origin(data, disk.bg, above * US)
+    data = disk.synth.io(mapper, below * US, 300 * US, op=OP_WRITE)
+    upper = disk.synth.io(disk.bg, above * US, 400 * US, dev=7 << 20) if on_loop else 0
+    disk.synth.origin(data, disk.bg, above * US, parent=upper)
     assert disk.cause_of(io) == expected
 
 

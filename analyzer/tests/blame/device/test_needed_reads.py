@@ -78,3 +78,38 @@ def test_data_that_is_written_is_nobody_elses_need(inversions: Rows) -> None:
 def test_who_only_waits_until_reads_are_over_does_not_want_their_data(inversions: Rows) -> None:
     synth = shared(4096, OWN_US, 90, within="inode_dio_wait")
     assert [(row[1], row[2], row[4]) for row in inversions(synth)] == [("scan", 90 * US, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("reason", "behind_us", "kinds"),
+    [
+        ("d_alloc_parallel", 0, []),
+        ("d_alloc_parallel", 400, ["io_dependency"]),
+        ("ovl_copy_up_start", 0, []),
+        ("ovl_link", 0, ["lock"]),
+    ],
+)
+def test_who_looks_the_same_name_up_does_what_the_waiter_would_do(
+    inversions: Rows, load: Load, reason: str, behind_us: int, kinds: list[str]
+) -> None:
+    """The scan reads a page for it; with its own writes at the device that takes longer."""
+    synth = Synth(ROLES)
+    reader, scan = synth.task("reader", 10), synth.task("scan", 20)
+    synth.sleep(scan, 1, 2)
+    for n in range(3):
+        synth.io(reader, (1 + n) * 1000 * US, ((1 + n) * 1000 + OWN_US) * US, op=0)
+    begin, end = 10_000 * US, (10_000 + OWN_US + behind_us) * US
+    if behind_us:
+        synth.io(scan, begin - US, end - OWN_US * US, op=1, size=1 << 20)
+    io = synth.io(scan, begin, end, op=0)
+    synth.sleep(scan, begin, end, io=io, stack=["__wait_on_buffer", reason])
+    synth.request(reader, begin - 10 * US, end + 20 * US, nr=READ)
+    stack = [*(["__mutex_lock"] if reason.startswith("ovl") else []), reason]
+    synth.sleep(reader, begin, end + 10 * US, waker=scan, stack=stack)
+    found = inversions(synth)
+    assert [row[0] for row in found] == kinds
+    if not kinds:
+        alone = (end - begin) + 30 * US
+        assert ns(predicted(load(synth), "scan").predicted_ns) == [alone]
+    if behind_us:
+        assert found[0][2] == behind_us * US
