@@ -178,7 +178,9 @@ class _Search:
         the last one to read-lock what others have locked too, say. ``leaf``: the deepest edges.
         """
         edges = self.paths.edges
-        futex = (edges.reason == CODE["futex"]) & ~self._is_lock(np.arange(len(edges)))
+        futex = (edges.reason == CODE["futex"]) & ~self._is_lock(
+            np.arange(len(edges), dtype=np.int32)
+        )
         outside = IS_EXTERNAL[edges.reason] & (edges.parent >= 0) & futex[edges.parent]
         first = first_on_chain(edges, outside)[leaf]
         elsewhere: npt.NDArray[np.bool_] = (first >= 0) & (edges.parent[first] == edge)

@@ -63,12 +63,12 @@ class CpuHistory:
         left[asked] = _leaves(sleeps, thread, order[asked])
         contradicts = ~stays & ((left > until) | (left == _NEVER))
         left = np.where(contradicts, got, np.maximum(left, got))
-        own, other = np.flatnonzero(own), np.flatnonzero(other)
+        got_by, kept_by = np.flatnonzero(own), np.flatnonzero(other)
         found = CpuHistory(
-            np.concatenate((cpu[own], cpu[other])).astype(np.int64),
-            np.concatenate((got[own], left[other])),
-            np.concatenate((left[own], until[other])),
-            np.concatenate((utid[own], before[other])),
+            np.concatenate((cpu[got_by], cpu[kept_by])).astype(np.int64),
+            np.concatenate((got[got_by], left[kept_by])),
+            np.concatenate((left[got_by], until[kept_by])),
+            np.concatenate((utid[got_by], before[kept_by])),
         )
         return found._named(tasks)._take(wanted)
 

@@ -101,10 +101,9 @@ def test_a_lock_that_goes_through_fifty_hands_is_followed_to_who_had_it(inversio
         end = (1000 + number) * US
         reason = WaitReason.FILE_LOCK
         synth.sleep(task, 100 * US, end, waker=before, reason=reason, obj=LOCK)
-    rows = inversions(synth)
-    assert sum(row[2] for row in rows) == 50 * US
+    assert sum(row.dur for row in found(synth)) == 50 * US
     chains = {f"write → file_lock (backup){times}" for times in ("", " × n")}
-    assert {row[3] for row in rows} == chains
+    assert {row[3] for row in inversions(synth)} == chains
 
 
 def test_what_delays_the_holder_is_still_found() -> None:

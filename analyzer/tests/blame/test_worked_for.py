@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rcp.analyzer.blame.worked_for import WorkedFor
+from rcp.analyzer.tests.blame.found import found
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import StackedLayer
 
@@ -188,13 +189,11 @@ class Kblockd:
         begin = got * US
         self.synth.io(task, begin - 1, 500 * US, got=begin, inserted=begin + 1, issued=issued * US)
 
-    def blamed(self, inversions: Rows) -> list[int]:
-        return [dur // US for kind, culprit, dur, *_ in inversions(self.synth) if kind == "cpu"]
+    def blamed(self) -> list[int]:
+        return [row.dur // US for row in found(self.synth) if row.kind == "cpu"]
 
 
-def test_a_driver_works_for_whose_io_was_issued_until_the_worker_sleeps(
-    inversions: Rows,
-) -> None:
+def test_a_driver_works_for_whose_io_was_issued_until_the_worker_sleeps() -> None:
     """It copies what a flush writes out, and goes on with that when it was preempted."""
     disk = Kblockd()
     synth, other = disk.synth, disk.synth.task("reader", tid=60)
@@ -205,7 +204,7 @@ def test_a_driver_works_for_whose_io_was_issued_until_the_worker_sleeps(
     # Another one issues an io of its own meanwhile, and changes nothing.
     synth.io(other, 205 * US, 600 * US, issued=210 * US)
     synth.sleep(disk.worker, 300 * US, 600 * US)
-    assert disk.blamed(inversions) == [160]
+    assert disk.blamed() == [160]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +217,7 @@ def test_a_driver_works_for_whose_io_was_issued_until_the_worker_sleeps(
     ],
 )
 def test_while_two_workers_have_cpus_it_is_not_known_who_issued(
-    inversions: Rows, run: int, sleeps: int, expected: list[int]
+    run: int, sleeps: int, expected: list[int]
 ) -> None:
     """The reader waits for the CPU of the first one, which issues the backup's io at 116."""
     disk = Kblockd()
@@ -230,17 +229,17 @@ def test_while_two_workers_have_cpus_it_is_not_known_who_issued(
     disk.queued(disk.reader, 90, 250)
     disk.synth.sleep(second, sleeps * US, 600 * US, cpu=1)
     disk.synth.sleep(disk.worker, 300 * US, 600 * US)
-    assert disk.blamed(inversions) == expected
+    assert disk.blamed() == expected
 
 
-def test_what_was_never_queued_is_issued_by_its_own_task(inversions: Rows) -> None:
+def test_what_was_never_queued_is_issued_by_its_own_task() -> None:
     """The worker hands the reader's io over; the backup issues one on another CPU."""
     disk = Kblockd()
     disk.synth.sleep(disk.worker, 50 * US, 108 * US, run=110 * US)
     disk.queued(disk.reader, 90, 111)
     disk.synth.io(disk.backup, 114 * US, 500 * US, issued=115 * US)
     disk.synth.sleep(disk.worker, 300 * US, 600 * US)
-    assert disk.blamed(inversions) == []
+    assert disk.blamed() == []
 
 
 @pytest.mark.parametrize(
@@ -253,11 +252,11 @@ def test_what_was_never_queued_is_issued_by_its_own_task(inversions: Rows) -> No
     ],
 )
 def test_a_worker_that_comes_too_late_was_woken_for_what_another_one_issued(
-    inversions: Rows, ios: list[tuple[int, int]], expected: list[int]
+    ios: list[tuple[int, int]], expected: list[int]
 ) -> None:
     disk = Kblockd()
     disk.synth.sleep(disk.worker, 50 * US, 100 * US, run=110 * US)
     for got, issued in ios:
         disk.queued(disk.backup, got, issued)
     disk.synth.sleep(disk.worker, 300 * US, 600 * US)
-    assert disk.blamed(inversions) == expected
+    assert disk.blamed() == expected

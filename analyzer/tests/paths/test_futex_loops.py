@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rcp.analyzer.tests.blame.found import found
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
 
@@ -52,8 +53,7 @@ def looped(first: int, second: int, *, by: str, look_us: int = 5, works: bool = 
 def test_who_wakes_it_last_ends_both(
     segments: Rows, first: int, second: int, by: str, ended_by: str
 ) -> None:
-    found = segments(looped(first, second, by=by))
-    assert found == [
+    assert segments(looped(first, second, by=by)) == [
         (BEGIN, 100 * US, "cpu", ended_by),
         (BEGIN + 100 * US, 5 * US, "cpu", "client"),
         (BEGIN + 105 * US, 95 * US, "cpu", "worker"),
@@ -94,10 +94,10 @@ def again(*, first_end_us: int, stack: tuple[str, ...] = ()) -> Synth:
     ],
 )
 def test_a_request_that_ended_has_waited(
-    inversions: Rows, end_us: int, stack: tuple[str, ...], expected_us: int
+    end_us: int, stack: tuple[str, ...], expected_us: int
 ) -> None:
-    rows = inversions(again(first_end_us=end_us, stack=stack))
-    assert sum(row[2] for row in rows) == expected_us * US
+    rows = found(again(first_end_us=end_us, stack=stack))
+    assert sum(row.dur for row in rows) == expected_us * US
 
 
 def test_who_had_another_name_during_a_wait_is_named_so(inversions: Rows) -> None:

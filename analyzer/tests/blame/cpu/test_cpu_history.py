@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.blame.cpu.history import CpuHistory
 from rcp.analyzer.blame.cpu.moments import Moments
-from rcp.analyzer.tests.blame.found import trace_of
+from rcp.analyzer.tests.blame.found import found, trace_of
 from rcp.fixtures.synth import Synth
 
 if TYPE_CHECKING:
@@ -64,18 +64,18 @@ def test_each_moment_of_a_cpu_is_of_who_had_it(wanted: list[tuple[int, int]]) ->
     tasks = trace.tasks
     moments = Moments.of(np.arange(N_CPUS), np.zeros(2, np.int64), np.full(2, 10**9))
     history = CpuHistory.of(trace.sleeps, tasks, np.ones(len(tasks), bool), moments)
-    found = np.full_like(table, IDLE)
+    had = np.full_like(table, IDLE)
     for cpu, begin, end, utid in zip(
         history.cpu, history.begin, history.end, history.utid, strict=True
     ):
         comm = tasks.comm[utid]
-        place = found[cpu, begin // US - 1 : end // US - 1]
+        place = had[cpu, begin // US - 1 : end // US - 1]
         assert (place == IDLE).all()
         place[:] = COPY if comm == "copy" else int(comm.removeprefix("task-"))
     # Of an idle CPU that the unrecorded one got later, the moment is not known.
-    same = (found == table) | ((table == IDLE) & (found == COPY))
+    same = (had == table) | ((table == IDLE) & (had == COPY))
     # Nor is when it left one that nobody recorded got afterwards.
-    same |= (table == COPY) & (found == IDLE)
+    same |= (table == COPY) & (had == IDLE)
     assert same[:, :MOMENTS].all()
 
 
@@ -124,9 +124,7 @@ def test_who_had_most_of_the_cpu_is_the_culprit(inversions: Rows) -> None:
 
 
 @pytest.mark.parametrize(("peer", "blamed_us"), [("x-1", 700), ("x-2", 3660)])
-def test_of_others_all_turns_but_those_of_a_peer_count(
-    inversions: Rows, peer: str, blamed_us: int
-) -> None:
+def test_of_others_all_turns_but_those_of_a_peer_count(peer: str, blamed_us: int) -> None:
     """Nobody but the client has a role; the peer has once sent it something."""
     synth = Synth([("foreground", "comm:client")])
     tasks = {name: synth.task(name) for name in ("x-1", "x-2", "x-3")}
@@ -134,7 +132,7 @@ def test_of_others_all_turns_but_those_of_a_peer_count(
     turns += [(tasks["x-2" if n % 2 else "x-3"], 3400 + 20 * n, 3420 + 20 * n) for n in range(35)]
     client = crowd(synth, turns)
     synth.sleep(client, 10 * US, 20 * US, waker=tasks[peer], stack=["pipe_read"])
-    assert sum(row[2] for row in inversions(synth)) == blamed_us * US
+    assert sum(row.dur for row in found(synth)) == blamed_us * US
 
 
 def test_whose_next_record_was_lost_has_not_had_the_cpu_all_the_time(inversions: Rows) -> None:
@@ -153,11 +151,11 @@ def test_whose_next_record_was_lost_has_not_had_the_cpu_all_the_time(inversions:
     ("names", "blamed_us"), [(("client-sh", "backup"), 3000), (("backup", "client-sh"), 1000)]
 )
 def test_who_changes_its_name_with_the_cpu_is_blamed_for_its_own_time(
-    inversions: Rows, names: tuple[str, str], blamed_us: int
+    names: tuple[str, str], blamed_us: int
 ) -> None:
     """A shell executes a backup, or the other way round, at 1100 us."""
     synth = Synth([("background", "comm:backup"), ("foreground", "comm:client*")])
     task = synth.task(names[0], 70)
     synth.task(names[1], 70, ts=1100 * US)
     crowd(synth, [(task, 95, 4100)])
-    assert sum(row[2] for row in inversions(synth)) == blamed_us * US
+    assert sum(row.dur for row in found(synth)) == blamed_us * US
