@@ -28,7 +28,8 @@ REASON_TABLE: tuple[Reason, ...] = (
             ),
             "kernel/locking/semaphore.c": ("__down", "__down_common"),
             "kernel/locking/rtmutex.c": ("rt_mutex_slowlock", "rt_mutex_slowlock_block"),
-            "fs/inode.c": ("inode_dio_wait",),
+            # An inode that another task evicts is not brought by it, see ``in_progress``.
+            "fs/inode.c": ("inode_dio_wait", "__wait_on_freeing_inode"),
         },
     ),
     Reason(

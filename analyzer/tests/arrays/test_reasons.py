@@ -158,6 +158,7 @@ def test_architecture_lists_the_reasons() -> None:
         # what another task does already
         ("schedule d_alloc_parallel __lookup_slow walk_component path_lookupat", "in_progress"),
         ("schedule iget_locked __ext4_iget ext4_lookup", "in_progress"),
+        ("schedule __wait_on_freeing_inode find_inode_fast iget_locked __ext4_iget", "lock"),
         (
             "schedule bit_wait __wait_on_bit out_of_line_wait_on_bit iget_locked __ext4_iget",
             "in_progress",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.cpu.history import CpuHistory
 from rcp.analyzer.blame.cpu.moments import Moments
 from rcp.analyzer.tests.blame.found import found, trace_of
@@ -36,8 +37,11 @@ def schedule(wanted: list[tuple[int, int]]) -> np.ndarray[tuple[int, int], np.dt
     return table
 
 
-def recorded(table: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> Synth:
-    synth = Synth(ROLES)
+def recorded(
+    table: np.ndarray[tuple[int, int], np.dtype[np.int64]], lost: frozenset[int] = frozenset()
+) -> Synth:
+    """Return the recording; the records of these numbers are lost."""
+    synth, number = Synth(ROLES), -1
     tids = [synth.task(f"task-{number}") for number in range(N_TASKS)]
     names = {IDLE: 0, COPY: synth.task("copy")} | dict(enumerate(tids))
     left: dict[int, int] = {}
@@ -46,7 +50,9 @@ def recorded(table: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> Synth:
             before = int(table[cpu, at - 1]) if at else IDLE
             if task in (IDLE, COPY, before):
                 continue
-            ran, now = names[before], (at + 1) * US
+            ran, now, number = names[before], (at + 1) * US, number + 1
+            if number in lost:
+                continue
             if task in left:
                 synth.sleep(tids[task], left[task], now, ran=ran, cpu=cpu)
             else:
@@ -56,14 +62,36 @@ def recorded(table: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> Synth:
     return synth
 
 
-@given(st.lists(st.tuples(who, who), min_size=MOMENTS, max_size=MOMENTS))
+schedules = st.lists(st.tuples(who, who), min_size=MOMENTS, max_size=MOMENTS)
+
+
+def history_of(trace: Trace) -> CpuHistory:
+    n_tasks = len(trace.tasks)
+    moments = Moments.of(np.arange(N_CPUS), np.zeros(2, np.int64), np.full(2, 10**9))
+    return CpuHistory.of(trace.sleeps, trace.tasks, np.ones(n_tasks, bool), moments)
+
+
+@given(schedules, st.frozensets(st.integers(0, MOMENTS)))
+def test_one_has_a_cpu_at_a_time_whatever_was_lost(
+    wanted: list[tuple[int, int]], lost: frozenset[int]
+) -> None:
+    """And not before the moment at which it got it again, by the records that are left."""
+    trace = trace_of(recorded(schedule(wanted), lost))
+    sleeps, history = trace.sleeps, history_of(trace)
+    for utid, cpu, run in zip(sleeps.utid, sleeps.cpu, sleeps.run, strict=True):
+        own = (history.utid == utid) & (history.cpu == cpu)
+        assert not ((history.begin < run) & (history.end > run) & own).any()
+    same_cpu = history.cpu[1:] == history.cpu[:-1]
+    assert (history.begin[1:] >= history.end[:-1])[same_cpu].all()
+
+
+@given(schedules)
 def test_each_moment_of_a_cpu_is_of_who_had_it(wanted: list[tuple[int, int]]) -> None:
     table = schedule(wanted)
     synth = recorded(table)
     trace = trace_of(synth)
     tasks = trace.tasks
-    moments = Moments.of(np.arange(N_CPUS), np.zeros(2, np.int64), np.full(2, 10**9))
-    history = CpuHistory.of(trace.sleeps, tasks, np.ones(len(tasks), bool), moments)
+    history = history_of(trace)
     had = np.full_like(table, IDLE)
     for cpu, begin, end, utid in zip(
         history.cpu, history.begin, history.end, history.utid, strict=True
