@@ -30,6 +30,7 @@ from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Sleeps, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
+from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
 from rcp.analyzer.blame.origins import all_queued
 from rcp.analyzer.blame.suspects import Owners
 from rcp.probes.contract.events import IO
@@ -37,8 +38,6 @@ from rcp.probes.contract.events import IO
 _DISPATCHER = re.compile(r"kworker/\d+:\d+H")
 """Workers that have a CPU and a high priority are kblockd's (block/blk-core.c): the ios that they
 hand to a device have waited for them."""
-
-_NEVER = np.iinfo(np.int64).max
 
 ROUNDING_NS = 1e-3
 """Sums of shares in ns have smaller errors; a whole number of ns stays whole."""
@@ -168,7 +167,7 @@ def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_])
     late = _too_late(turns, ios, io, turn)
     io, turn, n_awake = io[n_awake > 0], turn[n_awake > 0], n_awake[n_awake > 0]
     begin = ios.issued[io]
-    end = np.minimum(turns.end[turn], np.r_[begin[1:], _NEVER][: len(io)])
+    end = np.minimum(turns.end[turn], np.r_[begin[1:], NEVER][: len(io)])
     is_first = np.r_[0, begin[:-1]][: len(io)] < turns.begin[turn]
     begin = np.where(is_first, turns.begin[turn], begin)
     known = np.flatnonzero((turn >= 0) & (n_awake == 1))
@@ -208,15 +207,12 @@ class _Awake:
     @staticmethod
     def of(sleeps: Sleeps, thread: Times, chosen: npt.NDArray[np.bool_]) -> _Awake:
         """Return those of the tasks ``chosen``."""
-        at = np.flatnonzero(chosen[sleeps.utid])
-        at = at[np.lexsort((sleeps.run[at], thread[sleeps.utid[at]]))]
+        at, leaves_cpu = slices_of(sleeps, thread, np.flatnonzero(chosen[sleeps.utid]))
         of, gets_cpu = thread[sleeps.utid[at]], sleeps.run[at]
-        # When a thread leaves the CPU for the last time is not recorded.
-        leaves_cpu = gets_cpu + SUBMIT_DELAY_NS
-        same = of[1:] == of[:-1]
-        leaves_cpu[:-1][same] = sleeps.ts[at[1:]][same]
+        is_last = leaves_cpu == NEVER
+        leaves_cpu = np.where(is_last, gets_cpu + SUBMIT_DELAY_NS, leaves_cpu)
         # One that was preempted goes on with what it did.
-        slept = (sleeps.woken[at] > sleeps.ts[at]) | np.r_[True, ~same][: len(at)]
+        slept = (sleeps.woken[at] > sleeps.ts[at]) | np.r_[True, is_last[:-1]][: len(at)]
         first = np.flatnonzero(slept)
         last = np.r_[first[1:], len(at)][: len(first)] - 1
         order = np.argsort(gets_cpu, kind="stable")

@@ -99,18 +99,24 @@ def _work_in(
     chosen = np.flatnonzero(is_suspect[work.owner])
     of, since, until = work.worker[chosen], work.begin[chosen], work.end[chosen]
     asked = thread[history.utid[piece]].astype(np.int64)
-    # Work of one thread is disjoint: what began last before a piece may go on in it.
-    first = asof_backward(of, since, asked, history.begin[piece])
-    after = np.searchsorted(of, asked, "left")
-    first = np.where(first >= 0, first, after).astype(np.int64)
-    last = asof_backward(of, since, asked, history.end[piece] - 1)
-    row, at = ranges(first, np.where(last >= 0, np.maximum(last + 1 - first, 0), 0))
+    row, at = ranges(*_around(of, since, asked, history.begin[piece], history.end[piece]))
     begin = np.maximum(since[at], history.begin[piece[row]])
     end = np.minimum(until[at], history.end[piece[row]])
     some = np.flatnonzero(end > begin)
     row, at = row[some], at[some]
     owner, share = work.owner[chosen[at]], work.share[chosen[at]]
     return piece[row], begin[some], end[some], owner, share
+
+
+def _around(group: Times, begin: Times, asked: Times, lo: Times, hi: Times) -> tuple[Times, Times]:
+    """Return the first of a group's disjoint pieces that may be in each [lo, hi), and how many may.
+
+    What began last before it may go on in it. Pieces are in order of group and time.
+    """
+    before = asof_backward(group, begin, asked, lo)
+    first = np.where(before >= 0, before, np.searchsorted(group, asked))
+    last = asof_backward(group, begin, asked, hi - 1)
+    return first, np.where(last >= 0, np.maximum(last + 1 - first, 0), 0)
 
 
 def suspects_cpu_time(
@@ -123,10 +129,7 @@ def suspects_cpu_time(
     found = SuspectsCpuTime(
         np.zeros(len(lo), np.int64), np.full(len(lo), -1, np.int32), np.zeros(len(lo), bool)
     )
-    begun = asof_backward(turns.cpu, turns.begin, cpu, lo).astype(np.int64)
-    first = np.where(begun >= 0, begun, np.searchsorted(turns.cpu, cpu))
-    last = asof_backward(turns.cpu, turns.begin, cpu, hi - 1)
-    count = np.where(last >= 0, np.maximum(last + 1 - first, 0), 0)
+    first, count = _around(turns.cpu, turns.begin, cpu, lo, hi)
     for part in rounds(count, _PAIRS_AT_ONCE):
         wait, turn = ranges(first[part], count[part])
         wait += part.start

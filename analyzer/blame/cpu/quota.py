@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import SHARE_MIN, Suspects
 
@@ -72,13 +73,10 @@ class _OnCpu:
 def _pieces(trace: Trace) -> tuple[Index, Times, Times]:
     """Return when each task was on a CPU, in order of tasks: (utid, begin, end)."""
     sleeps, tasks = trace.sleeps, trace.tasks
-    order = np.lexsort((sleeps.run, tasks.thread[sleeps.utid]))
+    order, end = slices_of(sleeps, tasks.thread, np.arange(len(sleeps)))
     utid, begin = sleeps.utid[order], sleeps.run[order]
-    thread = tasks.thread[utid]
     # What a thread did after its last record is not known: it may sleep to this day.
-    end = np.r_[sleeps.ts[order][1:], begin[-1:]]
-    last = np.r_[thread[1:] != thread[:-1], True]
-    end = np.where(last, begin, end)
+    end = np.where(end == NEVER, begin, end)
     by_task = np.argsort(utid, kind="stable")
     utid, begin = utid[by_task], begin[by_task]
     return utid, begin, np.maximum(end[by_task], begin)

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.cpu.enough import CPU_MIN_NS, in_requests_with_enough
 from rcp.analyzer.blame.cpu.history import CpuHistory
-from rcp.analyzer.blame.cpu.moments import Moments
 from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, Turns, suspects_cpu_time
 from rcp.analyzer.blame.cpu.talks import Talks
 from rcp.analyzer.blame.suspects import Owners, Suspects
@@ -97,8 +97,8 @@ class CpuWaits:
         cpu = self._cpu(segments.utid[of], hi)
         worked, guessed = WorkedFor.of(self.trace), WorkedFor.by_ios(self.trace, self.io)
         wanted = self.suspects.any | self.suspects.kernel
-        moments = Moments.of(cpu, lo, hi)
-        history = CpuHistory.of(self.trace.sleeps, self.trace.tasks, wanted, moments)
+        waits = Covers.of(np.zeros(len(lo), np.int64), lo, hi)
+        history = CpuHistory.of(self.trace.sleeps, self.trace.tasks, wanted, cpu, waits)
         found = [
             suspects_cpu_time(
                 Turns.of(history, thread, kind, worked, guessed), cpu, lo, hi, serves=serves

@@ -84,26 +84,28 @@ def _writes_in_place(trace: Trace) -> tuple[Index, Index]:
     n_causes = np.bincount(trace.cause_io[known], minlength=len(trace.ios))
     threads = trace.utids[JOURNAL_COMMIT.name]
     of_jbd2 = known[np.isin(utid[known], threads) & (n_causes[trace.cause_io[known]] == 1)]
-    io, thread = _for_space(trace, n_causes == 0)
+    queuer = origins_of(trace, of_loops=False).queuer
+    io, thread = _for_space(trace, n_causes == 0, queuer)
     io = np.concatenate((trace.cause_io[of_jbd2], io))
     thread = np.concatenate((utid[of_jbd2], thread))
     # What the thread writes itself is the journal and its superblock.
-    in_place = ~np.isin(origins_of(trace, of_loops=False).queuer[io], threads)
+    in_place = ~np.isin(queuer[io], threads)
     return io[in_place], thread[in_place]
 
 
-def _for_space(trace: Trace, is_unknown: npt.NDArray[np.bool_]) -> tuple[Index, Index]:
+def _for_space(
+    trace: Trace, is_unknown: npt.NDArray[np.bool_], queuer: Index
+) -> tuple[Index, Index]:
     """Return the ios of unknown dirtiers that tasks waited for to get space, and their journals.
 
-    A page of which jbd2 wrote a block in place stays dirty, so the next time is not recorded. The
-    journal is the one whose thread wrote to that disk last: commits name the file system's device,
-    which may be a partition.
+    ``queuer``: who queued each io. A page of which jbd2 wrote a block in place stays dirty, so the
+    next time is not recorded. The journal is the one whose thread wrote to that disk last: commits
+    name the file system's device, which may be a partition.
     """
     ios, sleeps = trace.ios, trace.sleeps
     waits = np.flatnonzero((sleeps.reason == CODE["journal_space"]) & (sleeps.waker_io >= 0))
     io = np.unique(sleeps.waker_io[waits])
     io = io[is_unknown[io] & (ios.op[io] == OP_WRITE)]
-    queuer = origins_of(trace, of_loops=False).queuer
     log = np.flatnonzero(np.isin(queuer, trace.utids[JOURNAL_COMMIT.name]))
     at = asof_backward(ios.dev[log], ios.queued[log], ios.dev[io], ios.queued[io])
     return io[at >= 0], queuer[log[at[at >= 0]]]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.cpu.history import CpuHistory
-from rcp.analyzer.blame.cpu.moments import Moments
 from rcp.analyzer.tests.blame.found import found, trace_of
 from rcp.fixtures.synth import Synth
 
@@ -67,8 +67,9 @@ schedules = st.lists(st.tuples(who, who), min_size=MOMENTS, max_size=MOMENTS)
 
 def history_of(trace: Trace) -> CpuHistory:
     n_tasks = len(trace.tasks)
-    moments = Moments.of(np.arange(N_CPUS), np.zeros(2, np.int64), np.full(2, 10**9))
-    return CpuHistory.of(trace.sleeps, trace.tasks, np.ones(n_tasks, bool), moments)
+    always = Covers.of(np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, 10**9))
+    wanted, cpus = np.ones(n_tasks, bool), np.arange(N_CPUS)
+    return CpuHistory.of(trace.sleeps, trace.tasks, wanted, cpus, always)
 
 
 @given(schedules, st.frozensets(st.integers(0, MOMENTS)))
