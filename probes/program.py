@@ -38,6 +38,7 @@ HEADERS = (
     "layer.h",
     "file_lock.h",
     "refault.h",
+    "drop.h",
 )
 
 _DEFAULT_RING_BYTES = 1 << 20

@@ -30,7 +30,9 @@ from rcp.probes.contract.events import (
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
+    PAGE_DROP,
     POLICY_EVENT,
+    READ_AGAIN,
     REFAULT,
     REQUEST,
     SLEEP,
@@ -154,6 +156,8 @@ _TASK_OF = (
     (THROTTLE, "ts"),
     (REFAULT, "ts"),
     (INTERRUPT, "ts"),
+    (PAGE_DROP, "ts"),
+    (READ_AGAIN, "ts"),
 )
 
 

@@ -6,18 +6,21 @@ The first of these rules that applies to a segment decides:
    make a ``condition`` true, or the io waited for carries its data (``io_dependency``) or is a
    ``flush`` that it asked for. It is not to blame for the time that it waited for the same lock
    itself (``relays``).
-2. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
+2. A server on the chain is at a background client's job, and finishes that first
+   (``condition``).
+3. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
-3. The segment is a stage of an io. It reads pages again that suspects' pages have pushed out of
-   memory (``refault``). Suspects' writes filled the cache it must ``flush``, or their
-   ios had the tags, were ahead of it (``queue``), or were at the ``device`` with it. At the device
-   only the excess over its solo time counts. An idle device may be kept free for suspects.
-4. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
+4. The segment is a stage of an io. It reads pages again that suspects' pages have pushed out of
+   memory, or that they have dropped (``refault``). Suspects' writes filled the cache it must
+   ``flush``, or their ios had the tags, were ahead of it (``queue``), or were at the ``device``
+   with it. At the device only the excess over its solo time counts. An idle device may be kept
+   free for suspects.
+5. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
    limit, which suspects in the cgroup have used up (``cpu_max``). Its CPU ends ios with suspects'
    data instead of running it (``interrupt``).
-5. A kernel thread mostly does suspects' work (``condition``, ``lock``).
-6. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 5
+6. A kernel thread mostly does suspects' work (``condition``, ``lock``).
+7. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 6
    look for background tasks only: a task that is known to be background comes first.
 
 Several suspects that share a wait are each blamed for their part of its time. Time that the waiter
@@ -49,6 +52,7 @@ from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
+from rcp.analyzer.blame.memory.dropped import dropped_for
 from rcp.analyzer.blame.memory.evictions import evicted_for
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.slack import Slack
@@ -99,7 +103,7 @@ class _Search:
         self.found.append(found)
 
     def on_chain(self) -> None:
-        """Rule 1; rule 6 takes what it leaves."""
+        """Rule 1; rule 7 takes what it leaves."""
         rules, edges = self.contention, self.paths.edges
         guilty, culprit = guilty_edges(edges, rules.parties, rules.suspects, rules.blame)
         known = guilty & rules.suspects.background[culprit]
@@ -108,7 +112,7 @@ class _Search:
         self._unknown_on_chain[at] = True
 
     def by_unknown_on_chain(self) -> None:
-        """Rule 6."""
+        """Rule 7."""
         rules, edges = self.contention, self.paths.edges
         guilty, culprit = guilty_edges(edges, rules.parties, rules.suspects, rules.blame)
         self._unknown_on_chain[:] = False
@@ -117,7 +121,7 @@ class _Search:
     def _first(self, guilty: npt.NDArray[np.bool_]) -> tuple[Positions, Index]:
         """Return the undecided segments with a guilty edge on their chains, and the first one."""
         edges, segments = self.paths.edges, self.paths.segments
-        # The chain below a wait for a tag or slot is that of the task that freed one: see rule 2.
+        # The chain below a wait for a tag or slot is that of the task that freed one: see rule 3.
         stops = guilty | np.isin(edges.reason, (THROTTLE, *ADMISSION))
         first = first_to_blame(edges, stops, self._passed)
         first = np.where((first >= 0) & guilty[first], first, -1).astype(np.int32)
@@ -195,7 +199,7 @@ class _Search:
         return lock
 
     def by_contention(self) -> None:
-        """Rules 2 to 4."""
+        """Rules 3 to 5."""
         rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
         for reasons, rule in (((THROTTLE,), rules.throttle), (ADMISSION, rules.pool_wait)):
             first = first_on_chain(edges, np.isin(edges.reason, reasons))
@@ -203,17 +207,8 @@ class _Search:
             chosen = chosen[first[segments.edge[chosen]] >= 0]
             self.add(rule(chosen, first[segments.edge[chosen]]))
         of_io = (segments.io >= 0) & (segments.kind != INTERRUPTED)
-        self.add(
-            evicted_for(
-                rules.trace,
-                rules.paths,
-                self.undecided(of_io),
-                rules.parties,
-                rules.suspects,
-                rules.blame,
-                self.causes,
-            )
-        )
+        for out_of_memory in (evicted_for, dropped_for):
+            self.add(out_of_memory(rules, self.causes, self.undecided(of_io)))
         ios, at_flush = rules.trace.ios, of_io.copy()
         io, kind = segments.io[of_io], segments.kind[of_io]
         at_flush[of_io] = ((kind == QUEUE) & (ios.asks_flush | ios.to_media)[io]) | (
@@ -241,7 +236,7 @@ class _Search:
         self.add(interrupted_for(segments, interrupted, rules.parties, rules.suspects, rules.blame))
 
     def by_helpers(self) -> None:
-        """Rule 5."""
+        """Rule 6."""
         rules = self.contention
         chosen = self.undecided(rules.paths.segments.edge >= 0)
         self.add(

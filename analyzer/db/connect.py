@@ -17,7 +17,7 @@ from rcp.analyzer.db.errors import (
 )
 from rcp.analyzer.db.seal import SealError, check_seal
 
-STORE_VERSION = 10
+STORE_VERSION = 11
 """Increased when a table or column changes its meaning or is removed, or reports need a new one."""
 
 _STUDY_TABLES = {"trial", "knob", "verdict"}

@@ -106,6 +106,12 @@ _REFAULT = """
     FROM refault
 """
 
+_PAGE_DROP = """
+    SELECT ts, ino, first_page, last_page, n_pages, utid AS tid, dev FROM page_drop
+"""
+
+_READ_AGAIN = "SELECT ts, ino, first_page, n_pages, utid AS tid, dev FROM read_again"
+
 _INTERRUPT = "SELECT ts, ts + dur AS end_ns, io_id AS io, utid AS tid, cpu FROM interrupt"
 
 _SOURCES = {
@@ -120,6 +126,8 @@ _SOURCES = {
     "io_served": _IO_SERVED,
     "throttle": query("rebuild/throttle"),
     "refault": _REFAULT,
+    "page_drop": _PAGE_DROP,
+    "read_again": _READ_AGAIN,
     "interrupt": _INTERRUPT,
 }
 

@@ -25,7 +25,9 @@ from rcp.probes.contract.events import (
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
+    PAGE_DROP,
     POLICY_EVENT,
+    READ_AGAIN,
     REFAULT,
     SLEEP,
     THROTTLE,
@@ -335,6 +337,20 @@ def refault(trace: Trace) -> Columns:
     }
 
 
+def page_drop(trace: Trace) -> Columns:
+    """Columns of ``page_drop``; a range to the end of the file ends at the largest number."""
+    rows = trace.rows[PAGE_DROP.name]
+    names = ("ts", "dev", "ino", "first_page", "last_page", "n_pages")
+    return {"utid": trace.utids[PAGE_DROP.name], **{name: rows[name] for name in names}}
+
+
+def read_again(trace: Trace) -> Columns:
+    """Columns of ``read_again``."""
+    rows = trace.rows[READ_AGAIN.name]
+    names = ("ts", "dev", "ino", "first_page", "n_pages")
+    return {"utid": trace.utids[READ_AGAIN.name], **{name: rows[name] for name in names}}
+
+
 def interrupt(trace: Trace) -> Columns:
     """Columns of ``interrupt``."""
     rows = trace.rows[INTERRUPT.name]
@@ -359,6 +375,8 @@ TABLES: dict[str, Callable[[Trace], Columns]] = {
     "io_served": io_served,
     "throttle": throttle,
     "refault": refault,
+    "page_drop": page_drop,
+    "read_again": read_again,
     "interrupt": interrupt,
     "policy_event": policy_event,
     "inheritance": inheritance,

@@ -323,6 +323,29 @@ struct interrupt_record {
 };
 _Static_assert(sizeof(struct interrupt_record) == 32, "probes/contract/events.py and the compiler disagree");
 
+/* pages of a file that a task dropped from memory (mm/truncate.c) */
+struct page_drop_record {
+	__u64 ts; /* when it had done so */
+	__u64 ino; /* inode */
+	__u64 first_page; /* first page of the range that it asked for */
+	__u64 last_page; /* last page of that range, which may be beyond the file */
+	__u64 n_pages; /* pages that are no longer in memory */
+	__u32 tid; /* the task */
+	__u32 dev; /* file system of the inode */
+};
+_Static_assert(sizeof(struct page_drop_record) == 48, "probes/contract/events.py and the compiler disagree");
+
+/* a read of a file after pages of it were dropped from memory */
+struct read_again_record {
+	__u64 ts; /* when the io that reads them was queued */
+	__u64 ino; /* inode */
+	__u64 first_page; /* first page that it reads */
+	__u64 n_pages; /* pages that it reads */
+	__u32 tid; /* the task */
+	__u32 dev; /* file system of the inode */
+};
+_Static_assert(sizeof(struct read_again_record) == 40, "probes/contract/events.py and the compiler disagree");
+
 /* Index of a record type in the counters: its position in events.RECORDS. */
 enum rcp_record {
 	REC_TASK,
@@ -343,9 +366,11 @@ enum rcp_record {
 	REC_IO_SERVED,
 	REC_REFAULT,
 	REC_INTERRUPT,
+	REC_PAGE_DROP,
+	REC_READ_AGAIN,
 };
 
-#define REC_COUNT 18
+#define REC_COUNT 20
 
 /* A ring per record type; program.py:cflags gives the sizes. */
 #ifndef RCP_WITHOUT_RINGS
@@ -367,4 +392,6 @@ BPF_RINGBUF_OUTPUT(io_origin_ring, RCP_IO_ORIGIN_PAGES);
 BPF_RINGBUF_OUTPUT(io_served_ring, RCP_IO_SERVED_PAGES);
 BPF_RINGBUF_OUTPUT(refault_ring, RCP_REFAULT_PAGES);
 BPF_RINGBUF_OUTPUT(interrupt_ring, RCP_INTERRUPT_PAGES);
+BPF_RINGBUF_OUTPUT(page_drop_ring, RCP_PAGE_DROP_PAGES);
+BPF_RINGBUF_OUTPUT(read_again_ring, RCP_READ_AGAIN_PAGES);
 #endif

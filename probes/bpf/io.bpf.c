@@ -52,8 +52,10 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	}
 	if (has_layers())
 		take_origin(bio, &state);
-	if ((copy.bi_opf & REQ_OP_MASK) < REQ_OP_WRITE)
+	if ((copy.bi_opf & REQ_OP_MASK) < REQ_OP_WRITE) {
 		record_refaults(&state);
+		record_read_again(&state, &copy);
+	}
 	bios.update(&bio, &state);
 	return 0;
 }

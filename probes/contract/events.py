@@ -341,6 +341,33 @@ REFAULT = Record(
     ),
 )
 
+PAGE_DROP = Record(
+    "page_drop",
+    "pages of a file that a task dropped from memory (mm/truncate.c)",
+    (
+        Field("ts", "<u8", "when it had done so"),
+        Field("ino", "<u8", "inode"),
+        Field("first_page", "<u8", "first page of the range that it asked for"),
+        Field("last_page", "<u8", "last page of that range, which may be beyond the file"),
+        Field("n_pages", "<u8", "pages that are no longer in memory"),
+        Field("tid", "<u4", "the task"),
+        Field("dev", "<u4", "file system of the inode"),
+    ),
+)
+
+READ_AGAIN = Record(
+    "read_again",
+    "a read of a file after pages of it were dropped from memory",
+    (
+        Field("ts", "<u8", "when the io that reads them was queued"),
+        Field("ino", "<u8", "inode"),
+        Field("first_page", "<u8", "first page that it reads"),
+        Field("n_pages", "<u8", "pages that it reads"),
+        Field("tid", "<u4", "the task"),
+        Field("dev", "<u4", "file system of the inode"),
+    ),
+)
+
 INTERRUPT = Record(
     "interrupt",
     "the end of an io in an interrupt, which took the CPU from a task (block/blk-mq.c)",
@@ -372,5 +399,7 @@ RECORDS: tuple[Record, ...] = (
     IO_SERVED,
     REFAULT,
     INTERRUPT,
+    PAGE_DROP,
+    READ_AGAIN,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

@@ -17,12 +17,12 @@ from rcp.probes.kernel.features import RecordError
 # Members by struct; `a.b` is a member of a member, `a[].b` of the elements of an array.
 # A member that not every kernel has is guarded by RCP_HAS_struct_member in the C code.
 STRUCTS: dict[str, str] = {
-    "address_space": "host",
+    "address_space": "host nrpages",
     "bio": (
         "bi_next bi_bdev bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg "
         "bi_flags bi_status"
     ),
-    "bio_vec": "bv_page",
+    "bio_vec": "bv_page bv_offset",
     "blkcg": "css.cgroup",
     "blkcg_gq": "blkcg",
     "block_device": "bd_dev",
@@ -41,7 +41,7 @@ STRUCTS: dict[str, str] = {
     ),
     "file_lock_context": "flc_flock flc_posix",
     "flock": "l_start",
-    "folio": "flags mapping memcg_data _flags_1 _folio_order",
+    "folio": "flags mapping index memcg_data _flags_1 _folio_order",
     "gendisk": "part0",
     "inode": "i_data i_dentry.first i_flctx i_ino i_mode i_rdev i_sb",
     "io_context": "ioprio",

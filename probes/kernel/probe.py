@@ -169,6 +169,15 @@ PROBES: tuple[Probe, ...] = (
         without="a read of a page that others pushed out of memory is nobody's doing",
     ),
     Probe(
+        "page_drop",
+        "drop.bpf.c",
+        "which pages are read again because another task dropped them from memory",
+        optional_functions=("mapping_try_invalidate", "invalidate_inode_pages2_range"),
+        without_optional="reads of some pages that others dropped from memory are nobody's doing",
+        needs_any=True,
+        without="a read of a page that another task dropped from memory is nobody's doing",
+    ),
+    Probe(
         "page_wait",
         "page_wait.bpf.c",
         "which page of which file was waited for",

@@ -25,13 +25,17 @@ from rcp.analyzer.arrays.trace import OP_READ, Index, Ios, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import JOURNAL, Causes
+from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
-from rcp.analyzer.blame.memory.refaulted import Refaulted, came_in_before, fills_memory
+from rcp.analyzer.blame.memory.refaulted import (
+    Refaulted,
+    came_in_before,
+    fills_memory,
+    main_owner,
+)
 from rcp.analyzer.blame.origins import origins_of
-from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import Blame, Owners, Suspects
-from rcp.analyzer.paths.segments import Paths
 
 LEAST_PART = 32
 """Less than this part of a memory can not have pushed a page out of it: the kernel evicts from the
@@ -41,26 +45,18 @@ _ANY_BUT_ROOT = -1
 """Stands for a cgroup above those that have members: which of them are below it is not known."""
 
 
-def evicted_for(
-    trace: Trace,
-    paths: Paths,
-    chosen: Positions,
-    parties: Parties,
-    suspects: Suspects,
-    blame: Blame,
-    causes: Causes,
-) -> Candidates:
+def evicted_for(rules: Contention, causes: Causes, chosen: Positions) -> Candidates:
     """Blame who filled the memory for segments at ios that read what was pushed out of it.
 
     Had the pages still been there, there would be no io: its whole time is blamed, by the part of
     its pages. Where suspects have not most of it, other rules may find more.
     """
-    segments, of = paths.segments, Refaulted.of(trace)
+    trace, segments, of = rules.trace, rules.paths.segments, Refaulted.of(rules.trace)
     at = np.searchsorted(of.io, segments.io[chosen])
     again = np.flatnonzero(np.isin(segments.io[chosen], of.io))
     chosen, at = chosen[again], at[again]
-    memory = _Memory(trace, of, suspects, blame, causes)
-    filled = memory.filled(at, parties.of_segments(segments, chosen))
+    memory = _Memory(trace, of, rules.suspects, rules.blame, causes)
+    filled = memory.filled(at, rules.parties.of_segments(segments, chosen))
     guilty = np.flatnonzero(filled.share * of.part[at] >= MOSTLY)
     found = filled.of_pool(guilty)
     chosen, at = (column[guilty][found.row] for column in (chosen, at))
@@ -99,18 +95,13 @@ class _Memory:
         read = np.flatnonzero(filling & (ios.op == OP_READ))
         is_log = self.causes.kind == JOURNAL
         write = np.flatnonzero(filling & (ios.op != OP_READ) & ~is_log)
-        new = write[came_in_before(self.trace, write) == 0]
+        new = write[came_in_before(self.trace, write, filling) == 0]
         return np.sort(np.concatenate((read, new)))
 
     @cached_property
     def owner(self) -> Index:
         """The task whose pages each io has most of, whatever its role; -1 if not known."""
-        sets, of_io = self.causes.sets, self.causes.of_io
-        largest = np.lexsort((sets.share, sets.of_member))
-        main = np.full(len(sets) + 1, -1, np.int32)
-        main[sets.of_member[largest]] = sets.utid[largest]  # the last assignment wins
-        owner: Index = np.where(of_io >= 0, main[of_io], self.trace.ios.submitter)
-        return owner
+        return main_owner(self.trace, self.causes)
 
     def filled(self, at: Positions, party: Times) -> Ahead:
         """Return who filled the memory before each of the refaulted ios ``at`` of a party.

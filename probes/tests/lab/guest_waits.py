@@ -5,8 +5,10 @@ stack is read from /proc, which is the kernel's own word on it and takes no BPF;
 compares the recording with that.
 """
 
+import ctypes
 import fcntl
 import json
+import mmap
 import os
 import select
 import socket
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING
 from rcp.fixtures.scenarios.planted.cgroups import Group, price
 from rcp.fixtures.scenarios.planted.disks import fill
 from rcp.fixtures.scenarios.planted.memory import fill_on_disk, read_through
-from rcp.fixtures.scenarios.planted.stage import Stage, run
+from rcp.fixtures.scenarios.planted.stage import LIBC, Stage, run
 
 if TYPE_CHECKING:
     from rcp.probes.tests.lab.guest_disks import flushed, held_back, interrupted
@@ -34,6 +36,7 @@ FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # include/uapi/linux/fs.h
 SLOW_US = 20_000
 """A disk's time for a command: long enough to be looked at meanwhile."""
 READ_BYTES = 24 << 20
+DROPPED_PAGES = 64
 
 
 def outside() -> None:
@@ -96,6 +99,30 @@ def evicted(stage: Stage) -> None:
 
     end(task("reader", group.inside(read_twice)))
     truth["memory"] = group.memory_stat() | {"limit_bytes": READ_BYTES * 2 // 3, "id": group.id}
+
+
+def dropped(stage: Stage) -> None:
+    """A task drops pages 16 to 31 of a file, others read some of them; mincore() looks before."""
+    path = stage.mount(stage.disk(depth=64)) / "dropped"
+    fill(path, DROPPED_PAGES * mmap.PAGESIZE)
+    file = os.open(path, os.O_RDWR)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+    before = in_memory(file)
+    part = (16 * mmap.PAGESIZE, 16 * mmap.PAGESIZE)
+    end(task("drops", lambda: os.posix_fadvise(file, *part, os.POSIX_FADV_DONTNEED)))
+    after = in_memory(file)
+    end(task("reads-again", lambda: [os.pread(file, 1, p * mmap.PAGESIZE) for p in (3, 20, 31)]))
+    truth["dropped"] = {"ino": os.fstat(file).st_ino, "before": before, "after": after}
+
+
+def in_memory(file: int) -> list[int]:
+    """Return the pages of a file that are in memory, by mincore(2)."""
+    size = DROPPED_PAGES * mmap.PAGESIZE
+    mapped = mmap.mmap(file, size)
+    found = (ctypes.c_ubyte * DROPPED_PAGES)()
+    first = ctypes.c_char.from_buffer(mapped)
+    assert LIBC.mincore(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(size), found) == 0
+    return [page for page, is_in in enumerate(found) if is_in & 1]
 
 
 def burn() -> None:
@@ -249,6 +276,7 @@ def main() -> None:
     with Stage(1, "waits") as stage:
         admission(stage)
         evicted(stage)
+        dropped(stage)
         files(stage)
         journal(stage)
         truth["no FUA"] = flushed(stage)

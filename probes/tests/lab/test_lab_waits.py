@@ -15,6 +15,8 @@ from rcp.analyzer.arrays.trace import FUA, OP_FLUSH, OP_WRITE, PREFLUSH
 from rcp.probes.contract.events import (
     INTERRUPT,
     IO,
+    PAGE_DROP,
+    READ_AGAIN,
     REFAULT,
     SLEEP,
     TASK,
@@ -192,6 +194,24 @@ def test_pages_that_are_read_again_after_they_were_evicted_are_told(waits: Waits
     queued = {(int(io["submitter_tid"]), int(io["queued_ns"])) for io in waits.ios}
     of_an_io = [(int(row["tid"]), int(row["ts"])) in queued for row in limited]
     assert np.mean(of_an_io) > 0.9
+
+
+def test_pages_that_are_dropped_are_told_and_reads_of_that_file_afterwards(waits: Waits) -> None:
+    """mincore() looked before and after; of the pages read then, two were dropped."""
+    truth = waits.truth["dropped"]
+    gone = sorted(set(truth["before"]) - set(truth["after"]))
+    assert gone == list(range(16, 32))
+    drops = [row for row in waits.spool.records(PAGE_DROP) if waits.names[row["tid"]] == "drops"]
+    ranges = [(row["ino"], row["first_page"], row["last_page"], row["n_pages"]) for row in drops]
+    assert ranges == [(truth["ino"], gone[0], gone[-1], len(gone))]
+    reads = waits.spool.records(READ_AGAIN)
+    again = [row for row in reads if waits.names[row["tid"]] == "reads-again"]
+    assert [(row["ino"], row["first_page"]) for row in again] == [
+        (truth["ino"], p) for p in (20, 31)
+    ]
+    ios = {(int(io["submitter_tid"]), int(io["queued_ns"])) for io in waits.ios}
+    assert {(int(row["tid"]), int(row["ts"])) for row in again} <= ios
+    assert {row["dev"] for row in (*drops, *again)} == {drops[0]["dev"]}
 
 
 def test_interrupts_are_when_the_task_on_the_cpu_saw_the_clock_jump(waits: Waits) -> None:
