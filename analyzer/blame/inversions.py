@@ -64,6 +64,7 @@ from rcp.analyzer.blame.suspects import (
     first_on_chain,
     guilty_edges,
 )
+from rcp.analyzer.blame.turns.served_first import served_first
 from rcp.analyzer.paths.critical_path import CPU_MAX, RUNQUEUE
 from rcp.analyzer.paths.interrupts import INTERRUPTED
 from rcp.analyzer.paths.segments import Edges, Paths
@@ -198,6 +199,11 @@ class _Search:
         lock: npt.NDArray[np.bool_] = IS_EXCLUSIVE[reason] | (owned & (reason == CODE["futex"]))
         return lock
 
+    def by_turns(self) -> None:
+        """Rule 2."""
+        chosen = self.undecided(self.paths.segments.edge >= 0)
+        self.add(served_first(self.contention, chosen))
+
     def by_contention(self) -> None:
         """Rules 3 to 5."""
         rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
@@ -249,6 +255,7 @@ class _Search:
 def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search = _Search(trace, paths, causes)
     search.on_chain()
+    search.by_turns()
     search.by_contention()
     search.by_helpers()
     search.by_unknown_on_chain()

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 
-_MESSAGES = (CODE["network"], CODE["pipe"], CODE["poll"])
+MESSAGES = (CODE["network"], CODE["pipe"], CODE["poll"])
 """Waits that a message ends. Who ends another wait for a peer, as by a file lock, asked nothing."""
 
 _PID_BITS = 32
@@ -43,7 +43,7 @@ class Talks:
         """Find the pairs in all sleeps of a recording, within requests and between them."""
         sleeps, tasks = trace.sleeps, trace.tasks
         thread, pid = tasks.thread.astype(np.int64), tasks.pid.astype(np.int64)
-        at = np.flatnonzero(np.isin(sleeps.reason, _MESSAGES) & (sleeps.waker_utid >= 0))
+        at = np.flatnonzero(np.isin(sleeps.reason, MESSAGES) & (sleeps.waker_utid >= 0))
         waker = pid[sleeps.waker_utid[at]]
         pairs = np.unique(_pair(thread[sleeps.utid[at]], waker)[waker > 0])
         return Talks(thread, pid, pairs)

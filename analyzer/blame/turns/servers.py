@@ -1,0 +1,176 @@
+"""Servers: whom they answer, when they have nothing to do, and what they do for whom.
+
+For whom a server works is not recorded, only who wakes it and whom it wakes. It counts as at work
+for whom it answers next, if that is a client that has asked: it has ended the server's last idle
+wait, or began to wait after that. Who waited while the server was idle, as a replica or a logger,
+had no job there. The work begins
+
+* where the client ended the idle wait, with that;
+* else after the last answer, and after what the server slept for when the client asked.
+
+It is not at work for whose reply it waits next, for that is asked itself; nor, of answers right one
+after another, for one who asked later than the next. On a futex only who has ended the idle wait is
+a client, and not if the server has waited on that futex too: threads that hand a lock to each other
+do not work for each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes, ranges, rows_between
+from rcp.analyzer.arrays.covers import Covers
+from rcp.analyzer.arrays.tasks import Tasks
+from rcp.analyzer.arrays.trace import Index, Sleeps, Times
+from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.suspects import Suspects
+from rcp.analyzer.blame.turns.waits import Waits
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What servers do for background clients until they answer them; by server and time."""
+
+    server: Times
+    client: Index
+    begin: Times
+    end: Times
+
+    def within(self, server: Times, lo: Times, hi: Times) -> tuple[Positions, Positions]:
+        """Return the jobs in each [lo, hi) of a server: (position, job)."""
+        first, count = rows_between(self.server, self.end, server, lo, hi)
+        # One may go on until later.
+        at = np.minimum(first + count, max(len(self.server) - 1, 0))
+        goes_on = (first + count < len(self.server)) & (hi > lo)
+        if len(self.server):
+            goes_on &= (self.server[at] == server) & (self.begin[at] < hi)
+        return ranges(first, count + goes_on)
+
+    def covers(self) -> Covers:
+        """Return when each server is at such a job."""
+        return Covers.of(self.server, self.begin, self.end)
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Tasks that are woken from idle waits by background tasks, or that answer some."""
+
+    sleeps: Sleeps
+    thread: Times
+    """Thread of each task."""
+    name: Times
+    """By task, a number for its name."""
+    background: npt.NDArray[np.bool_]
+    """By task."""
+    may_serve: npt.NDArray[np.bool_]
+    """By task: neither a background task nor a kernel thread."""
+    waits: Waits
+    answers: Waits
+    """Waits that servers end, by server (``by``) and end."""
+    idle: Waits
+    """Waits of servers, by thread and begin."""
+
+    @staticmethod
+    def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects) -> Servers:
+        """Find them, whom they answer and when they are idle."""
+        thread, known = tasks.thread.astype(np.int64), suspects.background
+        may_serve = ~(known | suspects.kernel)
+        waits = Waits.of(sleeps, thread)
+        by_task = waits.waker >= 0
+        is_asked = by_task & known[waits.waker] & may_serve[waits.utid]
+        answers = by_task & known[waits.utid] & may_serve[waits.waker]
+        servers = np.unique(np.r_[waits.thread[is_asked], waits.by[answers]])
+        answered = np.flatnonzero(by_task & np.isin(waits.by, servers))
+        answered = answered[np.lexsort((waits.end[answered], waits.by[answered]))]
+        idle = np.flatnonzero(np.isin(waits.thread, servers))
+        _, name = np.unique(tasks.comm, return_inverse=True)
+        of_servers = waits.take(answered), waits.take(idle)
+        return Servers(sleeps, thread, name, known, may_serve, waits, *of_servers)
+
+    def idle_before(self, server: Times, time: Times) -> Index:
+        """Return each server's last idle wait that has begun by a time, or -1."""
+        return asof_backward(self.idle.thread, self.idle.begin, server, time)
+
+    def idle_after(self, server: Times, time: Times) -> Index:
+        """Return each server's first idle wait that begins at a time or after, or -1."""
+        return asof_forward(self.idle.thread, self.idle.begin, server, time)
+
+    def asleep(self, server: Times, time: Times) -> tuple[Times, Times]:
+        """Return the begin and end of each server's last sleep that has begun by a time, or -1."""
+        sleeps = self.sleeps
+        at = np.isin(self.thread[sleeps.utid], server) & (sleeps.woken > sleeps.ts)
+        of = np.flatnonzero(at)
+        last = asof_backward(self.thread[sleeps.utid[of]], sleeps.ts[of], server, time)
+        return np.append(sleeps.ts[of], -1)[last], np.append(sleeps.woken[of], -1)[last]
+
+    def jobs(self) -> Jobs:
+        """Return what servers do for background clients."""
+        answers, idle = self.answers, self.idle
+        server, asked = answers.by, answers.begin
+        follows = np.r_[False, server[1:] == server[:-1]][: len(server)]
+        before = np.where(follows, np.r_[0, answers.end][:-1], 0)
+        last = self.idle_before(server, answers.end)
+        ended = np.append(idle.end, NEVER)[last]
+        is_first = (np.append(idle.by, -1)[last] == answers.thread) & (before <= ended)
+        _, slept = self.asleep(server, asked)
+        free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
+        begin = np.where(is_first, ended, free)
+        in_time = is_first | (asked >= ended)
+        is_job = is_first | ((answers.word == 0) & in_time)
+        is_job &= (begin < answers.end) & self.background[answers.utid] & self._asks(in_time)
+        is_job &= ~(self._is_question(follows) | self._is_lock() | self._is_overtaken(follows))
+        at = np.flatnonzero(is_job)
+        return Jobs(server[at], answers.utid[at], begin[at], answers.end[at])
+
+    def _asks(self, in_time: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return which answers are to tasks of a name that asks, and is not only told.
+
+        Such tasks have ever woken the server, or have never waited while it was idle. ``in_time``:
+        the answers to those who began to wait after that.
+        """
+        answers, idle, n = self.answers, self.idle, len(self.answers)
+        of_idle = np.where(idle.waker >= 0, self.name[idle.waker], -1)
+        names = np.r_[self.name[answers.utid], of_idle]
+        pair = group_codes(np.r_[answers.by, idle.thread], names)
+        has_asked, is_told = np.isin(pair[:n], pair[n:]), np.isin(pair[:n], pair[:n][~in_time])
+        asks: npt.NDArray[np.bool_] = has_asked | ~is_told
+        return asks
+
+    def _is_question(self, follows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return of which answers the server waits for a reply at once."""
+        answers, idle = self.answers, self.idle
+        following = self.idle_after(answers.by, answers.end)
+        then = np.append(idle.begin, NEVER)[following]
+        goes_on = np.append(follows, False)[1:] & (np.append(answers.end, 0)[1:] <= then)
+        asked: npt.NDArray[np.bool_] = np.append(idle.by, -1)[following] == answers.thread
+        return asked & ~goes_on
+
+    def _is_lock(self) -> npt.NDArray[np.bool_]:
+        """Return which answers are on a futex that the server itself has waited on."""
+        answers, idle, n = self.answers, self.idle, len(self.answers)
+        word = group_codes(np.r_[answers.by, idle.thread], np.r_[answers.word, idle.word])
+        found: npt.NDArray[np.bool_] = np.isin(word[:n], word[n:]) & (answers.word != 0)
+        return found
+
+    def _is_overtaken(self, follows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return which are right before an answer to one who asked earlier.
+
+        The server does not sleep in between, so the work may be for that one.
+        """
+        answers, n = self.answers, len(self.answers)
+        if n == 0:
+            return np.zeros(0, bool)
+        slept, _ = self.asleep(answers.by, answers.end)
+        together = follows & (slept <= np.r_[0, answers.end][:-1])
+        # The earliest of those that follow, by rank; those of one group are below all of the last.
+        rank = np.empty(n, np.int64)
+        rank[np.argsort(answers.begin, kind="stable")] = np.arange(n)
+        group = n * np.cumsum(np.r_[True, ~together[:0:-1]])
+        earliest = np.minimum.accumulate(rank[::-1] - group)[::-1] + group[::-1]
+        overtaken: npt.NDArray[np.bool_] = earliest < rank
+        return overtaken
