@@ -289,6 +289,9 @@ RAW_TRACEPOINT_PROBE(sched_waking)
 	state->waker_tid = (u32)bpf_get_current_pid_tgid();
 	/* not an io whose completion this context interrupted */
 	state->waker_io = completion->context == context ? completion->io : 0;
+	if (context == CONTEXT_SOFTIRQ && !state->waker_io &&
+	    takes_packet_in(state->waker_tid, state->woken_ns))
+		context = CONTEXT_TASK;
 	state->wake_flags = context == CONTEXT_HARDIRQ ? RCP_SLEEP_WOKEN_BY_HARDIRQ :
 			    context == CONTEXT_SOFTIRQ ? RCP_SLEEP_WOKEN_BY_SOFTIRQ :
 							 0;

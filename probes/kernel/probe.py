@@ -33,6 +33,14 @@ PROBES: tuple[Probe, ...] = (
         ("sched:sched_switch", "sched:sched_waking"),
     ),
     Probe(
+        "packet",
+        "packet.bpf.c",
+        "which task on the same machine sent what another one waited for (TCP, UDP)",
+        ("net:netif_rx",),
+        config="CONFIG_NET",
+        without="a wait for a packet from the same machine ends with nobody known",
+    ),
+    Probe(
         "io",
         "io.bpf.c",
         "which ios were submitted by whom, and where their time went",
@@ -173,7 +181,7 @@ PROBES: tuple[Probe, ...] = (
         "drop.bpf.c",
         "which pages are read again because another task dropped them from memory",
         optional_functions=("mapping_try_invalidate", "invalidate_inode_pages2_range"),
-        without_optional="reads of some pages that others dropped from memory are nobody's doing",
+        without_optional="before Linux 6.5, pages that posix_fadvise drops are not recorded",
         needs_any=True,
         without="a read of a page that another task dropped from memory is nobody's doing",
     ),

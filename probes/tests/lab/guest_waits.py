@@ -62,6 +62,7 @@ def outside() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     client = socket.create_connection(listener.getsockname())
     server, _ = listener.accept()
+    truth["sender"] = {"pid": os.getpid()}
     seen("tcp", "tcp_recvmsg", lambda: server.recv(1), lambda: client.send(b"."))
     seen("child", "do_wait", lambda: end(task("grandchild", lambda: time.sleep(0.03))))
 

@@ -150,6 +150,14 @@ def test_a_journals_record_has_a_flush_before_and_after_it_on_a_disk_without_fua
         assert after["queued_ns"].min() < record["completed_ns"] + MS
 
 
+@pytest.mark.parametrize("name", ["tcp", "unix", "pipe"])
+def test_who_sends_a_message_has_woken_its_reader(waits: Waits, name: str) -> None:
+    """A packet over the loopback is taken in by a softirq, on top of the sender."""
+    (row,) = waits.sleep_at(name)
+    assert row["waker_tid"] == waits.truth["sender"]["pid"]
+    assert not row["flags"] & (SleepFlag.WOKEN_BY_SOFTIRQ | SleepFlag.WOKEN_BY_HARDIRQ)
+
+
 def test_ios_that_io_max_holds_back_are_their_writers_from_when_it_wrote(waits: Waits) -> None:
     """ftrace sees only a kernel worker queue them, after the time they were held."""
     truth = waits.truth["io.max"]
