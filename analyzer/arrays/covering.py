@@ -1,36 +1,80 @@
-"""Which ranges of a group cover which points."""
+"""Ranges that have a point: the last one before a time, and the first one after it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import ranges, rounds, rows_between
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.trace import Times
 
-_AT_ONCE = 1 << 22
-"""Pairs that are looked at together: they take some hundred bytes each."""
+Positions = npt.NDArray[np.intp]
 
 
-def covering(
-    group: Times, first: Times, last: Times, query_group: Times, point: Times
-) -> Iterator[tuple[Times, Times]]:
-    """Yield pairs (query, range) of one group where the range [first, last] has the point.
+@dataclass(frozen=True)
+class Covering:
+    """Ranges in order of time, and points, each of a group.
 
-    Ranges are looked at by the power of two that their length is below, so that only those that
-    begin within twice their length before a point are compared with it.
+    Each range is divided into blocks of points: of all points of its group in order, at most two
+    blocks of each power of two. A point is in one block of each size, so that nobody looks at pairs
+    of ranges and points, of which there are too many where ranges lie within each other.
     """
-    length = np.maximum(last - first, 0) + 1
-    bits = np.ceil(np.log2(length)).astype(np.int64)
-    for size in np.unique(bits):
-        at = np.flatnonzero((bits == size) & (last >= first))
-        at = at[np.lexsort((first[at], group[at]))]
-        begin, count = rows_between(
-            group[at], first[at], query_group, point - (1 << int(size)), point
-        )
-        for part in rounds(count, _AT_ONCE):
-            of, chosen = ranges(begin[part], count[part])
-            query, found = of + part.start, at[chosen]
-            has = last[found] >= point[query]
-            yield query[has], found[has]
+
+    times: Times
+    """Of the ranges, ascending; of those with one time, any may be found."""
+    leaf: Times
+    """Number of each point."""
+    blocks: list[tuple[Positions, Times]]
+    """By power of two, the ranges that have blocks of that size, and these blocks."""
+
+    @staticmethod
+    def of(
+        times: Times, ranges: tuple[Times, Times, Times], points: tuple[Times, Times]
+    ) -> Covering:
+        """Divide ``ranges`` (group, first and last point); ``points``: group and point."""
+        (group, first, last), (of, point) = ranges, points
+        distinct, rank = np.unique(point, return_inverse=True)
+        step = len(distinct) + 1
+        keys, leaf = np.unique(of * step + rank, return_inverse=True)
+        lo = np.searchsorted(keys, group * step + np.searchsorted(distinct, first))
+        hi = np.searchsorted(keys, group * step + np.searchsorted(distinct, last, "right"))
+        return Covering(times, leaf.astype(np.int64), list(_blocks(lo, hi)))
+
+    def last(self, at: Positions, time: Times) -> Times:
+        """Return the last range with each of the points ``at`` by a time, -1 if there is none."""
+        found = np.full(len(at), -1)
+        for some, ranges, block, own in self._levels(at):
+            row = asof_backward(block, self.times[ranges], own, time[some])
+            found[some] = np.maximum(found[some], np.append(ranges, -1)[row])
+        return found
+
+    def first(self, at: Positions, time: Times) -> Times:
+        """Return the first range with each of the points ``at`` from a time on, -1 if none."""
+        none = len(self.times)
+        found = np.full(len(at), none)
+        for some, ranges, block, own in self._levels(at):
+            row = asof_forward(block, self.times[ranges], own, time[some])
+            found[some] = np.minimum(found[some], np.append(ranges, none)[row])
+        return np.where(found < none, found, -1)
+
+    def _levels(self, at: Positions) -> Iterator[tuple[Positions, Positions, Times, Times]]:
+        """Yield, by size: which points have a block of ranges, these ranges and blocks, theirs."""
+        for level, (ranges, block) in enumerate(self.blocks):
+            own = self.leaf[at] >> level
+            some = np.flatnonzero(np.isin(own, block))
+            yield some, ranges, block, own[some]
+
+
+def _blocks(lo: Positions, hi: Positions) -> Iterator[tuple[Positions, Times]]:
+    """Yield the ranges and numbers of the blocks of 1, 2, 4… that [lo, hi) are made of."""
+    while (lo < hi).any():
+        left = np.flatnonzero((lo < hi) & (lo & 1 == 1))
+        starts = lo[left]
+        lo = lo + ((lo < hi) & (lo & 1 == 1))
+        right = np.flatnonzero((lo < hi) & (hi & 1 == 1))
+        hi = hi - ((lo < hi) & (hi & 1 == 1))
+        yield np.concatenate((left, right)), np.concatenate((starts, hi[right])).astype(np.int64)
+        lo, hi = lo >> 1, hi >> 1

@@ -4,6 +4,7 @@
  */
 
 struct dropping_state {
+	u64 ts;
 	u64 mapping;
 	u64 n_pages; /* in memory when it began */
 	u64 first_page;
@@ -26,14 +27,23 @@ static inline int begin_drop(u64 mapping, u64 first_page, u64 last_page)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct dropping_state state = { .mapping = mapping };
-	u32 tid = (u32)pid_tgid;
+	u32 tid = (u32)pid_tgid, *last;
+	int zero = 0, seen = 1;
 
 	state.n_pages = n_pages_of(mapping);
-	if (!state.n_pages || is_paused() || pid_tgid >> 32 == RCP_SELF_PID)
+	if (!state.n_pages || is_paused() || pid_tgid >> 32 == RCP_SELF_PID) {
+		dropping.delete(&tid); /* one whose end was missed */
 		return 0;
+	}
+	state.ts = bpf_ktime_get_ns();
 	state.first_page = first_page;
 	state.last_page = last_page;
 	dropping.update(&tid, &state);
+	/* now, for it may take long, and some pages are read again meanwhile */
+	last = droppers.lookup(&mapping);
+	if (!last || *last != tid)
+		droppers.update(&mapping, &tid);
+	drops_seen.update(&zero, &seen);
 	return 0;
 }
 
@@ -52,7 +62,7 @@ static inline void record_drop(u32 tid, struct dropping_state *state, u64 n_page
 		bpf_probe_read_kernel(&sb, sizeof(sb), &inode->i_sb);
 		bpf_probe_read_kernel(&event.dev, sizeof(event.dev), &sb->s_dev);
 	}
-	event.ts = bpf_ktime_get_ns();
+	event.ts = state->ts;
 	event.first_page = state->first_page;
 	event.last_page = state->last_page;
 	event.n_pages = n_pages;
@@ -65,22 +75,14 @@ static inline int end_drop(void)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct dropping_state *state = dropping.lookup(&tid);
-	u64 mapping, n_pages, *left, all;
-	int zero = 0, seen = 1;
+	u64 n_pages;
 
 	if (!state)
 		return 0;
-	mapping = state->mapping;
-	n_pages = n_pages_of(mapping);
-	/* None if all are in use, or if others have read more meanwhile. */
-	n_pages = n_pages < state->n_pages ? state->n_pages - n_pages : 0;
-	if (n_pages) {
-		record_drop(tid, state, n_pages);
-		left = drops.lookup(&mapping);
-		all = n_pages + (left ? *left : 0);
-		drops.update(&mapping, &all);
-		drops_seen.update(&zero, &seen);
-	}
+	n_pages = n_pages_of(state->mapping);
+	/* None are gone if all are in use, or if others have read as many meanwhile. */
+	if (n_pages < state->n_pages)
+		record_drop(tid, state, state->n_pages - n_pages);
 	dropping.delete(&tid);
 	return 0;
 }

@@ -325,7 +325,7 @@ _Static_assert(sizeof(struct interrupt_record) == 32, "probes/contract/events.py
 
 /* pages of a file that a task dropped from memory (mm/truncate.c) */
 struct page_drop_record {
-	__u64 ts; /* when it had done so */
+	__u64 ts; /* when it began to do so */
 	__u64 ino; /* inode */
 	__u64 first_page; /* first page of the range that it asked for */
 	__u64 last_page; /* last page of that range, which may be beyond the file */

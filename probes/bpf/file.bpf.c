@@ -10,6 +10,7 @@ KFUNC_PROBE(clear_inode, struct inode *inode)
 	u64 mapping = (u64)inode + offsetof(struct inode, i_data);
 
 	inodes.delete(&mapping);
+	droppers.delete(&mapping);
 	return 0;
 }
 #endif

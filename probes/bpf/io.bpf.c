@@ -28,6 +28,7 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	struct bio_state state = {}, *throttled;
 	int zero = 0, *is_used;
 	struct bio copy = {};
+	u64 mapping;
 
 	if (is_paused()) {
 		bios.delete(&bio); /* an earlier bio at this address */
@@ -39,6 +40,7 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 	state.bytes = copy.bi_iter.bi_size;
 	if (state.bytes && (copy.bi_opf & REQ_OP_MASK) <= REQ_OP_WRITE)
 		state.mapping = mapping_of(&copy, copy.bi_opf & REQ_OP_MASK);
+	mapping = state.mapping;
 	state.queued_ns = bpf_ktime_get_ns();
 	state.tid = (u32)pid_tgid;
 	if (pid_tgid >> 32 == RCP_SELF_PID)
@@ -54,7 +56,9 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 		take_origin(bio, &state);
 	if ((copy.bi_opf & REQ_OP_MASK) < REQ_OP_WRITE) {
 		record_refaults(&state);
-		record_read_again(&state, &copy);
+		/* below dm-crypt, a bio's pages are not those of the file */
+		if (state.mapping == mapping)
+			record_read_again(&state, &copy);
 	}
 	bios.update(&bio, &state);
 	return 0;

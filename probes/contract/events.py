@@ -345,7 +345,7 @@ PAGE_DROP = Record(
     "page_drop",
     "pages of a file that a task dropped from memory (mm/truncate.c)",
     (
-        Field("ts", "<u8", "when it had done so"),
+        Field("ts", "<u8", "when it began to do so"),
         Field("ino", "<u8", "inode"),
         Field("first_page", "<u8", "first page of the range that it asked for"),
         Field("last_page", "<u8", "last page of that range, which may be beyond the file"),

@@ -19,8 +19,8 @@ from rcp.probes.kernel.features import RecordError
 STRUCTS: dict[str, str] = {
     "address_space": "host nrpages",
     "bio": (
-        "bi_next bi_bdev bi_opf bi_iter.bi_idx bi_iter.bi_size bi_io_vec bi_private bi_blkg "
-        "bi_flags bi_status"
+        "bi_next bi_bdev bi_opf bi_iter.bi_idx bi_iter.bi_size bi_iter.bi_bvec_done bi_io_vec "
+        "bi_private bi_blkg bi_flags bi_status"
     ),
     "bio_vec": "bv_page bv_offset",
     "blkcg": "css.cgroup",

@@ -6,7 +6,8 @@ A backup that takes care not to fill the memory drops what it has read, also wha
     backup                   reads all pages, and drops them
 
 Without it the page would have stayed. That is not so of a page that was not there when the backup
-came to it, and that it had to read from the disk before it first dropped it.
+came to it: another task had dropped it, or the backup had to read it from the disk before it first
+dropped it.
 """
 
 from __future__ import annotations
@@ -16,26 +17,27 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes
-from rcp.analyzer.arrays.covering import covering
-from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.arrays.as_of import group_codes
+from rcp.analyzer.arrays.covering import Covering
+from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE
+from rcp.analyzer.arrays.trace import OP_READ, Index, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
-from rcp.analyzer.blame.memory.refaulted import Reads, came_in_before, fills_memory, main_owner
+from rcp.analyzer.blame.memory.refaulted import Reads
+from rcp.analyzer.blame.memory.uses import fills_memory, last_use, main_owner
+from rcp.analyzer.blame.sets import MOSTLY
 from rcp.probes.contract.events import PAGE_DROP, READ_AGAIN
 
 _LAST_PAGE = 1 << 52
 """Beyond the largest file (``last_page`` may be the largest number)."""
-_THREAD_BITS = 32
-_NEVER = np.iinfo(np.int64).max
 
 
 def dropped_for(rules: Contention, causes: Causes, chosen: Positions) -> Candidates:
     """Blame who dropped pages for the whole time of segments at ios that read them again."""
-    segments, dropped = rules.paths.segments, Dropped.of(rules.trace, causes)
+    segments = rules.paths.segments
+    dropped = Dropped.of(rules.trace, causes, segments.io[chosen])
     chosen = chosen[np.isin(segments.io[chosen], dropped.io)]
     at = np.searchsorted(dropped.io, segments.io[chosen])
     party = rules.parties.of_segments(segments, chosen)
@@ -57,29 +59,33 @@ class Dropped:
     sure: npt.NDArray[np.float64]
 
     @staticmethod
-    def of(trace: Trace, causes: Causes) -> Dropped:
-        """Find them."""
+    def of(trace: Trace, causes: Causes, chosen: Index) -> Dropped:
+        """Find those among the ios ``chosen``."""
+        if not len(trace.rows[PAGE_DROP.name]):
+            return Dropped(chosen[:0], chosen[:0], np.zeros(0))
         reads = Reads.of(trace, READ_AGAIN.name)
-        drops = _Drops.of(trace, reads)
-        last = drops.last()
-        again = np.flatnonzero(last >= 0)
-        last, io = last[again], reads.io[again]
-        who = drops.thread[last]
+        again = np.flatnonzero(np.isin(reads.io, chosen))
+        drops, io = _Drops.of(trace, reads.row[again]), reads.io[again]
         filling, owner = fills_memory(trace), main_owner(trace, causes)
-        thread = np.append(trace.tasks.thread, -1)[owner]
-        is_user = np.append(trace.tasks.role != ROLE_CODE[KERNEL], False)[owner]
-        used, brought_in = np.zeros((2, len(io)), np.int64)
-        # What a kernel thread wrote for nobody known may be the dropper's.
-        of_others = [(who == one, filling & is_user & (thread != one)) for one in np.unique(who)]
-        for mine, others in of_others:
-            used[mine] = came_in_before(trace, io[mine], others)
-        first = drops.first_since(again, who, used)
-        for mine, others in of_others:
-            brought_in[mine] = came_in_before(trace, io[mine], filling & ~others, first[mine])
-        # Used after the last drop, it has left the memory in another way.
-        guilty = np.flatnonzero((used < drops.ts[last]) & (brought_in <= used))
+        thread = np.append(trace.tasks.thread, -1)[owner].astype(np.int64)
+        role = np.append(trace.tasks.role, ROLE_CODE[KERNEL])[owner]
+        # What the background had read, others need not have had in memory.
+        uses = filling & (role != ROLE_CODE[KERNEL]) & (role != ROLE_CODE[BACKGROUND])
+        first = drops.first(last_use(trace, io, uses, drops.queued))
+        # Nor is it for its own use that a page should have stayed.
+        who = drops.thread_of(first)
+        used = last_use(trace, io, uses, drops.queued, but=who, thread=thread)
+        drop = drops.first(used)
+        since = np.append(drops.ts, 0)[drop]
+        # Who writes a page that others had in memory changes it there.
+        reading = filling & (trace.ios.op == OP_READ)
+        had = last_use(trace, io, reading, since) <= used
+        had &= (used > 0) | (last_use(trace, io, filling, since) == 0)
+        had &= (used > 0) | (drops.part(drop) >= MOSTLY)
+        at = np.flatnonzero((drop >= 0) & (drops.thread_of(drop) == who) & had)
+        at = at[who[at] != drops.reader[at]]
         sure = np.where(used > 0, REFAULT_CONFIDENCE, GUESS_CONFIDENCE)
-        return Dropped(io[guilty], drops.utid[last[guilty]], sure[guilty])
+        return Dropped(io[at], drops.utid[drop[at]], sure[at])
 
 
 @dataclass(frozen=True)
@@ -89,60 +95,63 @@ class _Drops:
     utid: Index
     thread: Times
     ts: Times
-    range: Times
-    """Number of each one's range: the same for drops of the same pages."""
-    ranges: tuple[Times, Times, Times]
-    """File, first and last page by number."""
-    reads: tuple[Times, Times]
-    """File and first page of each read."""
     queued: Times
     """When the reads were queued."""
     reader: Times
     """Their threads."""
+    n_pages: Times
+    """Pages that the drops took away."""
+    n_asked: Times
+    """Pages of their ranges, as far as the file is known to reach."""
+    covering: Covering
+    """The drops' ranges, and the reads' first pages."""
 
     @staticmethod
-    def of(trace: Trace, reads: Reads) -> _Drops:
-        """Find the drops of the files that are read."""
+    def of(trace: Trace, read: Positions) -> _Drops:
+        """Find all drops; ``read``: rows of reads."""
         rows, utid = trace.rows[PAGE_DROP.name], trace.utids[PAGE_DROP.name]
         order = np.argsort(rows["ts"], kind="stable")
         rows, utid, n = rows[order], utid[order], len(order)
-        again = trace.rows[READ_AGAIN.name][reads.row]
+        again = trace.rows[READ_AGAIN.name][read]
         both = (np.concatenate((rows[name], again[name])) for name in ("dev", "ino"))
         file = group_codes(*(column.astype(np.int64) for column in both))
-        first, last, page = (
+        first, last, page, size = (
             np.minimum(column, _LAST_PAGE).astype(np.int64)
-            for column in (rows["first_page"], rows["last_page"], again["first_page"])
+            for column in (
+                *(rows["first_page"], rows["last_page"], again["first_page"]),
+                rows["n_pages"],
+            )
         )
-        number = group_codes(file[:n], first, last)
-        _, example = np.unique(number, return_index=True)
-        thread = trace.tasks.thread.astype(np.int64)
+        # A page of a large folio that is dropped takes all of that along.
+        folio = 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64)
+        is_larger = size > last - first + 1
+        first = np.where(is_larger, first & -folio, first)
+        last = np.where(is_larger, first + folio - 1, last)
+        known = np.zeros(int(file.max(initial=-1)) + 1, np.int64)
+        np.maximum.at(known, file[n:], page)
+        np.maximum.at(known, file[:n], np.where(last < _LAST_PAGE, last, first + size - 1))
+        n_asked = np.minimum(last, known[file[:n]]) - first + 1
+        ts, thread = rows["ts"].astype(np.int64), trace.tasks.thread.astype(np.int64)
         return _Drops(
             utid,
             thread[utid],
-            rows["ts"].astype(np.int64),
-            number,
-            (file[:n][example], first[example], last[example]),
-            (file[n:], page),
+            ts,
             again["ts"].astype(np.int64),
-            thread[trace.utids[READ_AGAIN.name][reads.row]],
+            thread[trace.utids[READ_AGAIN.name][read]],
+            size,
+            np.maximum(n_asked, 1),
+            Covering.of(ts, (file[:n], first, last), (file[n:], page)),
         )
 
-    def last(self) -> Times:
-        """Return the last drop of each read's first page, -1 if none or by the reader itself."""
-        found = np.full(len(self.queued), -1)
-        for read, covers in covering(*self.ranges, *self.reads):
-            drop = asof_backward(self.range, self.ts, covers, self.queued[read])
-            np.maximum.at(found, read, drop)
-        is_own = self.thread[found] == self.reader if len(self.ts) else found < 0
-        return np.where(is_own, -1, found)
+    def part(self, drop: Times) -> npt.NDArray[np.float64]:
+        """Return the part of the pages asked for that a drop took away; 0 for no drop."""
+        return np.append(self.n_pages / self.n_asked, 0)[drop]
 
-    def first_since(self, reads: Positions, who: Times, since: Times) -> Times:
-        """Return when threads first dropped the first pages of ``reads`` after a time."""
-        found = np.full(len(reads), _NEVER)
-        key = self.range << _THREAD_BITS | self.thread
-        file, page = (column[reads] for column in self.reads)
-        for read, covers in covering(*self.ranges, file, page):
-            wanted = covers << _THREAD_BITS | who[read]
-            drop = asof_forward(key, self.ts, wanted, since[read])
-            np.minimum.at(found, read, np.append(self.ts, _NEVER)[drop])
-        return found
+    def first(self, since: Times) -> Times:
+        """Return the first drop of each read's first page after a time, but before the read."""
+        found = self.covering.first(np.arange(len(self.queued)), since + 1)
+        return np.where(np.append(self.ts, 0)[found] <= self.queued, found, -1)
+
+    def thread_of(self, drop: Times) -> Times:
+        """Return who dropped; -1 for no drop."""
+        return np.append(self.thread, -1)[drop]

@@ -27,12 +27,8 @@ from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate
 from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
-from rcp.analyzer.blame.memory.refaulted import (
-    Refaulted,
-    came_in_before,
-    fills_memory,
-    main_owner,
-)
+from rcp.analyzer.blame.memory.refaulted import Refaulted
+from rcp.analyzer.blame.memory.uses import fills_memory, last_use, main_owner
 from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import Blame, Owners, Suspects
@@ -95,7 +91,7 @@ class _Memory:
         read = np.flatnonzero(filling & (ios.op == OP_READ))
         is_log = self.causes.kind == JOURNAL
         write = np.flatnonzero(filling & (ios.op != OP_READ) & ~is_log)
-        new = write[came_in_before(self.trace, write, filling) == 0]
+        new = write[last_use(self.trace, write, filling, ios.queued[write]) == 0]
         return np.sort(np.concatenate((read, new)))
 
     @cached_property

@@ -10,7 +10,7 @@ CREATE TABLE page_drop (
 
 COMMENT ON TABLE page_drop IS 'pages of a file that a task dropped from memory: by posix_fadvise, a direct write or drop_caches';
 COMMENT ON COLUMN page_drop.utid IS 'the thread that dropped them';
-COMMENT ON COLUMN page_drop.ts IS 'when it had done so';
+COMMENT ON COLUMN page_drop.ts IS 'when it began to do so';
 COMMENT ON COLUMN page_drop.dev IS 'file system of the file';
 COMMENT ON COLUMN page_drop.ino IS 'inode of the file';
 COMMENT ON COLUMN page_drop.first_page IS 'first page of 4 KiB that it asked for';

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.analyzer.tests.blame.memory.memory import MS, PREAD, READ, ROLES, WRITE, blamed
-from rcp.fixtures.synth import Synth
+from rcp.fixtures.synth import DEVICE, Synth
 
 FILE, PAGE, WHOLE = 5, 7, 1 << 40
 SECTORS = 8
@@ -65,6 +65,46 @@ def test_nor_if_another_one_had_dropped_it_before_that() -> None:
     cache.drop(cache.backup, 0, PAGE - 1)
     cache.from_disk(cache.backup)
     cache.drop(cache.backup, PAGE, PAGE)
+    assert blamed(cache.ask()) == [("refault", "other", MS)]
+
+
+def test_what_one_task_of_the_background_reads_another_one_takes_from_nobody() -> None:
+    cache = Cache()
+    cache.from_disk(cache.task("backup-reader"))
+    cache.drop(cache.backup)
+    assert cache.ask() == []
+
+
+def test_who_changes_a_page_in_memory_and_drops_it_takes_it_away() -> None:
+    cache = Cache()
+    cache.from_disk(cache.client)
+    cache.from_disk(cache.backup, op=WRITE)
+    cache.drop(cache.backup)
+    assert blamed(cache.ask()) == [("refault", "backup", MS)]
+
+
+def test_who_drops_what_it_has_written_itself_takes_nothing_away() -> None:
+    cache = Cache()
+    cache.from_disk(cache.other, op=WRITE)
+    cache.drop(cache.other)
+    assert cache.ask() == []
+
+
+def test_a_page_of_a_large_folio_goes_with_the_whole_of_it() -> None:
+    """A drop of page 8 takes pages 0 to 15 away: 16 are gone."""
+    cache = Cache()
+    cache.from_disk(cache.client)
+    cache.drop_pages(cache.backup, cache.now, 8, 8, ino=FILE, n_pages=16)
+    cache.now += MS
+    assert blamed(cache.ask()) == [("refault", "backup", MS)]
+
+
+def test_of_a_file_of_which_little_was_in_memory_a_page_was_hardly_there() -> None:
+    """Nobody had used it while recorded, and a drop of 1000 pages took one away."""
+    cache = Cache()
+    cache.drop_pages(cache.backup, cache.now, 0, 999, ino=FILE, n_pages=1)
+    cache.reread(cache.other, cache.now, 999, ino=FILE)
+    cache.now += MS
     assert cache.ask() == []
 
 
@@ -92,11 +132,44 @@ def test_a_page_that_was_used_after_the_drop_has_left_the_memory_in_another_way(
     assert cache.ask() == []
 
 
-def test_who_drops_pages_itself_reads_them_again_on_its_own_account() -> None:
+def test_the_first_to_drop_a_page_since_it_was_used_is_to_blame() -> None:
+    """Who drops pages that are gone takes nothing away, be it the client itself."""
     cache = Cache()
     cache.from_disk(cache.client)
     cache.drop(cache.backup)
     cache.drop(cache.client)
+    assert blamed(cache.ask()) == [("refault", "backup", MS)]
+
+
+def test_a_client_that_drops_its_own_pages_reads_them_again_on_its_own_account() -> None:
+    cache = Cache()
+    cache.from_disk(cache.client)
+    cache.drop(cache.client)
+    cache.drop(cache.backup)
+    assert cache.ask() == []
+
+
+def test_another_foreground_task_is_no_suspect() -> None:
+    cache = Cache()
+    cache.from_disk(cache.client)
+    cache.drop(cache.task("client-2"))
+    assert cache.ask() == []
+
+
+def test_a_drop_after_the_read_was_queued_is_not_its_reason() -> None:
+    cache = Cache()
+    cache.from_disk(cache.client)
+    begin = cache.now
+    cache.now += MS // 2
+    cache.drop(cache.backup)
+    cache.now = begin
+    assert cache.ask() == []
+
+
+def test_a_file_of_another_device_with_the_same_number_is_another_file() -> None:
+    cache = Cache()
+    cache.from_disk(cache.client)
+    cache.drop_pages(cache.backup, cache.now, 0, WHOLE, ino=FILE, dev=DEVICE + 1)
     assert cache.ask() == []
 
 
