@@ -41,7 +41,7 @@ def until_the_end(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps:
     first, second = _pairs(sleeps, thread)
     if not len(first):
         return sleeps
-    did = _woke_others(sleeps, thread, first, second) | _slept_else(sleeps, thread, first, second)
+    did = woke_others(sleeps, thread, first, second) | _slept_else(sleeps, thread, first, second)
     did |= _ended_request(sleeps, requests, thread, first, second)
     following = np.full(len(sleeps), -1, np.int32)
     following[first[~did]] = second[~did]
@@ -79,7 +79,7 @@ def _pairs(sleeps: Sleeps, thread: Times) -> tuple[Index, Index]:
     return first[goes_on], second[goes_on]
 
 
-def _woke_others(
+def woke_others(
     sleeps: Sleeps, thread: Times, first: Index, second: Index
 ) -> npt.NDArray[np.bool_]:
     """Return which threads woke somebody between the two sleeps."""

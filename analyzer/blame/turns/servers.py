@@ -27,7 +27,7 @@ from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.suspects import Suspects
-from rcp.analyzer.blame.turns.waits import Waits
+from rcp.analyzer.blame.turns.waits import Waits, may_be_for_a_turn
 
 NEVER = np.iinfo(np.int64).max
 
@@ -57,10 +57,31 @@ class Jobs:
 
 
 @dataclass(frozen=True)
-class Servers:
-    """Tasks that are woken from idle waits by background tasks, or that answer some."""
+class Asleep:
+    """Sleeps of some threads."""
 
-    sleeps: Sleeps
+    thread: Times
+    begin: Times
+    end: Times
+
+    @staticmethod
+    def of(sleeps: Sleeps, thread: Times, threads: Times) -> Asleep:
+        """Take those of ``threads``; ``thread``: by task."""
+        chosen = np.zeros(int(thread.max(initial=0)) + 1, bool)
+        chosen[threads] = True
+        at = np.flatnonzero(chosen[thread][sleeps.utid] & (sleeps.woken > sleeps.ts))
+        return Asleep(thread[sleeps.utid[at]], sleeps.ts[at], sleeps.woken[at])
+
+    def at(self, thread: Times, time: Times) -> tuple[Times, Times]:
+        """Return the begin and end of each thread's last sleep that has begun by a time, or -1."""
+        last = asof_backward(self.thread, self.begin, thread, time)
+        return np.append(self.begin, -1)[last], np.append(self.end, -1)[last]
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Threads that are woken from idle waits by background tasks, or that answer some."""
+
     thread: Times
     """Thread of each task."""
     name: Times
@@ -70,27 +91,33 @@ class Servers:
     may_serve: npt.NDArray[np.bool_]
     """By task: neither a background task nor a kernel thread."""
     waits: Waits
+    """Waits of servers, or that servers end, by thread and begin."""
     answers: Waits
     """Waits that servers end, by server (``by``) and end."""
     idle: Waits
     """Waits of servers, by thread and begin."""
+    asleep: Asleep
+    """All sleeps of servers."""
 
     @staticmethod
     def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects) -> Servers:
         """Find them, whom they answer and when they are idle."""
         thread, known = tasks.thread.astype(np.int64), suspects.background
         may_serve = ~(known | suspects.kernel)
-        waits = Waits.of(sleeps, thread)
-        by_task = waits.waker >= 0
-        is_asked = by_task & known[waits.waker] & may_serve[waits.utid]
-        answers = by_task & known[waits.utid] & may_serve[waits.waker]
-        servers = np.unique(np.r_[waits.thread[is_asked], waits.by[answers]])
-        answered = np.flatnonzero(by_task & np.isin(waits.by, servers))
+        sleep = np.flatnonzero(may_be_for_a_turn(sleeps) & (sleeps.woken > sleeps.ts))
+        waker, by_task = sleeps.waker_utid[sleep], sleeps.waker_utid[sleep] >= 0
+        of, by = sleeps.utid[sleep], np.where(by_task, thread[waker], -1)
+        is_asked = by_task & known[waker] & may_serve[of]
+        answers = by_task & known[of] & may_serve[waker]
+        servers = np.unique(np.r_[thread[of[is_asked]], by[answers]])
+        sleep = sleep[np.isin(thread[of], servers) | np.isin(by, servers)]
+        waits = Waits.of(sleeps, thread, sleep)
+        answered = np.flatnonzero(np.isin(waits.by, servers))
         answered = answered[np.lexsort((waits.end[answered], waits.by[answered]))]
-        idle = np.flatnonzero(np.isin(waits.thread, servers))
+        idle = waits.take(np.flatnonzero(np.isin(waits.thread, servers)))
         _, name = np.unique(tasks.comm, return_inverse=True)
-        of_servers = waits.take(answered), waits.take(idle)
-        return Servers(sleeps, thread, name, known, may_serve, waits, *of_servers)
+        of_servers = waits, waits.take(answered), idle, Asleep.of(sleeps, thread, servers)
+        return Servers(thread, name, known, may_serve, *of_servers)
 
     def idle_before(self, server: Times, time: Times) -> Index:
         """Return each server's last idle wait that has begun by a time, or -1."""
@@ -99,14 +126,6 @@ class Servers:
     def idle_after(self, server: Times, time: Times) -> Index:
         """Return each server's first idle wait that begins at a time or after, or -1."""
         return asof_forward(self.idle.thread, self.idle.begin, server, time)
-
-    def asleep(self, server: Times, time: Times) -> tuple[Times, Times]:
-        """Return the begin and end of each server's last sleep that has begun by a time, or -1."""
-        sleeps = self.sleeps
-        at = np.isin(self.thread[sleeps.utid], server) & (sleeps.woken > sleeps.ts)
-        of = np.flatnonzero(at)
-        last = asof_backward(self.thread[sleeps.utid[of]], sleeps.ts[of], server, time)
-        return np.append(sleeps.ts[of], -1)[last], np.append(sleeps.woken[of], -1)[last]
 
     def jobs(self) -> Jobs:
         """Return what servers do for background clients."""
@@ -117,13 +136,14 @@ class Servers:
         last = self.idle_before(server, answers.end)
         ended = np.append(idle.end, NEVER)[last]
         is_first = (np.append(idle.by, -1)[last] == answers.thread) & (before <= ended)
-        _, slept = self.asleep(server, asked)
+        _, slept = self.asleep.at(server, asked)
         free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
         begin = np.where(is_first, ended, free)
         in_time = is_first | (asked >= ended)
-        is_job = is_first | ((answers.word == 0) & in_time)
+        is_job = is_first | (~answers.is_futex & in_time)
         is_job &= (begin < answers.end) & self.background[answers.utid] & self._asks(in_time)
-        is_job &= ~(self._is_question(follows) | self._is_lock() | self._is_overtaken(follows))
+        since = np.where(is_first, np.minimum(ended, asked), asked)
+        is_job &= ~(self._is_question(follows) | self._is_lock() | self._overtakes(follows, since))
         at = np.flatnonzero(is_job)
         return Jobs(server[at], answers.utid[at], begin[at], answers.end[at])
 
@@ -151,26 +171,27 @@ class Servers:
         return asked & ~goes_on
 
     def _is_lock(self) -> npt.NDArray[np.bool_]:
-        """Return which answers are on a futex that the server itself has waited on."""
+        """Return which answers are on a futex that is unknown, or that the server waits on too."""
         answers, idle, n = self.answers, self.idle, len(self.answers)
         word = group_codes(np.r_[answers.by, idle.thread], np.r_[answers.word, idle.word])
-        found: npt.NDArray[np.bool_] = np.isin(word[:n], word[n:]) & (answers.word != 0)
-        return found
+        known = word[:n], word[n:][idle.is_futex]
+        found: npt.NDArray[np.bool_] = np.isin(*known) | (answers.word == 0)
+        return found & answers.is_futex
 
-    def _is_overtaken(self, follows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return which are right before an answer to one who asked earlier.
+    def _overtakes(self, follows: npt.NDArray[np.bool_], asked: Times) -> npt.NDArray[np.bool_]:
+        """Return which are right before an answer to one who had asked earlier.
 
         The server does not sleep in between, so the work may be for that one.
         """
         answers, n = self.answers, len(self.answers)
         if n == 0:
             return np.zeros(0, bool)
-        slept, _ = self.asleep(answers.by, answers.end)
+        slept, _ = self.asleep.at(answers.by, answers.end)
         together = follows & (slept <= np.r_[0, answers.end][:-1])
         # The earliest of those that follow, by rank; those of one group are below all of the last.
         rank = np.empty(n, np.int64)
-        rank[np.argsort(answers.begin, kind="stable")] = np.arange(n)
+        rank[np.argsort(asked, kind="stable")] = np.arange(n)
         group = n * np.cumsum(np.r_[True, ~together[:0:-1]])
         earliest = np.minimum.accumulate(rank[::-1] - group)[::-1] + group[::-1]
-        overtaken: npt.NDArray[np.bool_] = earliest < rank
-        return overtaken
+        overtakes: npt.NDArray[np.bool_] = earliest < rank
+        return overtakes

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.cpu.talks import MESSAGES
-from rcp.analyzer.paths.futex_loops import LOOK_NS
+from rcp.analyzer.paths.futex_loops import LOOK_NS, woke_others
 
 JOBS = (*MESSAGES, CODE["eventfd"])
 """Waits that a message ends, a job or an answer."""
@@ -36,10 +36,9 @@ class Waits:
     """Task that ended it, -1 if not known."""
     by: Times
     """Its thread."""
+    is_futex: npt.NDArray[np.bool_]
     word: Times
-    """Address of the futex, 0 for others."""
-    last: npt.NDArray[np.intp]
-    """Its last sleep."""
+    """Address of the futex, 0 if not recorded."""
 
     def __len__(self) -> int:
         return len(self.thread)
@@ -49,29 +48,45 @@ class Waits:
         return Waits(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
 
     @staticmethod
-    def of(sleeps: Sleeps, thread: Times) -> Waits:
-        """Find them, by thread and time; ``thread`` is by task."""
-        at = np.flatnonzero(may_be_for_a_turn(sleeps) & (sleeps.woken > sleeps.ts))
+    def of(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> Waits:
+        """Return the waits that the sleeps ``at`` are, by thread and time; ``thread``: by task."""
         of = thread[sleeps.utid[at]]
         order = np.lexsort((sleeps.ts[at], of))
         at, of = at[order], of[order]
-        goes_on = (of[1:] == of[:-1]) & (sleeps.ts[at[1:]] - sleeps.run[at[:-1]] <= LOOK_NS)
-        goes_on &= (sleeps.reason[at] == CODE["network"])[1:]
-        goes_on &= (sleeps.reason[at] == CODE["network"])[:-1]
-        is_first = np.r_[True, ~goes_on][: len(at)]
-        first, last = at[is_first], at[np.r_[~goes_on, True][: len(at)]]
+        goes_on = _goes_on(sleeps, thread, at)
+        first, last = at[np.r_[True, ~goes_on][: len(at)]], at[np.r_[~goes_on, True][: len(at)]]
         waker = sleeps.waker_utid[last]
-        futex = sleeps.reason[last] == CODE["futex"]
+        is_futex = sleeps.reason[last] == CODE["futex"]
         return Waits(
-            of[is_first],
+            thread[sleeps.utid[first]],
             sleeps.utid[first],
             sleeps.ts[first],
             sleeps.woken[last],
             waker,
             np.where(waker >= 0, thread[waker], -1),
-            np.where(futex, sleeps.object[last].astype(np.int64), 0),
-            last,
+            is_futex,
+            np.where(is_futex, sleeps.object[last].astype(np.int64), 0),
         )
+
+
+def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Return which of the sleeps but the last go on with the next one.
+
+    One and the same thread ends both, and the sleeper has woken nobody in between, as with another
+    message. Who sends that to a busy server wakes nobody: such waits are one by mistake.
+    """
+    first, second = at[:-1].astype(np.int32), at[1:].astype(np.int32)
+    network = sleeps.reason[at] == CODE["network"]
+    same = sleeps.waker_utid[first] == sleeps.waker_utid[second]
+    gap = sleeps.ts[second] - sleeps.run[first]
+    again = np.flatnonzero(
+        (thread[sleeps.utid[first]] == thread[sleeps.utid[second]])
+        & (network[:-1] & network[1:] & same & (gap >= 0) & (gap <= LOOK_NS))
+    )
+    found = np.zeros(len(first), bool)
+    if len(again):
+        found[again] = ~woke_others(sleeps, thread, first[again], second[again])
+    return found
 
 
 def may_be_for_a_turn(sleeps: Sleeps) -> npt.NDArray[np.bool_]:

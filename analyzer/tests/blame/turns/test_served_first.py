@@ -12,6 +12,8 @@ from rcp.probes.contract.events import WaitReason
 ROLES = [("foreground", "comm:fg*"), ("background", "comm:bg*")]
 MS = 1_000_000
 PIPE = ["pipe_read"]
+FUTEX = ["futex_wait_queue", "futex_wait"]
+"""Without the probe that tells its address."""
 
 
 class Server(Synth):
@@ -25,10 +27,10 @@ class Server(Synth):
         self.stack = PIPE if stack is None else stack
         self.fg, self.bg = self.task("fg"), self.task("bg")
         # Who ends a wait in a futex is no peer, so a task without a role would be to blame.
-        self.server = self.task("server" if self.stack else "fg-server")
+        self.server = self.task("fg-server" if self.stack in ([], FUTEX) else "server")
         self.others = {"fg": self.fg, "bg": self.bg, "fg-2": self.task("fg-2")}
         # What it is given later, and by whom, does not matter, but that it is not the last asked.
-        self.waits(self.server, 0, 10, self.others[first])
+        self.waits(self.server, 1, 10, self.others[first])
         self.waits(self.server, 60, 90, self.fg)
         self.request(self.fg, 20 * MS, 58 * MS, nr=0)
         self.waits(self.fg, 20, 58, self.server)
@@ -38,14 +40,16 @@ class Server(Synth):
     def waits(self, who: int, begin_ms: int, end_ms: int, waker: int) -> None:
         """A task waits for a message, or in a futex, that another one ends."""
         reason = WaitReason.NONE if self.stack else WaitReason.FUTEX
-        begin, end, obj = begin_ms * MS, end_ms * MS, 1000 + who
+        begin, end, obj = begin_ms * MS, end_ms * MS, 0 if self.stack else 1000 + who
         self.sleep(who, begin, end, waker=waker, stack=self.stack, reason=reason, obj=obj)
 
     def blamed(self) -> list[tuple[str, str, float]]:
         return [(row.kind, row.culprit, row.dur / MS) for row in found(self)]
 
 
-@pytest.mark.parametrize("stack", [PIPE, ["unix_stream_read_generic"], ["ep_poll"], []])
+@pytest.mark.parametrize(
+    "stack", [PIPE, ["unix_stream_read_generic"], ["ep_poll"], ["eventfd_read"], []]
+)
 def test_until_it_answers_the_background_it_works_for_that(stack: list[str]) -> None:
     server = Server(stack=stack)
     server.waits(server.bg, 11, 55, server.server)
@@ -118,13 +122,55 @@ def test_a_thread_that_waits_on_the_same_futex_hands_a_lock_on() -> None:
     assert server.blamed() == []
 
 
-def test_a_sender_that_is_woken_when_its_message_is_taken_still_waits_for_the_answer() -> None:
+def test_a_futex_without_an_address_may_be_a_lock() -> None:
+    server = Server(stack=FUTEX)
+    server.waits(server.bg, 11, 55, server.server)
+    assert server.blamed() == []
+
+
+@pytest.mark.parametrize("gap_us", [20, 40])
+def test_a_sender_that_is_woken_when_its_message_is_taken_has_no_answer_yet(gap_us: int) -> None:
+    """It looks, and sleeps again at once; a pause is between two waits."""
     server = Server(stack=["unix_stream_read_generic"])
     taken = 11 * MS + 500_000
     server.sleep(server.bg, 11 * MS, taken, waker=server.server, stack=server.stack)
-    begin, end = taken + 20_000, 55 * MS
-    server.sleep(server.bg, begin, end, waker=server.server, stack=server.stack)
+    again = taken + gap_us * 1000
+    server.sleep(server.bg, again, 95 * MS, waker=server.server, stack=server.stack)
+    assert server.blamed() == ([("condition", "bg", 30)] if gap_us == 20 else [])
+
+
+@pytest.mark.parametrize("by_other", [True, False])
+def test_but_it_has_where_it_waits_for_another_one_next_or_asks_again(by_other: bool) -> None:
+    server = Server(stack=["unix_stream_read_generic"])
+    server.waits(server.bg, 11, 55, server.server)
+    ends = server.task("other") if by_other else server.server
+    if not by_other:
+        asked = server.task("other")
+        server.sleep(asked, 0, 55 * MS + 10_000, waker=server.bg, stack=server.stack)
+    server.sleep(server.bg, 55 * MS + 20_000, 80 * MS, waker=ends, stack=server.stack)
     assert server.blamed() == [("condition", "bg", 35)]
+
+
+def test_who_gave_the_job_may_wait_for_the_answer_later() -> None:
+    server = Server()
+    server.waits(server.bg, 45, 55, server.server)
+    assert server.blamed() == [("condition", "bg", 35)]
+
+
+def test_a_server_that_sleeps_after_an_answer_is_at_another_job() -> None:
+    server = Server("fg-2")
+    server.waits(server.bg, 13, 51, server.server)
+    io = server.io(server.server, 52 * MS, 54 * MS)
+    server.sleep(server.server, 52 * MS, 54 * MS, io=io)
+    server.waits(server.others["fg-2"], 11, 56, server.server)
+    assert server.blamed() == [("condition", "bg", 1)]
+
+
+def test_the_reply_to_a_question_of_the_server_is_no_job() -> None:
+    """It asks the background before it waits, and that wakes it."""
+    server = Server()
+    server.sleep(server.bg, 0, 1 * MS, waker=server.server, stack=PIPE)
+    assert server.blamed() == []
 
 
 def test_jobs_are_of_the_name_that_a_client_had() -> None:
@@ -158,7 +204,7 @@ def test_whose_reply_the_server_waits_for_is_asked_itself() -> None:
     synth.sleep(server, 0, 10 * MS, waker=other, stack=PIPE)
     synth.request(fg, 20 * MS, 90 * MS, nr=0)
     synth.sleep(fg, 20 * MS, 90 * MS, waker=server, stack=PIPE)
-    synth.sleep(helper, 0, 40 * MS, waker=server, stack=PIPE)
+    synth.sleep(helper, 11 * MS, 40 * MS, waker=server, stack=PIPE)
     synth.sleep(server, 40 * MS, 70 * MS, waker=helper, stack=PIPE)
     rows: list[Found] = found(synth)
     assert [(row.culprit, row.dur) for row in rows] == [("bg", 30 * MS)]
