@@ -27,7 +27,7 @@ from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.suspects import Suspects
-from rcp.analyzer.blame.turns.waits import Waits, may_be_for_a_turn
+from rcp.analyzer.blame.turns.waits import JobWaits, may_be_for_a_turn
 
 NEVER = np.iinfo(np.int64).max
 
@@ -90,11 +90,11 @@ class Servers:
     """By task."""
     may_serve: npt.NDArray[np.bool_]
     """By task: neither a background task nor a kernel thread."""
-    waits: Waits
+    waits: JobWaits
     """Waits of servers, or that servers end, by thread and begin."""
-    answers: Waits
+    answers: JobWaits
     """Waits that servers end, by server (``by``) and end."""
-    idle: Waits
+    idle: JobWaits
     """Waits of servers, by thread and begin."""
     asleep: Asleep
     """All sleeps of servers."""
@@ -111,7 +111,7 @@ class Servers:
         answers = by_task & known[of] & may_serve[waker]
         servers = np.unique(np.r_[thread[of[is_asked]], by[answers]])
         sleep = sleep[np.isin(thread[of], servers) | np.isin(by, servers)]
-        waits = Waits.of(sleeps, thread, sleep)
+        waits = JobWaits.of(sleeps, thread, sleep)
         answered = np.flatnonzero(np.isin(waits.by, servers))
         answered = answered[np.lexsort((waits.end[answered], waits.by[answered]))]
         idle = waits.take(np.flatnonzero(np.isin(waits.thread, servers)))

@@ -25,7 +25,7 @@ JOBS = (*MESSAGES, CODE["eventfd"])
 
 
 @dataclass(frozen=True)
-class Waits:
+class JobWaits:
     """Waits in some order."""
 
     thread: Times
@@ -43,12 +43,12 @@ class Waits:
     def __len__(self) -> int:
         return len(self.thread)
 
-    def take(self, at: npt.NDArray[np.intp]) -> Waits:
+    def take(self, at: npt.NDArray[np.intp]) -> JobWaits:
         """Return the waits at these positions."""
-        return Waits(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
+        return JobWaits(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
 
     @staticmethod
-    def of(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> Waits:
+    def of(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> JobWaits:
         """Return the waits that the sleeps ``at`` are, by thread and time; ``thread``: by task."""
         of = thread[sleeps.utid[at]]
         order = np.lexsort((sleeps.ts[at], of))
@@ -57,7 +57,7 @@ class Waits:
         first, last = at[np.r_[True, ~goes_on][: len(at)]], at[np.r_[~goes_on, True][: len(at)]]
         waker = sleeps.waker_utid[last]
         is_futex = sleeps.reason[last] == CODE["futex"]
-        return Waits(
+        return JobWaits(
             thread[sleeps.utid[first]],
             sleeps.utid[first],
             sleeps.ts[first],
