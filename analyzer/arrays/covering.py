@@ -1,4 +1,4 @@
-"""Ranges that have a point: the last one before a time, and the first one after it."""
+"""Ranges that have a point: the first one from a time on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.as_of import asof_forward
 from rcp.analyzer.arrays.trace import Times
 
 Positions = npt.NDArray[np.intp]
@@ -43,29 +43,16 @@ class Covering:
         hi = np.searchsorted(keys, group * step + np.searchsorted(distinct, last, "right"))
         return Covering(times, leaf.astype(np.int64), list(_blocks(lo, hi)))
 
-    def last(self, at: Positions, time: Times) -> Times:
-        """Return the last range with each of the points ``at`` by a time, -1 if there is none."""
-        found = np.full(len(at), -1)
-        for some, ranges, block, own in self._levels(at):
-            row = asof_backward(block, self.times[ranges], own, time[some])
-            found[some] = np.maximum(found[some], np.append(ranges, -1)[row])
-        return found
-
-    def first(self, at: Positions, time: Times) -> Times:
-        """Return the first range with each of the points ``at`` from a time on, -1 if none."""
+    def first(self, time: Times) -> Times:
+        """Return the first range with each point from a time on (by point), -1 if none."""
         none = len(self.times)
-        found = np.full(len(at), none)
-        for some, ranges, block, own in self._levels(at):
-            row = asof_forward(block, self.times[ranges], own, time[some])
-            found[some] = np.minimum(found[some], np.append(ranges, none)[row])
-        return np.where(found < none, found, -1)
-
-    def _levels(self, at: Positions) -> Iterator[tuple[Positions, Positions, Times, Times]]:
-        """Yield, by size: which points have a block of ranges, these ranges and blocks, theirs."""
+        found = np.full(len(self.leaf), none)
         for level, (ranges, block) in enumerate(self.blocks):
-            own = self.leaf[at] >> level
-            some = np.flatnonzero(np.isin(own, block))
-            yield some, ranges, block, own[some]
+            own = self.leaf >> level
+            at = np.flatnonzero(np.isin(own, block))
+            row = asof_forward(block, self.times[ranges], own[at], time[at])
+            found[at] = np.minimum(found[at], np.append(ranges, none)[row])
+        return np.where(found < none, found, -1)
 
 
 def _blocks(lo: Positions, hi: Positions) -> Iterator[tuple[Positions, Times]]:

@@ -33,6 +33,14 @@ static inline int is_of_block_device(u64 mapping)
 	return S_ISBLK(mode);
 }
 
+static inline struct folio *folio_of(u64 page)
+{
+	u64 head = 0;
+
+	bpf_probe_read_kernel(&head, sizeof(head), &((struct page *)page)->compound_head);
+	return (struct folio *)(head & 1 ? head - 1 : page);
+}
+
 /*
  * The page cache whose page the bio reads or writes. Direct I/O reads into, or writes from, a page
  * of the caller's: mostly anonymous memory, but maybe a page of another file that the caller mapped
@@ -44,13 +52,11 @@ static inline u64 mapping_of(struct bio *bio, int is_write)
 {
 	unsigned long flags = 0, mark = is_write ? 1UL << PG_writeback : 1UL << PG_locked;
 	struct bio_vec *vec = bio->bi_io_vec;
-	struct folio *folio = NULL;
-	u64 mapping = 0, head = 0;
+	u64 mapping = 0, page = 0;
+	struct folio *folio;
 
-	bpf_probe_read_kernel(&folio, sizeof(folio), &vec[bio->bi_iter.bi_idx].bv_page);
-	bpf_probe_read_kernel(&head, sizeof(head), &((struct page *)folio)->compound_head);
-	if (head & 1)
-		folio = (struct folio *)(head - 1);
+	bpf_probe_read_kernel(&page, sizeof(page), &vec[bio->bi_iter.bi_idx].bv_page);
+	folio = folio_of(page);
 	bpf_probe_read_kernel(&mapping, sizeof(mapping), &folio->mapping);
 	if (!mapping || mapping & 3)
 		return 0; /* anonymous memory has flags there (PAGE_MAPPING_FLAGS) */

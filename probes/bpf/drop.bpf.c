@@ -52,16 +52,12 @@ static inline void record_drop(u32 tid, struct dropping_state *state, u64 n_page
 	struct page_drop_record event = {};
 	u64 mapping = state->mapping;
 	struct inode *inode = NULL;
-	struct super_block *sb = NULL;
+	u16 mode = 0;
 
 	bpf_probe_read_kernel(&inode, sizeof(inode), &((struct address_space *)mapping)->host);
 	bpf_probe_read_kernel(&event.ino, sizeof(event.ino), &inode->i_ino);
-	if (is_of_block_device(mapping)) {
-		bpf_probe_read_kernel(&event.dev, sizeof(event.dev), &inode->i_rdev);
-	} else {
-		bpf_probe_read_kernel(&sb, sizeof(sb), &inode->i_sb);
-		bpf_probe_read_kernel(&event.dev, sizeof(event.dev), &sb->s_dev);
-	}
+	bpf_probe_read_kernel(&mode, sizeof(mode), &inode->i_mode);
+	event.dev = dev_of(inode, mode);
 	event.ts = state->ts;
 	event.first_page = state->first_page;
 	event.last_page = state->last_page;

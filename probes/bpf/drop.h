@@ -18,18 +18,16 @@ BPF_ARRAY(drops_seen, int, 1);
 static inline u64 first_page_of(struct bio *bio)
 {
 	struct bio_vec vec = {};
-	struct folio *folio = NULL;
 	unsigned long index = 0;
-	u64 head = 0, page, bytes;
+	struct folio *folio;
+	u64 page, bytes;
 
 	bpf_probe_read_kernel(&vec, sizeof(vec), &bio->bi_io_vec[bio->bi_iter.bi_idx]);
 	page = (u64)vec.bv_page;
-	bpf_probe_read_kernel(&head, sizeof(head), &((struct page *)page)->compound_head);
-	head = head & 1 ? head - 1 : page;
-	folio = (struct folio *)head;
+	folio = folio_of(page);
 	bpf_probe_read_kernel(&index, sizeof(index), &folio->index);
 	bytes = vec.bv_offset + bio->bi_iter.bi_bvec_done;
-	return index + (page - head) / sizeof(struct page) + bytes / PAGE_SIZE;
+	return index + (page - (u64)folio) / sizeof(struct page) + bytes / PAGE_SIZE;
 }
 
 /* At the queueing of a bio that reads, with its final submitter and time. */

@@ -55,6 +55,21 @@ static inline void announce_file(struct inode *inode, struct inode_state *known,
 #endif
 }
 
+/* Its file system, or the device itself. */
+static inline u32 dev_of(struct inode *inode, u16 mode)
+{
+	struct super_block *sb = NULL;
+	u32 dev = 0;
+
+	if (S_ISBLK(mode)) {
+		bpf_probe_read_kernel(&dev, sizeof(dev), &inode->i_rdev);
+	} else {
+		bpf_probe_read_kernel(&sb, sizeof(sb), &inode->i_sb);
+		bpf_probe_read_kernel(&dev, sizeof(dev), &sb->s_dev);
+	}
+	return dev;
+}
+
 /*
  * The inode of a page cache, recorded when it is new; NULL when there is none at this address.
  * The mapping of a page may be anything (slab, anonymous memory), so the inode must point back:
@@ -64,7 +79,6 @@ static inline struct inode_state *inode_of(u64 mapping)
 {
 	struct inode_state *known = mapping ? inodes.lookup(&mapping) : NULL;
 	struct inode_state fresh = {};
-	struct super_block *sb = NULL;
 	struct inode *inode = NULL;
 	u16 mode = 0;
 
@@ -75,12 +89,7 @@ static inline struct inode_state *inode_of(u64 mapping)
 		return NULL;
 	bpf_probe_read_kernel(&mode, sizeof(mode), &inode->i_mode);
 	bpf_probe_read_kernel(&fresh.ino, sizeof(fresh.ino), &inode->i_ino);
-	if (S_ISBLK(mode)) {
-		bpf_probe_read_kernel(&fresh.dev, sizeof(fresh.dev), &inode->i_rdev);
-	} else {
-		bpf_probe_read_kernel(&sb, sizeof(sb), &inode->i_sb);
-		bpf_probe_read_kernel(&fresh.dev, sizeof(fresh.dev), &sb->s_dev);
-	}
+	fresh.dev = dev_of(inode, mode);
 	announce_file(inode, &fresh, mode);
 	inodes.update(&mapping, &fresh);
 	return inodes.lookup(&mapping);

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import group_codes
 from rcp.analyzer.arrays.covering import Covering
 from rcp.analyzer.arrays.roles import BACKGROUND, KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import OP_READ, Index, Times, Trace
+from rcp.analyzer.arrays.trace import OP_READ, Index, Records, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.contention import Contention
@@ -81,7 +81,7 @@ class Dropped:
         reading = filling & (trace.ios.op == OP_READ)
         had = last_use(trace, io, reading, since) <= used
         had &= (used > 0) | (last_use(trace, io, filling, since) == 0)
-        had &= (used > 0) | (drops.part(drop) >= MOSTLY)
+        had &= (used > 0) | (np.append(drops.part, 0)[drop] >= MOSTLY)
         at = np.flatnonzero((drop >= 0) & (drops.thread_of(drop) == who) & had)
         at = at[who[at] != drops.reader[at]]
         sure = np.where(used > 0, REFAULT_CONFIDENCE, GUESS_CONFIDENCE)
@@ -99,10 +99,8 @@ class _Drops:
     """When the reads were queued."""
     reader: Times
     """Their threads."""
-    n_pages: Times
-    """Pages that the drops took away."""
-    n_asked: Times
-    """Pages of their ranges, as far as the file is known to reach."""
+    part: npt.NDArray[np.float64]
+    """Of the pages of their ranges, as far as the files are known to reach, those taken away."""
     covering: Covering
     """The drops' ranges, and the reads' first pages."""
 
@@ -115,22 +113,12 @@ class _Drops:
         again = trace.rows[READ_AGAIN.name][read]
         both = (np.concatenate((rows[name], again[name])) for name in ("dev", "ino"))
         file = group_codes(*(column.astype(np.int64) for column in both))
-        first, last, page, size = (
-            np.minimum(column, _LAST_PAGE).astype(np.int64)
-            for column in (
-                *(rows["first_page"], rows["last_page"], again["first_page"]),
-                rows["n_pages"],
-            )
-        )
-        # A page of a large folio that is dropped takes all of that along.
-        folio = 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64)
-        is_larger = size > last - first + 1
-        first = np.where(is_larger, first & -folio, first)
-        last = np.where(is_larger, first + folio - 1, last)
-        known = np.zeros(int(file.max(initial=-1)) + 1, np.int64)
-        np.maximum.at(known, file[n:], page)
-        np.maximum.at(known, file[:n], np.where(last < _LAST_PAGE, last, first + size - 1))
-        n_asked = np.minimum(last, known[file[:n]]) - first + 1
+        first, last = _taken(rows)
+        page, n_pages = _pages(again, "first_page"), _pages(rows, "n_pages")
+        reach = np.zeros(int(file.max(initial=-1)) + 1, np.int64)
+        np.maximum.at(reach, file[n:], page)
+        np.maximum.at(reach, file[:n], np.where(last < _LAST_PAGE, last, first + n_pages - 1))
+        n_asked = np.minimum(last, reach[file[:n]]) - first + 1
         ts, thread = rows["ts"].astype(np.int64), trace.tasks.thread.astype(np.int64)
         return _Drops(
             utid,
@@ -138,20 +126,29 @@ class _Drops:
             ts,
             again["ts"].astype(np.int64),
             thread[trace.utids[READ_AGAIN.name][read]],
-            size,
-            np.maximum(n_asked, 1),
+            n_pages / np.maximum(n_asked, 1),
             Covering.of(ts, (file[:n], first, last), (file[n:], page)),
         )
 
-    def part(self, drop: Times) -> npt.NDArray[np.float64]:
-        """Return the part of the pages asked for that a drop took away; 0 for no drop."""
-        return np.append(self.n_pages / self.n_asked, 0)[drop]
-
     def first(self, since: Times) -> Times:
         """Return the first drop of each read's first page after a time, but before the read."""
-        found = self.covering.first(np.arange(len(self.queued)), since + 1)
+        found = self.covering.first(since + 1)
         return np.where(np.append(self.ts, 0)[found] <= self.queued, found, -1)
 
     def thread_of(self, drop: Times) -> Times:
         """Return who dropped; -1 for no drop."""
         return np.append(self.thread, -1)[drop]
+
+
+def _taken(rows: Records) -> tuple[Times, Times]:
+    """Return the first and last page of drops; a large folio is dropped with all of its pages."""
+    first, last, n_pages = (_pages(rows, name) for name in ("first_page", "last_page", "n_pages"))
+    folio = 1 << np.ceil(np.log2(np.maximum(n_pages, 1))).astype(np.int64)
+    is_larger = n_pages > last - first + 1
+    first = np.where(is_larger, first & -folio, first)
+    return first, np.where(is_larger, first + folio - 1, last)
+
+
+def _pages(rows: Records, name: str) -> Times:
+    pages: Times = np.minimum(rows[name], _LAST_PAGE).astype(np.int64)
+    return pages

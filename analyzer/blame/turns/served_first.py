@@ -25,9 +25,10 @@ from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
+from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain
-from rcp.analyzer.blame.turns.servers import NEVER, Asleep, Servers
+from rcp.analyzer.blame.turns.servers import Asleep, Servers
 from rcp.analyzer.blame.turns.waits import may_be_for_a_turn
 from rcp.analyzer.paths.segments import Edges
 
@@ -36,9 +37,9 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
     """Return the ``chosen`` segments below waits for servers in which these do suspects' jobs."""
     edges, segments, sleeps = rules.paths.edges, rules.paths.segments, rules.trace.sleeps
     wait = _waits_for_tasks(rules)
-    if not (len(wait) and rules.suspects.background.any()):
+    if not len(wait):
         return _candidates(rules, chosen[:0], edges.waker[:0], segments.dur[:0], edges.parent[:0])
-    servers = Servers.of(sleeps, rules.trace.tasks, rules.suspects)
+    servers = Servers.of(sleeps, rules.trace.tasks, rules.suspects, edges.waker[wait])
     jobs, at_work = servers.jobs(), _AtWork.of(servers, sleeps, edges, wait)
     server = servers.thread[edges.waker]
     has_job = jobs.covers().within(server, edges.ts, np.maximum(at_work.until, edges.ts)) > 0
@@ -61,9 +62,11 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
 
 
 def _waits_for_tasks(rules: Contention) -> Positions:
-    """Return the waits for an answer of a task that may be a server."""
+    """Return the waits for an answer of a task that may be a server; none without background."""
     edges, suspects = rules.paths.edges, rules.suspects
-    found = may_be_for_a_turn(rules.trace.sleeps)[edges.sleep] & (edges.io < 0)
+    if not suspects.background.any():
+        return np.empty(0, np.intp)
+    found = may_be_for_a_turn(rules.trace.sleeps, edges.sleep) & (edges.io < 0)
     found &= (edges.waker >= 0) & ~edges.guessed
     return np.flatnonzero(found & ~(suspects.background | suspects.kernel)[edges.waker])
 

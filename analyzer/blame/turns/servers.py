@@ -26,10 +26,9 @@ from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.waits import JobWaits, may_be_for_a_turn
-
-NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,8 @@ class Servers:
     """All sleeps of servers."""
 
     @staticmethod
-    def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects) -> Servers:
-        """Find them, whom they answer and when they are idle."""
+    def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, among: Index) -> Servers:
+        """Find those ``among`` some tasks, whom they answer and when they are idle."""
         thread, known = tasks.thread.astype(np.int64), suspects.background
         may_serve = ~(known | suspects.kernel)
         sleep = np.flatnonzero(may_be_for_a_turn(sleeps) & (sleeps.woken > sleeps.ts))
@@ -109,7 +108,7 @@ class Servers:
         of, by = sleeps.utid[sleep], np.where(by_task, thread[waker], -1)
         is_asked = by_task & known[waker] & may_serve[of]
         answers = by_task & known[of] & may_serve[waker]
-        servers = np.unique(np.r_[thread[of[is_asked]], by[answers]])
+        servers = np.intersect1d(thread[among], np.r_[thread[of[is_asked]], by[answers]])
         sleep = sleep[np.isin(thread[of], servers) | np.isin(by, servers)]
         waits = JobWaits.of(sleeps, thread, sleep)
         answered = np.flatnonzero(np.isin(waits.by, servers))

@@ -89,8 +89,11 @@ def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDA
     return found
 
 
-def may_be_for_a_turn(sleeps: Sleeps) -> npt.NDArray[np.bool_]:
-    """Return which sleeps may be waits for a job or an answer."""
-    futex = (sleeps.reason == CODE["futex"]) & (sleeps.owner_utid < 0)
-    found: npt.NDArray[np.bool_] = futex | np.isin(sleeps.reason, JOBS)
-    return found & ~sleeps.first_seen
+def may_be_for_a_turn(
+    sleeps: Sleeps, at: npt.NDArray[np.integer] | slice = slice(None)
+) -> npt.NDArray[np.bool_]:
+    """Return which of the sleeps ``at``, by default of all, may be waits for a job or an answer."""
+    reason = sleeps.reason[at]
+    futex = (reason == CODE["futex"]) & (sleeps.owner_utid[at] < 0)
+    found: npt.NDArray[np.bool_] = futex | np.isin(reason, JOBS)
+    return found & ~sleeps.first_seen[at]

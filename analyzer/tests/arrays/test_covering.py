@@ -1,4 +1,4 @@
-"""The ranges that have a point next to a time, against a look at each pair."""
+"""The first range from a time on that has a point, against a look at each pair."""
 
 import numpy as np
 from hypothesis import example, given
@@ -21,7 +21,7 @@ Points = list[tuple[int, int, int]]
     st.lists(st.tuples(GROUP, POINT, st.integers(-1, 10))),
 )
 @example([(1, 0, 0, LARGE)], [(0, LARGE - 1, 2), (0, LARGE, 2)])
-def test_the_last_and_the_first_range_of_the_group_with_the_point_are_found(
+def test_the_first_range_of_the_group_with_the_point_is_found(
     ranges: Ranges, points: Points
 ) -> None:
     times, group, first, length = np.array(ranges, np.int64).reshape(-1, 4).T
@@ -32,11 +32,8 @@ def test_the_last_and_the_first_range_of_the_group_with_the_point_are_found(
         for of_point, at, _ in points
     ]
     asked = list(zip(having, when.tolist(), strict=True))
-    everyone = np.arange(len(points))
-    before = [max((n for n in at if ranges[n][0] <= t), default=-1) for at, t in asked]
-    assert covering.last(everyone, when).tolist() == before
     after = [min((n for n in at if ranges[n][0] >= t), default=-1) for at, t in asked]
-    assert covering.first(everyone, when).tolist() == after
+    assert covering.first(when).tolist() == after
 
 
 def test_ranges_within_each_other_are_not_looked_at_in_pairs() -> None:
@@ -44,4 +41,4 @@ def test_ranges_within_each_other_are_not_looked_at_in_pairs() -> None:
     end, nobody = np.arange(n), np.zeros(n, np.int64)
     covering = Covering.of(end, (nobody, nobody, end), (nobody, end))
     assert sum(len(ranges) for ranges, _ in covering.blocks) <= 2 * n * 12
-    assert covering.first(end, nobody).tolist() == end.tolist()
+    assert covering.first(nobody).tolist() == end.tolist()
