@@ -15,10 +15,14 @@ static inline s32 stack_of(void *ctx)
 
 	/*
 	 * Hash collision: with 300 stacks in 16384 buckets there are two or three. Without the
-	 * innermost frame, which only says that it sleeps, the hash is another one.
+	 * innermost frames, the tracepoint's own and the scheduler's, the hash is another one. One
+	 * more try is not enough: in every tenth recording of that kind it collides again.
 	 */
-	if (id == -EEXIST)
-		id = stacks.get_stackid(ctx, 1);
+#pragma unroll
+	for (u64 skipped = 1; skipped <= 2; skipped++) {
+		if (id == -EEXIST)
+			id = stacks.get_stackid(ctx, skipped);
+	}
 	if (id < 0)
 		stacks_lost.increment(0);
 	return id;
