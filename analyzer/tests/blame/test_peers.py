@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -191,4 +190,5 @@ def test_who_only_serves_is_never_a_culprit(chain: list[Any], end: str) -> None:
     background = trace.tasks.role[found.culprit] == ROLE_CODE[BACKGROUND]
     assert background.any() == known
     assert (found.confidence[~background] <= 0.5).all()
-    assert np.isin(found.confidence[background], [0.5, 1.0]).all()
+    # An inversion of several segments has their mean.
+    assert ((found.confidence[background] >= 0.5) & (found.confidence[background] <= 1.0)).all()
