@@ -40,6 +40,8 @@ HEADERS = (
     "file_lock.h",
     "refault.h",
     "drop.h",
+    "holders.h",
+    "xfs.h",
 )
 
 _DEFAULT_RING_BYTES = 1 << 20

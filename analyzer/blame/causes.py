@@ -39,6 +39,7 @@ from rcp.analyzer.blame.journal.transactions import (
     blocks_of_handles,
     commit_at,
     commit_of_handles,
+    same_transaction,
 )
 from rcp.analyzer.blame.journal.workers import LoopWorkers
 from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
@@ -184,6 +185,8 @@ def io_causes(trace: Trace) -> Causes:
     counted = np.flatnonzero((commit >= 0) & (blocks > 0))
     n_blocks = np.bincount(commit[counted], blocks[counted], n_commits).astype(np.float64)
     n_blocks[n_blocks == 0] = np.nan
+    same = same_transaction(trace)
+    holders, of_commit, n_blocks = holders[same], of_commit[same], n_blocks[same]
     of_io = np.full(len(trace.ios), -1, np.int32)
     kind = np.full(len(trace.ios), SUBMITTER, np.int8)
     at = origins_of(trace)

@@ -1,6 +1,7 @@
 """Kernel threads on critical paths that do suspects' work.
 
-The journal thread works for the tasks whose blocks the transaction has that it commits. A flusher,
+The journal thread, or a worker that writes XFS's log, works for the tasks whose blocks the
+transaction has that it commits. A flusher,
 and a journal thread that writes ordered data, works for the tasks that dirtied the pages of the io
 it queues next. A worker of a stacked device works for the task whose io it is, which is recorded.
 """
@@ -14,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_forward
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.reasons import IS_EXCLUSIVE
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.device.evidence import FLUSHER_CONFIDENCE
-from rcp.analyzer.blame.journal.transactions import commit_at
+from rcp.analyzer.blame.journal.transactions import commit_at, of_xfs
 from rcp.analyzer.blame.origins import all_queued
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.sets import MOSTLY
@@ -55,6 +56,35 @@ class _Work:
         )
 
 
+def _in_commits(trace: Trace, paths: Paths, chosen: Positions) -> tuple[Positions, Times, Times]:
+    """Return the segments of threads that commit, the commit of each, and the time in it.
+
+    A worker that takes a checkpoint of XFS's log into account was woken for that, and begins a bit
+    later.
+    """
+    rows, segments = trace.rows[JOURNAL_COMMIT.name], paths.segments
+    thread = trace.utids[JOURNAL_COMMIT.name]
+    journal = np.zeros(len(trace.tasks), bool)
+    journal[thread] = True
+    of = chosen[journal[segments.utid[chosen]]]
+    utid, since, dur = segments.utid[of], segments.ts[of], segments.dur[of]
+    begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
+    commit = commit_at(trace, utid, since).astype(np.int64)
+    last = asof_backward(thread, begin, utid, since + dur - 1)
+    is_xfs = of_xfs(trace)
+    late = np.flatnonzero((commit < 0) & (last >= 0))
+    late = late[is_xfs[last[late]] & (end[last[late]] > since[late])]
+    commit[late] = last[late]
+    part = np.flatnonzero(commit >= 0)
+    part = part[is_xfs[commit[part]] & (end[commit[part]] > 0)]
+    of_part = commit[part]
+    upto = np.minimum(end[of_part], (since + dur)[part])
+    dur = dur.copy()
+    dur[part] = upto - np.maximum(begin[of_part], since[part])
+    known = commit >= 0
+    return of[known], commit[known], dur[known]
+
+
 def _committing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> _Work:
     """Return the segments of journal threads in commits, their suspects and the share of each.
 
@@ -62,23 +92,20 @@ def _committing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> 
     handles, or for a CPU, it does not matter how many blocks there are.
     """
     rows, segments = trace.rows[JOURNAL_COMMIT.name], paths.segments
-    journal = np.zeros(len(trace.tasks), bool)
-    journal[trace.utids[JOURNAL_COMMIT.name]] = True
-    of = chosen[journal[segments.utid[chosen]]]
-    commit = commit_at(trace, segments.utid[of], segments.ts[of])
-    of, commit = of[commit >= 0], commit[commit >= 0]
+    of, commit, dur = _in_commits(trace, paths, chosen)
     flushing, logging = (rows[name][commit].astype(np.int64) for name in _PHASES)
     is_flushing = (segments.ts[of] >= flushing) & (segments.ts[of] < logging) & (flushing > 0)
     part = blame.commit
-    is_work = (segments.ts[of] >= logging) & (segments.kind[of] == CPU)
+    is_work = (segments.ts[of] >= logging) | of_xfs(trace)[commit]
+    is_work &= segments.kind[of] == CPU
     needless = part.needless[commit]
     share = np.where(is_work & (part.cpu[commit] >= MOSTLY), part.cpu[commit], np.float32(0))
     own = ~is_flushing | needless
-    of, commit = of[own], commit[own]
+    of, commit, dur = of[own], commit[own], dur[own]
     share = np.where(needless, np.float32(1), share)[own]
     row, owner, of_owner = blame.members.split(blame.set_of_commit[commit], part.owner[commit])
     sure = np.where(part.needless[commit], 1.0, part.weight[commit])
-    return _Work(of[row], owner, segments.dur[of[row]], share[row] * of_owner, sure[row])
+    return _Work(of[row], owner, dur[row], share[row] * of_owner, sure[row])
 
 
 def _flushing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> _Work:

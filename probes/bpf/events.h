@@ -82,6 +82,7 @@
 
 #define RCP_LAYER_LOOP 1
 #define RCP_LAYER_CRYPT 2
+#define RCP_LAYER_XFS 3
 
 /* a thread, written when first seen and again when its name changes or it exits */
 struct task_record {
@@ -160,7 +161,7 @@ struct lock_wait_record {
 };
 _Static_assert(sizeof(struct lock_wait_record) == 40, "probes/contract/events.py and the compiler disagree");
 
-/* one jbd2 commit with its phases (fs/jbd2/commit.c) */
+/* one jbd2 commit with its phases (fs/jbd2/commit.c), or a worker's part of an XFS checkpoint */
 struct journal_commit_record {
 	__u64 ts; /* commit began */
 	__u64 locking_ns; /* waiting for open handles */
@@ -168,15 +169,15 @@ struct journal_commit_record {
 	__u64 logging_ns; /* writing metadata to the journal */
 	__u64 end_ns; /* transaction committed */
 	__u32 dev; /* kernel device number, major << 20 | minor */
-	__u32 transaction; /* jbd2 transaction id */
-	__u32 tid; /* journal thread */
+	__u32 transaction; /* jbd2 transaction id; of XFS a number of the recording's own */
+	__u32 tid; /* journal thread, or worker */
 	__u32 n_handles; /* handles that joined the transaction */
 	__u32 n_blocks; /* metadata buffers in the transaction */
 	__u32 n_blocks_logged; /* blocks written to the journal */
 };
 _Static_assert(sizeof(struct journal_commit_record) == 64, "probes/contract/events.py and the compiler disagree");
 
-/* one task's handles in one jbd2 transaction, summed */
+/* one task's handles in one transaction of jbd2 or XFS, summed; two rows if others came between */
 struct journal_handle_record {
 	__u64 ts; /* first handle started */
 	__u64 end_ns; /* last handle stopped */
@@ -184,7 +185,7 @@ struct journal_handle_record {
 	__u64 longest_ns; /* longest time one was open */
 	__u32 dev; /* kernel device number, major << 20 | minor */
 	__u32 transaction; /* jbd2 transaction id */
-	__u32 tid; /* task that opened them; 0: several tasks, beyond the first seven */
+	__u32 tid; /* task that opened them; 0: several tasks (older recordings) */
 	__u32 n_handles; /* how many */
 };
 _Static_assert(sizeof(struct journal_handle_record) == 48, "probes/contract/events.py and the compiler disagree");
@@ -270,9 +271,9 @@ struct inheritance_record {
 };
 _Static_assert(sizeof(struct inheritance_record) == 40, "probes/contract/events.py and the compiler disagree");
 
-/* the metadata blocks that one task's handles added to one jbd2 transaction */
+/* the metadata blocks that one task's handles added to one transaction; of XFS, 512 bytes each */
 struct journal_block_record {
-	__u64 ts; /* its first handle in the transaction started */
+	__u64 ts; /* its first handle in the transaction started, as in journal_handle */
 	__u32 dev; /* kernel device number, major << 20 | minor */
 	__u32 transaction; /* jbd2 transaction id */
 	__u32 tid; /* the task, as in journal_handle */
@@ -291,7 +292,7 @@ struct io_origin_record {
 };
 _Static_assert(sizeof(struct io_origin_record) == 40, "probes/contract/events.py and the compiler disagree");
 
-/* the time in which a kernel worker worked for an io of a stacked device (loop, dm-crypt) */
+/* the time in which a kernel worker worked for an io of loop or dm-crypt, or on an inode of XFS */
 struct io_served_record {
 	__u64 ts; /* begin */
 	__u64 end_ns; /* done, or handed to the device below */

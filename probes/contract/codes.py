@@ -119,10 +119,11 @@ class FoundBy(enum.IntEnum):
 
 
 class StackedLayer(enum.IntEnum):
-    """The stacked device that a kernel worker works for."""
+    """What a kernel worker works for: a stacked device, or a file system."""
 
     LOOP = 1
     CRYPT = 2
+    XFS = 3  # it frees removed files
 
 
 class PolicyLevel(enum.IntEnum):

@@ -166,7 +166,7 @@ LOCK_WAIT = Record(
 
 JOURNAL_COMMIT = Record(
     "journal_commit",
-    "one jbd2 commit with its phases (fs/jbd2/commit.c)",
+    "one jbd2 commit with its phases (fs/jbd2/commit.c), or a worker's part of an XFS checkpoint",
     (
         Field("ts", "<u8", "commit began"),
         Field("locking_ns", "<u8", "waiting for open handles"),
@@ -174,8 +174,8 @@ JOURNAL_COMMIT = Record(
         Field("logging_ns", "<u8", "writing metadata to the journal"),
         Field("end_ns", "<u8", "transaction committed"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
-        Field("transaction", "<u4", "jbd2 transaction id"),
-        Field("tid", "<u4", "journal thread"),
+        Field("transaction", "<u4", "jbd2 transaction id; of XFS a number of the recording's own"),
+        Field("tid", "<u4", "journal thread, or worker"),
         Field("n_handles", "<u4", "handles that joined the transaction"),
         Field("n_blocks", "<u4", "metadata buffers in the transaction"),
         Field("n_blocks_logged", "<u4", "blocks written to the journal"),
@@ -184,7 +184,7 @@ JOURNAL_COMMIT = Record(
 
 JOURNAL_HANDLE = Record(
     "journal_handle",
-    "one task's handles in one jbd2 transaction, summed",
+    "one task's handles in one transaction of jbd2 or XFS, summed; two rows if others came between",
     (
         Field("ts", "<u8", "first handle started"),
         Field("end_ns", "<u8", "last handle stopped"),
@@ -192,16 +192,16 @@ JOURNAL_HANDLE = Record(
         Field("longest_ns", "<u8", "longest time one was open"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
         Field("transaction", "<u4", "jbd2 transaction id"),
-        Field("tid", "<u4", "task that opened them; 0: several tasks, beyond the first seven"),
+        Field("tid", "<u4", "task that opened them; 0: several tasks (older recordings)"),
         Field("n_handles", "<u4", "how many"),
     ),
 )
 
 JOURNAL_BLOCK = Record(
     "journal_block",
-    "the metadata blocks that one task's handles added to one jbd2 transaction",
+    "the metadata blocks that one task's handles added to one transaction; of XFS, 512 bytes each",
     (
-        Field("ts", "<u8", "its first handle in the transaction started"),
+        Field("ts", "<u8", "its first handle in the transaction started, as in journal_handle"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
         Field("transaction", "<u4", "jbd2 transaction id"),
         Field("tid", "<u4", "the task, as in journal_handle"),
@@ -317,7 +317,7 @@ IO_ORIGIN = Record(
 
 IO_SERVED = Record(
     "io_served",
-    "the time in which a kernel worker worked for an io of a stacked device (loop, dm-crypt)",
+    "the time in which a kernel worker worked for an io of loop or dm-crypt, or on an inode of XFS",
     (
         Field("ts", "<u8", "begin"),
         Field("end_ns", "<u8", "done, or handed to the device below"),

@@ -45,6 +45,7 @@ STRUCTS: dict[str, str] = {
     "gendisk": "part0",
     "inode": "i_data i_dentry.first i_flctx i_ino i_mode i_rdev i_sb",
     "io_context": "ioprio",
+    "iomap_ioend": "io_inode",
     "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",
     "kernfs_node": "id",
@@ -75,6 +76,15 @@ STRUCTS: dict[str, str] = {
     "transaction_s": "t_tid t_journal",
     "vm_area_struct": "vm_file",
     "vm_fault": "vma",
+    "xfs_ail": "ail_task",
+    "xfs_cil": "xc_ctx xc_iclog_hdrs xc_log",
+    "xfs_cil_ctx": "iclog_entry ticket",
+    "xfs_inode": "i_mount",
+    "xfs_mount": "m_super",
+    "xfs_trans": "t_ticket",
+    "xlog": "l_ailp l_cilp l_iclog_hsize l_mp",
+    "xlog_op_header": "oh_tid",
+    "xlog_ticket": "t_curr_res t_iclog_hdrs t_unit_res",
 }
 ENUMERATORS = (
     "BH_Shadow",

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from rcp.probes.kernel.probe_type import Probe
 
+_XFS_LOG = ("xlog_cil_commit", "xfs_log_ticket_ungrant", "xfs_log_ticket_regrant")
+_XFS_CHECKPOINTS = (
+    "xlog_cil_push_work",
+    "xlog_cil_ctx_switch",
+    "xlog_cil_process_committed",
+    "xlog_state_release_iclog",
+)
+_XFS_INODES = (
+    "xfs_inode_mark_reclaimable",
+    "xfs_inodegc_worker",
+    "xfs_inactive",
+    "xfs_end_ioend",
+)
+
 PROBES: tuple[Probe, ...] = (
     Probe(
         "task",
@@ -151,6 +165,39 @@ PROBES: tuple[Probe, ...] = (
         config="CONFIG_JBD2",
         kernel_module="jbd2",
         without="a commit that waits for open handles is blamed on the last handle only",
+    ),
+    Probe(
+        "xfs_log",
+        "xfs_log.bpf.c",
+        "who changed how much of XFS's log",
+        optional_functions=_XFS_LOG,
+        modules=dict.fromkeys(_XFS_LOG, "xfs"),
+        without_optional="some of what XFS writes to its log is nobody's",
+        needs_any=True,
+        config="CONFIG_XFS_FS",
+        without="what XFS writes to its log is nobody's",
+    ),
+    Probe(
+        "xfs_checkpoint",
+        "xfs_checkpoint.bpf.c",
+        "when XFS wrote its log, and who did that",
+        optional_functions=_XFS_CHECKPOINTS,
+        modules=dict.fromkeys(_XFS_CHECKPOINTS, "xfs"),
+        without_optional="some of what XFS writes to its log is nobody's",
+        needs_any=True,
+        config="CONFIG_XFS_FS",
+        without="what XFS writes to its log is nobody's",
+    ),
+    Probe(
+        "xfs_inode",
+        "xfs_inode.bpf.c",
+        "for whom workers of XFS free files, and note what is on disk",
+        optional_functions=_XFS_INODES,
+        modules=dict.fromkeys(_XFS_INODES, "xfs"),
+        without_optional="some changes of XFS's workers are nobody's",
+        needs_any=True,
+        config="CONFIG_XFS_FS",
+        without="changes of XFS's workers are nobody's",
     ),
     Probe(
         "file",

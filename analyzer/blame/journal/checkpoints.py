@@ -7,6 +7,8 @@ by who needs space in the journal (jbd2_log_do_checkpoint, fs/jbd2/checkpoint.c)
     transactions    7: client 1, backup 9    8: backup 20 |
     an io of blocks that jbd2 dirtied                     | client 1/30, backup 29/30
 
+XFS has a thread for that (xfsaild, fs/xfs/xfs_trans_ail.c).
+
 Which transaction a block is of was not recorded: the last ones that fit into the journal count, by
 the blocks that each task added to them.
 """
@@ -19,7 +21,11 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, ranges, rounds
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
-from rcp.analyzer.blame.journal.transactions import Weights
+from rcp.analyzer.blame.journal.transactions import (
+    Weights,
+    of_xfs,
+    same_transaction,
+)
 from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT
@@ -39,19 +45,31 @@ _MEMBERS_AT_ONCE = 1 << 20
 """Tasks of commits that are looked at together: they take some hundred bytes each."""
 
 
+def _journals(trace: Trace) -> Index:
+    """Return a number of the journal of each journal_commit row.
+
+    For jbd2 that is its thread. XFS has none: any worker may write its log.
+    """
+    rows, thread = trace.rows[JOURNAL_COMMIT.name], trace.utids[JOURNAL_COMMIT.name]
+    devices, of_device = np.unique(rows["dev"], return_inverse=True)
+    numbered = len(trace.tasks) + np.arange(len(devices))
+    return np.where(of_xfs(trace), numbered[of_device], thread).astype(np.int32)
+
+
 class _Commits:
-    """The commits that have ended, each thread's in order of their ends."""
+    """The commits that have ended, each journal's in order of their ends."""
 
     def __init__(self, trace: Trace, of_commit: Index, n_blocks: Weights) -> None:
-        rows, thread = trace.rows[JOURNAL_COMMIT.name], trace.utids[JOURNAL_COMMIT.name]
+        rows, journal = trace.rows[JOURNAL_COMMIT.name], _journals(trace)
         end = rows["end_ns"].astype(np.int64)
-        ended = np.flatnonzero((end > 0) & (of_commit >= 0))
-        order = ended[np.lexsort((end[ended], thread[ended]))]
-        self.thread, self.end = thread[order], end[order]
+        is_last = same_transaction(trace) == np.arange(len(rows))
+        ended = np.flatnonzero((end > 0) & (of_commit >= 0) & is_last)
+        order = ended[np.lexsort((end[ended], journal[ended]))]
+        self.journal, self.end = journal[order], end[order]
         self.set, self.n_blocks = of_commit[order], n_blocks[order]
         unknown = np.isnan(self.n_blocks)
         self.n_blocks[unknown] = rows["n_blocks_logged"][order[unknown]]
-        first = np.searchsorted(self.thread, self.thread)
+        first = np.searchsorted(self.journal, self.journal)
         logged = rows["n_blocks_logged"][order].astype(np.int64) + 1  # and the commit record
         most = np.zeros(len(order), np.int64)
         np.maximum.at(most, first, logged)
@@ -78,11 +96,11 @@ class _Commits:
 
 
 def _writes_in_place(trace: Trace) -> tuple[Index, Index]:
-    """Return the ios that write what jbd2 dirtied, and its thread for each."""
+    """Return the ios that write what was committed in place, and the journal of each."""
     rows, utid = trace.rows[IO_CAUSE.name], trace.utids[IO_CAUSE.name]
     known = np.flatnonzero((trace.cause_io >= 0) & (rows["n_pages"] > 0))
     n_causes = np.bincount(trace.cause_io[known], minlength=len(trace.ios))
-    threads = trace.utids[JOURNAL_COMMIT.name]
+    threads = trace.utids[JOURNAL_COMMIT.name][~of_xfs(trace)]
     of_jbd2 = known[np.isin(utid[known], threads) & (n_causes[trace.cause_io[known]] == 1)]
     queuer = origins_of(trace, of_loops=False).queuer
     io, thread = _for_space(trace, n_causes == 0, queuer)
@@ -90,7 +108,20 @@ def _writes_in_place(trace: Trace) -> tuple[Index, Index]:
     thread = np.concatenate((utid[of_jbd2], thread))
     # What the thread writes itself is the journal and its superblock.
     in_place = ~np.isin(queuer[io], threads)
-    return io[in_place], thread[in_place]
+    by_xfs, journal = _by_xfs(trace)
+    io = np.concatenate((io[in_place], by_xfs))
+    return io, np.concatenate((thread[in_place], journal)).astype(np.int32)
+
+
+def _by_xfs(trace: Trace) -> tuple[Index, Index]:
+    """Return the writes of XFS's threads, and the journal of each: checkpoints name the thread."""
+    rows, queuer = trace.utids[JOURNAL_COMMIT.name], origins_of(trace).queuer
+    is_writer = np.array([comm.startswith("xfsaild/") for comm in trace.tasks.comm], bool)
+    known = np.flatnonzero(is_writer[rows])
+    journal_of = np.full(len(trace.tasks) + 1, -1, np.int32)  # the last: an unknown queuer
+    journal_of[rows[known]] = _journals(trace)[known]
+    io = np.flatnonzero((trace.ios.op == OP_WRITE) & (journal_of[queuer] >= 0))
+    return io.astype(np.int32), journal_of[queuer[io]]
 
 
 def _for_space(
@@ -119,8 +150,8 @@ def checkpointed(
     ``of_commit``, ``n_blocks``: the set and blocks of each journal_commit row.
     """
     commits = _Commits(trace, of_commit, n_blocks)
-    io, thread = _writes_in_place(trace)
-    at = asof_backward(commits.thread, commits.end, thread, trace.ios.queued[io])
+    io, journal = _writes_in_place(trace)
+    at = asof_backward(commits.journal, commits.end, journal, trace.ios.queued[io])
     io, at = io[at >= 0], at[at >= 0]
     last, of_io = np.unique(at.astype(np.int64), return_inverse=True)
     found = Sets(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))

@@ -14,9 +14,12 @@ rest would have been written::
     record                                            |--|     would have been written anyway
 
 So blocks that share an io with the request's own, or are written at the same time, cost nothing,
-and blame begins when the rest would have been written. A commit in which nobody but suspects has
-handles, or which nobody but suspects asked for, would not have been at all, or not then. Nor would
-one that nobody asked for, but which makes room in a journal that suspects have filled.
+and blame begins when the rest would have been written. XFS's worker writes full buffers only; the
+last one is written by who needs it on disk (xlog_force_lsn, fs/xfs/xfs_log.c).
+
+A commit in which nobody but suspects has handles, or which nobody but suspects asked for, would not
+have been at all, or not then. Nor would one that nobody asked for, but which makes room in a
+journal that suspects have filled.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
 from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
-from rcp.analyzer.blame.journal.transactions import commit_at
+from rcp.analyzer.blame.journal.transactions import commit_at, of_xfs, same_transaction
 from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import MOSTLY, Shares
 from rcp.probes.contract.events import JOURNAL_COMMIT
@@ -120,6 +123,14 @@ class LogExcess:
         at = np.minimum(np.searchsorted(self.io, io), len(self.io) - 1)
         return np.where(self.io[at] == io, self.begin[at], 0)
 
+    def part_of(self, ios: Ios) -> npt.NDArray[np.float32]:
+        """Return the part of each io's time at the device that is suspects' to blame."""
+        issued, completed = ios.issued[self.io], ios.completed[self.io]
+        late = completed - np.maximum(issued, self.begin)
+        part = late / np.maximum(completed - issued, 1)
+        within: npt.NDArray[np.float32] = np.clip(part, 0, 1).astype(np.float32)
+        return within
+
 
 class _Log:
     """The ios of commits' logs, a commit's one after another in order of completion.
@@ -132,7 +143,7 @@ class _Log:
         # Below a stacked device, a thread of its own queues what the journal thread has queued.
         above, io = origins_of(trace), np.flatnonzero(causes.kind == JOURNAL)
         commit = commit_at(trace, above.queuer[io], above.queued[io])
-        io, commit = io[commit >= 0], commit[commit >= 0]
+        io, commit = io[commit >= 0], same_transaction(trace)[commit[commit >= 0]]
         disk = np.where(np.isin(io, trace.layers.io[trace.layers.parent >= 0]), ios.dev[io], 0)
         order = np.lexsort((above.queued[io], ios.completed[io], disk, commit))
         self.io, self.commit = io[order].astype(np.int32), commit[order]
@@ -143,7 +154,8 @@ class _Log:
         if not len(self.io):
             return
         logging = rows["logging_ns"][self.commit].astype(np.int64)
-        self.is_block = (self.queued >= logging) & ~self._is_record()
+        is_data = (self.queued >= logging) & ~self._is_record()
+        self.is_block = is_data | of_xfs(trace)[self.commit]
         self.size = np.where(self.is_block, ios.bytes[self.io].astype(np.int64), 0)
 
     def _is_record(self) -> npt.NDArray[np.bool_]:

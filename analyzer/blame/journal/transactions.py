@@ -1,8 +1,12 @@
-"""Whose changes a jbd2 commit writes: by blocks, or by handles where no blocks were recorded.
+"""Whose changes a commit writes: by blocks, or by handles where no blocks were recorded.
 
 A commit writes each metadata block once, however often it was changed, so blocks are what it does
 for a task. Handles are not: a task that changes one inode 3000 times a second has most of the
 handles, and one block.
+
+A checkpoint of XFS's log has several rows: a worker writes full buffers, who needs it on disk
+writes the last one, and when that is done, another worker puts the items among those to be written
+in place. All are for the same changes.
 """
 
 from __future__ import annotations
@@ -41,6 +45,20 @@ def _commit_of(trace: Trace, rows: Records) -> Index:
     return result
 
 
+def same_transaction(trace: Trace) -> Index:
+    """Return, for each journal_commit row, the row of its transaction that others refer to."""
+    return _commit_of(trace, trace.rows[JOURNAL_COMMIT.name])
+
+
+def of_xfs(trace: Trace) -> npt.NDArray[np.bool_]:
+    """Return which journal_commit rows are of XFS, whose log workers write: jbd2 has threads."""
+    is_worker = np.array([comm.startswith("kworker/") for comm in trace.tasks.comm], bool)
+    by_worker, same = is_worker[trace.utids[JOURNAL_COMMIT.name]], same_transaction(trace)
+    found = np.zeros(len(same), bool)
+    found[same[by_worker]] = True
+    return found[same]
+
+
 def commit_of_handles(trace: Trace) -> Index:
     """Return, for each journal_handle row, the journal_commit row of its transaction, or -1."""
     return _commit_of(trace, trace.rows[JOURNAL_HANDLE.name])
@@ -57,8 +75,15 @@ def blocks_of_handles(trace: Trace, commit: Index) -> Weights:
     n_tids = int(max(handles["tid"].max(initial=0), rows["tid"].max(initial=0))) + 1
     keys = of_rows * np.int64(n_tids) + rows["tid"]
     known = np.flatnonzero(of_rows >= 0)
-    if len(known) == 0:
-        return found
+    wanted = commit * np.int64(n_tids) + handles["tid"]
+    # A task may have several rows: each begins at the same time as its blocks do.
+    since = rows["ts"].astype(np.int64)[known]
+    begin = handles["ts"].astype(np.int64)
+    at = asof_backward(keys[known], since, wanted, begin)
+    hit = np.flatnonzero((commit >= 0) & (at >= 0))
+    hit = hit[since[at[hit]] == begin[hit]]
+    found[hit] = rows["n_blocks"][known[at[hit]]]
+    return found
     known = known[np.argsort(keys[known], kind="stable")]
     wanted = commit * np.int64(n_tids) + handles["tid"]
     at = np.minimum(np.searchsorted(keys[known], wanted), len(known) - 1)

@@ -22,7 +22,13 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward, group_codes, ranges, rows_between
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
-from rcp.analyzer.blame.journal.transactions import Positions, Weights
+from rcp.analyzer.blame.cpu.slices import NEVER
+from rcp.analyzer.blame.journal.transactions import (
+    Positions,
+    Weights,
+    of_xfs,
+    same_transaction,
+)
 from rcp.analyzer.blame.sets import collect
 from rcp.probes.contract.events import JOURNAL_COMMIT, JOURNAL_HANDLE
 
@@ -34,6 +40,8 @@ class _CommitsOfUsers:
     thread: Index
     """The journal thread of each journal_commit row."""
     begin: Times
+    end: Times
+    """When its thread is done with it: after that, one of XFS works for somebody else."""
     most: Index
     """-1 without one."""
 
@@ -47,12 +55,17 @@ class _CommitsOfUsers:
         handle = handle[np.argsort(n_handles[handle], kind="stable")]
         most = np.full(len(rows), -1, np.int32)
         most[commit[handle]] = utid[handle]  # the last assignment wins
-        return _CommitsOfUsers(trace.utids[JOURNAL_COMMIT.name], rows["ts"].astype(np.int64), most)
+        begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
+        end = np.where(of_xfs(trace), end, NEVER)
+        most = most[same_transaction(trace)]
+        return _CommitsOfUsers(trace.utids[JOURNAL_COMMIT.name], begin, end, most)
 
     def behind(self, utid: Index, times: Times) -> Index:
         """Return for whom tasks work at times: a journal thread for the last commit it began."""
         at = asof_backward(self.thread, self.begin, utid, times)
         most = np.where(at >= 0, self.most[at], -1) if len(self.most) else at
+        some = np.flatnonzero(at >= 0)
+        most[some[self.end[at[some]] <= times[some]]] = -1
         return np.where(most >= 0, most, utid).astype(np.int32)
 
     def running(self, commit: Index) -> tuple[Times, Times]:
@@ -107,7 +120,7 @@ class LoopWorkers:
         A journal thread on a loop device dirties pages of the device's file. What it dirties on its
         own device it writes in place, which is another matter (``checkpoints``).
         """
-        ios, journals = self.trace.ios, self.commits.thread
+        ios, journals = self.trace.ios, self.commits.thread[self.commits.end == NEVER]
         is_journal = (self.for_whom >= 0) & np.isin(self.for_whom, journals)
         own = np.full(len(self.trace.tasks), -1, np.int64)
         own[self.for_whom[is_journal]] = self.dev[is_journal]
