@@ -82,7 +82,7 @@ class Contention:
         """Measure suspects' ios: bytes from D on, at the device, else from G on, with a tag."""
         ios = self.trace.ios
         start = ios.issued if measure == "bytes" else ios.got
-        return ios_ahead(windows, ios, start, self.blame.beside, self.suspects, measure)
+        return ios_ahead(windows, ios, start, self.blame.io_excess, self.suspects, measure)
 
     def _candidates(
         self,

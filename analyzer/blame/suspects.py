@@ -153,7 +153,7 @@ class Blame:
     """Set of tasks whose suspects share each io, -1 where ``io`` has the only one."""
     set_of_commit: Index
     """The same of each commit."""
-    beside: Owners
+    io_excess: Owners
     """``io`` for those who wait for a tag or the device meanwhile: of an io of a log it is the part
     of its time after which the rest would have been written."""
 
@@ -195,8 +195,8 @@ class Blame:
         members = Members.of(causes.sets, suspects)
         of_commit = np.where(causes.of_commit >= 0, causes.of_commit, causes.holders)
         of_commit[part.is_asked] = -1
-        beside = share.copy()
-        beside[log.io] *= log.part_of(ios)
+        excess = share.copy()
+        excess[log.io] *= log.part_of(ios)
         return Blame(
             Owners(owner, share),
             part,
@@ -205,7 +205,7 @@ class Blame:
             members,
             of_io,
             of_commit.astype(np.int32),
-            Owners(owner, beside),
+            Owners(owner, excess),
         )
 
 

@@ -152,8 +152,11 @@ def _phases(commit: Commit) -> list[Slice]:
 def write_journals(
     packets: Packets, store: Store, names: Mapping[int, str], window: tuple[int, int]
 ) -> None:
-    """Write each journal's commits, with their phases inside them."""
-    commits: dict[int, list[Slice]] = defaultdict(list)
+    """Write each journal's commits, with their phases inside them.
+
+    Workers write the log of XFS, several at a time, so each has a track.
+    """
+    commits: dict[tuple[int, str], list[Slice]] = defaultdict(list)
     for commit in store.rows(Commit, query("export/commits"), window):
         args = {
             "transaction": commit.transaction_id,
@@ -163,10 +166,12 @@ def write_journals(
             "blocks_logged": commit.n_blocks_logged,
         }
         end = None if commit.dur is None else commit.ts + commit.dur
-        commits[commit.dev].append(Slice(commit.ts, end, "commit", args))
-        commits[commit.dev] += _phases(commit)
-    for dev, slices in commits.items():
-        packets.slices(packets.track(f"Journal of {names[dev]}"), slices)
+        is_worker = (commit.comm or "").startswith("kworker/")
+        of = commits[commit.dev, f" by {commit.comm}" if is_worker else ""]
+        of.append(Slice(commit.ts, end, "commit", args))
+        of += [] if is_worker else _phases(commit)
+    for (dev, by), slices in commits.items():
+        packets.slices(packets.track(f"Journal of {names[dev]}{by}"), slices)
 
 
 def write_inversions(

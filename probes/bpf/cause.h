@@ -92,6 +92,8 @@ static inline u32 take_causes(u64 io, struct inode_state *inode, u32 n_pages)
 		count_output(io_cause_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
 			     REC_IO_CAUSE);
 	}
+	if (main_tid)
+		inode->written_for = main_tid;
 #endif
 	return main_tid;
 }

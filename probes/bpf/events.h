@@ -177,7 +177,7 @@ struct journal_commit_record {
 };
 _Static_assert(sizeof(struct journal_commit_record) == 64, "probes/contract/events.py and the compiler disagree");
 
-/* one task's handles in one transaction of jbd2 or XFS, summed; two rows if others came between */
+/* one task's handles in one transaction of jbd2 or XFS, summed; or several such sums */
 struct journal_handle_record {
 	__u64 ts; /* first handle started */
 	__u64 end_ns; /* last handle stopped */
@@ -185,7 +185,7 @@ struct journal_handle_record {
 	__u64 longest_ns; /* longest time one was open */
 	__u32 dev; /* kernel device number, major << 20 | minor */
 	__u32 transaction; /* jbd2 transaction id */
-	__u32 tid; /* task that opened them; 0: several tasks (older recordings) */
+	__u32 tid; /* task that opened them; 0: several, if more than eight at once */
 	__u32 n_handles; /* how many */
 };
 _Static_assert(sizeof(struct journal_handle_record) == 48, "probes/contract/events.py and the compiler disagree");

@@ -2,15 +2,16 @@
 /*
  * Who changes what in a file system's running transaction, summed per task and written when the
  * transaction is committed: jbd2's handles (handle.bpf.c), and the changes in XFS's log
- * (xfs.bpf.c). A commit waits for every open handle, and writes every block once, however often it
- * was changed.
+ * (xfs_log.bpf.c). A commit waits for every open handle, and writes every block once, however often
+ * it was changed.
  */
 
 /*
- * So many tasks are summed at a time. When there are more, which as a rule is a script that starts
- * many short programs, the one that has done nothing for the longest time is written.
+ * So many tasks are summed at a time. When there are more, one that has been idle is written, as a
+ * rule a short program of a script. If none has, the others share the last entry, with tid 0.
  */
 #define MAX_HOLDERS 8
+#define IDLE_NS 1000000 /* bounds the records to some thousand a second */
 
 struct handle_holder {
 	u64 first_ns;
@@ -19,14 +20,14 @@ struct handle_holder {
 	u64 longest_ns;
 	u32 tid;
 	u32 n_handles; /* 0: unused entry */
-	u32 n_blocks; /* or bytes, see add_handle() */
+	s32 n_blocks; /* or bytes, see add_handle() */
 	u32 unused;
 };
 
 struct transaction_holders {
 	struct handle_holder holders[MAX_HOLDERS];
 	u32 n_handles; /* of all, also of those that have been written */
-	u32 n_blocks;
+	s32 n_blocks;
 };
 
 struct transaction_key {
@@ -54,9 +55,10 @@ static inline struct transaction_holders *holders_in(struct transaction_key *key
 	return known;
 }
 
-static inline u32 blocks_in(u32 n, u32 block_bytes)
+/* Who changes what others have added may have made it smaller by more than he has added. */
+static inline u32 blocks_in(s32 n, u32 block_bytes)
 {
-	return (n + block_bytes - 1) / block_bytes;
+	return n > 0 ? ((u32)n + block_bytes - 1) / block_bytes : 0;
 }
 
 static inline void put_blocks(struct transaction_key *key, struct handle_holder *holder,
@@ -94,8 +96,8 @@ static inline void put_holder(struct transaction_key *key, struct handle_holder 
 		put_blocks(key, holder, block_bytes);
 }
 
-/* The task's entry, a new one, or one whose task's sums have been written. */
-static inline struct handle_holder *holder_of(struct transaction_holders *all, u32 tid,
+/* The task's entry, a new one, one whose task's sums have been written, or the last one. */
+static inline struct handle_holder *holder_of(struct transaction_holders *all, u32 tid, u64 now,
 					      struct transaction_key *key, u32 block_bytes)
 {
 	struct handle_holder *idle = &all->holders[0];
@@ -109,13 +111,15 @@ static inline struct handle_holder *holder_of(struct transaction_holders *all, u
 		if (holder->last_ns < idle->last_ns)
 			idle = holder;
 	}
+	if (now - idle->last_ns < IDLE_NS)
+		return &all->holders[MAX_HOLDERS - 1];
 	put_holder(key, idle, block_bytes);
 	*idle = (struct handle_holder){};
 	return idle;
 }
 
 /* Of n_blocks it takes block_bytes to make a block: 1 where it is blocks; 0: not known. */
-static inline void add_handle(struct transaction_key *key, u32 tid, u64 start_ns, u32 n_blocks,
+static inline void add_handle(struct transaction_key *key, u32 tid, u64 start_ns, s32 n_blocks,
 			      u32 block_bytes)
 {
 	struct transaction_holders *all = holders_in(key);
@@ -124,19 +128,22 @@ static inline void add_handle(struct transaction_key *key, u32 tid, u64 start_ns
 
 	if (!all)
 		return;
-	holder = holder_of(all, tid, key, block_bytes);
+	holder = holder_of(all, tid, now, key, block_bytes);
 	if (!holder->n_handles) {
 		holder->tid = tid;
 		holder->first_ns = start_ns;
+	} else if (holder->tid != tid) {
+		holder->tid = 0;
 	}
-	holder->n_handles++;
-	holder->n_blocks += n_blocks;
+	/* several workers may add for one task */
+	__sync_fetch_and_add(&holder->n_handles, 1);
+	__sync_fetch_and_add(&holder->n_blocks, n_blocks);
+	__sync_fetch_and_add(&holder->held_ns, held_ns);
 	holder->last_ns = now;
-	holder->held_ns += held_ns;
 	if (held_ns > holder->longest_ns)
 		holder->longest_ns = held_ns;
-	all->n_handles++;
-	all->n_blocks += n_blocks;
+	__sync_fetch_and_add(&all->n_handles, 1);
+	__sync_fetch_and_add(&all->n_blocks, n_blocks);
 }
 
 static inline void sum_holders(struct transaction_key *key, struct journal_commit_record *commit,

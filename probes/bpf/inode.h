@@ -17,6 +17,8 @@ struct inode_state {
 	u32 dev;
 	u32 n_replaced;
 	struct dirtier dirtiers[MAX_DIRTIERS];
+	u32 written_for; /* who has dirtied most pages of its last write to the disk, else 0 */
+	u32 unused;
 };
 
 /* LRU: an evicted inode gets a new file record when it is next used. */

@@ -21,6 +21,8 @@ BPF_TABLE("lru_hash", u64, struct journal_commit_record, written_checkpoints, 25
 BPF_TABLE("lru_hash", u32, struct journal_commit_record, last_written, 256);
 /* Who will write its items in place: one thread for each device. */
 BPF_TABLE("lru_hash", u32, u32, threads_in_place, 256);
+/* Who writes a buffer on demand, and who takes note of checkpoints, which may be within others. */
+BPF_HASH(noting, u32, struct journal_commit_record, 256);
 BPF_HASH(buffer_writers, u32, struct journal_commit_record, 256);
 
 static inline void put_checkpoint(struct journal_commit_record *begun)
@@ -82,8 +84,10 @@ KFUNC_PROBE(xlog_cil_ctx_switch, struct xfs_cil *cil)
 	bpf_probe_read_kernel(&log, sizeof(log), &cil->xc_log);
 	dev = dev_of_log(log);
 	number = next_checkpoints.lookup(&dev);
-	if (!number)
+	if (!number) {
+		last_written.delete(&dev);
 		return 0; /* it was changed before the recording */
+	}
 	begun->dev = key.dev = dev;
 	begun->transaction = key.transaction = *number;
 	next_checkpoints.delete(&dev);
@@ -120,7 +124,7 @@ KRETFUNC_PROBE(xlog_cil_push_work)
 KFUNC_PROBE(xlog_cil_process_committed, u64 list)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct journal_commit_record *written, event;
+	struct journal_commit_record *written, *last, event;
 	u64 address = 0;
 
 	bpf_probe_read_kernel(&address, sizeof(address), (void *)list);
@@ -131,14 +135,17 @@ KFUNC_PROBE(xlog_cil_process_committed, u64 list)
 	event = *written;
 	written_checkpoints.delete(&address);
 	begin_work_on(&event, tid);
-	checkpoints.update(&tid, &event);
+	noting.update(&tid, &event);
+	last = last_written.lookup(&event.dev);
+	if (last && last->transaction == event.transaction)
+		last_written.delete(&event.dev);
 	return 0;
 }
 
 KRETFUNC_PROBE(xlog_cil_process_committed)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid(), *in_place;
-	struct journal_commit_record *begun = checkpoints.lookup(&tid), event;
+	struct journal_commit_record *begun = noting.lookup(&tid), event;
 
 	if (!begun)
 		return 0;
@@ -149,7 +156,7 @@ KRETFUNC_PROBE(xlog_cil_process_committed)
 		begin_work_on(&event, *in_place);
 		put_checkpoint(&event);
 	}
-	checkpoints.delete(&tid);
+	noting.delete(&tid);
 	return 0;
 }
 #endif

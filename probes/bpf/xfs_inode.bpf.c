@@ -38,42 +38,75 @@ static inline int end_inode_work(void)
 	return 0;
 }
 
-/* Pages that are on disk were dirtied by whoever has dirtied the file, if that was one task. */
-#if defined(RCP_HAVE_xfs_end_ioend) && defined(RCP_HAS_iomap_ioend_io_inode)
-static inline u32 only_dirtier(u64 mapping)
-{
-	struct inode_state *inode = inodes.lookup(&mapping);
-	u32 tid = 0;
-
-	if (!inode)
-		return 0;
-#pragma unroll
-	for (int i = 0; i < MAX_DIRTIERS; i++) {
-		if (tid && inode->dirtiers[i].tid && inode->dirtiers[i].tid != tid)
-			return 0;
-		if (inode->dirtiers[i].tid)
-			tid = inode->dirtiers[i].tid;
-	}
-	return tid;
-}
-
-KFUNC_PROBE(xfs_end_ioend, struct iomap_ioend *ioend)
+static inline int begin_inode_work(struct inode *inode, u32 owner_tid)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct inode_worker worker = {};
 	struct super_block *sb = NULL;
-	struct inode *inode = NULL;
 
-	bpf_probe_read_kernel(&inode, sizeof(inode), &ioend->io_inode);
-	worker.owner_tid = only_dirtier((u64)inode + offsetof(struct inode, i_data));
 	worker.begin_ns = bpf_ktime_get_ns();
+	worker.owner_tid = owner_tid;
 	bpf_probe_read_kernel(&sb, sizeof(sb), &inode->i_sb);
 	bpf_probe_read_kernel(&worker.dev, sizeof(worker.dev), &sb->s_dev);
 	inode_workers.update(&tid, &worker);
 	return 0;
 }
 
+/* Pages are on disk; as a rule those of the file's last write. */
+#if defined(RCP_HAVE_xfs_end_ioend) && defined(RCP_HAS_iomap_ioend_io_inode)
+KFUNC_PROBE(xfs_end_ioend, struct iomap_ioend *ioend)
+{
+	struct inode_state *known;
+	struct inode *inode = NULL;
+	u64 mapping;
+
+	bpf_probe_read_kernel(&inode, sizeof(inode), &ioend->io_inode);
+	mapping = (u64)inode + offsetof(struct inode, i_data);
+	known = inodes.lookup(&mapping);
+	return begin_inode_work(inode, known ? known->written_for : 0);
+}
+
 KRETFUNC_PROBE(xfs_end_ioend)
+{
+	return end_inode_work();
+}
+#endif
+
+/* A direct write that nobody waits for (io_submit, io_uring) is ended by a worker. */
+#if defined(RCP_HAVE_xfs_file_write_iter) && defined(RCP_HAVE_xfs_dio_write_end_io)
+BPF_TABLE("lru_hash", u64, u32, async_writers, 8192); /* by kiocb */
+
+KFUNC_PROBE(xfs_file_write_iter, struct kiocb *write)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	u64 key = (u64)write, at_end = 0;
+
+	bpf_probe_read_kernel(&at_end, sizeof(at_end), &write->ki_complete);
+	if (at_end)
+		async_writers.update(&key, &tid);
+	return 0;
+}
+
+KFUNC_PROBE(xfs_dio_write_end_io, struct kiocb *write)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid(), *writer, owner_tid;
+	struct inode *inode = NULL;
+	struct file *file = NULL;
+	u64 key = (u64)write;
+
+	writer = async_writers.lookup(&key);
+	if (!writer)
+		return 0;
+	owner_tid = *writer;
+	async_writers.delete(&key);
+	if (owner_tid == tid)
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), &write->ki_filp);
+	bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode);
+	return begin_inode_work(inode, owner_tid);
+}
+
+KRETFUNC_PROBE(xfs_dio_write_end_io)
 {
 	return end_inode_work();
 }

@@ -5,8 +5,9 @@
  * changed again before that counts once, as it does in jbd2.
  */
 
-/* Without the types of the module its functions can not be hooked either. */
-#ifdef RCP_HAS_xlog_l_mp
+/* Without the module's types its functions can not be hooked; and checkpoints must have an end. */
+#if defined(RCP_HAS_xlog_l_mp) && defined(RCP_HAVE_xlog_cil_push_work) && \
+	defined(RCP_HAVE_xlog_cil_ctx_switch)
 
 /*
  * While a checkpoint lacks space for headers of the log's buffers, each transaction gives it some
@@ -62,7 +63,8 @@ static inline u32 reserved_by(struct xlog *log)
 
 /*
  * A transaction takes what it adds to the list from its reservation, and gives the rest back, or
- * renews it, right after.
+ * renews it, right after. Who is first is told without a lock: if two CPUs begin a checkpoint at
+ * the same time, its reservation may count as a change of one of them.
  */
 static inline int add_changes(struct xlog *log, struct xlog_ticket *ticket)
 {
@@ -83,9 +85,8 @@ static inline int add_changes(struct xlog *log, struct xlog_ticket *ticket)
 	if (is_paused())
 		return 0;
 	key.transaction = next_checkpoint(key.dev);
-	/* also one that adds nothing: it needs what is in the list already */
-	add_handle(&key, changes_for(tid), bpf_ktime_get_ns(), added > 0 ? added : 0,
-		   BASIC_BLOCK_BYTES);
+	/* also if it adds nothing: it needs what is in the list already */
+	add_handle(&key, changes_for(tid), bpf_ktime_get_ns(), added, BASIC_BLOCK_BYTES);
 	return 0;
 }
 

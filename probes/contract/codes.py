@@ -123,7 +123,7 @@ class StackedLayer(enum.IntEnum):
 
     LOOP = 1
     CRYPT = 2
-    XFS = 3  # it frees removed files
+    XFS = 3  # it frees removed files, and notes what is on disk
 
 
 class PolicyLevel(enum.IntEnum):

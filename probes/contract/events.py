@@ -184,7 +184,7 @@ JOURNAL_COMMIT = Record(
 
 JOURNAL_HANDLE = Record(
     "journal_handle",
-    "one task's handles in one transaction of jbd2 or XFS, summed; two rows if others came between",
+    "one task's handles in one transaction of jbd2 or XFS, summed; or several such sums",
     (
         Field("ts", "<u8", "first handle started"),
         Field("end_ns", "<u8", "last handle stopped"),
@@ -192,7 +192,9 @@ JOURNAL_HANDLE = Record(
         Field("longest_ns", "<u8", "longest time one was open"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
         Field("transaction", "<u4", "jbd2 transaction id"),
-        Field("tid", "<u4", "task that opened them; 0: several tasks (older recordings)"),
+        Field(
+            "tid", "<u4", "task that opened them; 0: several, if more than eight at once"
+        ),
         Field("n_handles", "<u4", "how many"),
     ),
 )

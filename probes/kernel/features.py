@@ -11,6 +11,7 @@ from pathlib import Path
 from rcp.probes.contract.user_error import UserError
 from rcp.probes.kernel.module_types import has_types
 from rcp.probes.kernel.probe import PROBES
+from rcp.probes.kernel.probe_type import Probe
 from rcp.probes.kernel.symbols import kallsyms
 
 _CAP_SYS_ADMIN, _CAP_SYSLOG, _CAP_PERFMON, _CAP_BPF = 21, 34, 38, 39  # uapi/linux/capability.h
@@ -168,6 +169,11 @@ def _wanted_symbols() -> tuple[set[str], set[str]]:
     return functions, {*_PREEMPT_COUNT, _PER_CPU_OFFSET, _KASAN, _FRED, *iterators}
 
 
+def _is_idle(probe: Probe, idle: set[str]) -> bool:
+    """Whether all that the probe hooks is in a module that is not loaded."""
+    return bool(probe.optional_functions) and idle.issuperset(probe.hooks)
+
+
 def read_features(root: Path = Path("/")) -> Features:
     """Read the features of the running kernel; missing ones do not raise.
 
@@ -188,7 +194,11 @@ def read_features(root: Path = Path("/")) -> Features:
         for name in absent & of_modules.keys()
         if not (root / "sys/module" / of_modules[name]).exists()
     }
-    modules = (p.module for p in PROBES if p.module and not set(p.tracepoints) & set(missing))
+    modules = {
+        p.module
+        for p in PROBES
+        if p.module and not set(p.tracepoints) & set(missing) and not _is_idle(p, idle)
+    }
     return Features(
         release=(root / "proc/sys/kernel/osrelease").read_text().strip(),
         machine=os.uname().machine,
@@ -201,7 +211,7 @@ def read_features(root: Path = Path("/")) -> Features:
         missing_tracepoints=missing,
         missing_functions=tuple(sorted(absent - idle)),
         idle_functions=tuple(sorted(idle)),
-        missing_modules=tuple(name for name in modules if not has_types(name)),
+        missing_modules=tuple(name for name in sorted(modules) if not has_types(name)),
         tracefs_is_hidden=tracefs is None and _is_mounted(root),
         why_no_addresses=_why_no_addresses(root, symbols, capabilities),
         has_kasan=_KASAN in symbols,

@@ -49,6 +49,7 @@ STRUCTS: dict[str, str] = {
     "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",
     "kernfs_node": "id",
+    "kiocb": "ki_complete ki_filp",
     "loop_device": "lo_disk rootcg_work",
     "loop_worker": "lo work",
     "mem_cgroup": "id css.cgroup css.parent memory.usage memory.max memory.high",

@@ -15,7 +15,7 @@ MODULES = {
     "jbd2": "fs/jbd2/jbd2.ko",
     "loop": "",
     "rcp_iosched": "block/rcp-iosched.ko",
-    "xfs": "",
+    "xfs": "fs/xfs/xfs.ko",
 }
 """Files of modules whose structs the probes read. An I/O scheduler may not be loaded yet: that
 happens when a disk is switched to it. Without a file only a loaded module counts, since functions

@@ -16,6 +16,8 @@ _XFS_INODES = (
     "xfs_inodegc_worker",
     "xfs_inactive",
     "xfs_end_ioend",
+    "xfs_file_write_iter",
+    "xfs_dio_write_end_io",
 )
 
 PROBES: tuple[Probe, ...] = (
@@ -172,6 +174,8 @@ PROBES: tuple[Probe, ...] = (
         "who changed how much of XFS's log",
         optional_functions=_XFS_LOG,
         modules=dict.fromkeys(_XFS_LOG, "xfs"),
+        module="xfs",
+        without_module="what XFS writes to its log is nobody's",
         without_optional="some of what XFS writes to its log is nobody's",
         needs_any=True,
         config="CONFIG_XFS_FS",
@@ -183,6 +187,8 @@ PROBES: tuple[Probe, ...] = (
         "when XFS wrote its log, and who did that",
         optional_functions=_XFS_CHECKPOINTS,
         modules=dict.fromkeys(_XFS_CHECKPOINTS, "xfs"),
+        module="xfs",
+        without_module="what XFS writes to its log is nobody's",
         without_optional="some of what XFS writes to its log is nobody's",
         needs_any=True,
         config="CONFIG_XFS_FS",
@@ -194,6 +200,8 @@ PROBES: tuple[Probe, ...] = (
         "for whom workers of XFS free files, and note what is on disk",
         optional_functions=_XFS_INODES,
         modules=dict.fromkeys(_XFS_INODES, "xfs"),
+        module="xfs",
+        without_module="what XFS writes to its log is nobody's",
         without_optional="some changes of XFS's workers are nobody's",
         needs_any=True,
         config="CONFIG_XFS_FS",

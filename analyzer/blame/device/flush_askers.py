@@ -29,10 +29,13 @@ from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, ranges
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Times, Trace
-from rcp.analyzer.blame.journal.transactions import commit_at, only_asked_by
+from rcp.analyzer.blame.journal.transactions import (
+    commit_at,
+    journal_threads,
+    only_asked_by,
+)
 from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import Sets, collect
-from rcp.probes.contract.events import JOURNAL_COMMIT
 
 _FOR_AN_IO = (CODE["device"], CODE["unknown"])
 """Reasons of sleeps until an io that the task asked for is done."""
@@ -109,7 +112,7 @@ def _sleepers(trace: Trace, flush: Times, journal: _Journal) -> _Asked:
     """
     sleeps = trace.sleeps
     sleep = np.flatnonzero(np.isin(sleeps.waker_io, flush))
-    is_journal = np.isin(sleeps.utid[sleep], trace.utids[JOURNAL_COMMIT.name])
+    is_journal = np.isin(sleeps.utid[sleep], journal_threads(trace))
     sleep = sleep[is_journal | np.isin(sleeps.reason[sleep], _FOR_AN_IO)]
     of, utid = sleeps.waker_io[sleep].astype(np.int64), sleeps.utid[sleep]
     asker, of_set = journal.askers(utid, trace.ios.queued[of])

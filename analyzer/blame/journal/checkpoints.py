@@ -23,6 +23,7 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.journal.transactions import (
     Weights,
+    journal_threads,
     of_xfs,
     same_transaction,
 )
@@ -100,7 +101,7 @@ def _writes_in_place(trace: Trace) -> tuple[Index, Index]:
     rows, utid = trace.rows[IO_CAUSE.name], trace.utids[IO_CAUSE.name]
     known = np.flatnonzero((trace.cause_io >= 0) & (rows["n_pages"] > 0))
     n_causes = np.bincount(trace.cause_io[known], minlength=len(trace.ios))
-    threads = trace.utids[JOURNAL_COMMIT.name][~of_xfs(trace)]
+    threads = journal_threads(trace)
     of_jbd2 = known[np.isin(utid[known], threads) & (n_causes[trace.cause_io[known]] == 1)]
     queuer = origins_of(trace, of_loops=False).queuer
     io, thread = _for_space(trace, n_causes == 0, queuer)
@@ -137,7 +138,7 @@ def _for_space(
     waits = np.flatnonzero((sleeps.reason == CODE["journal_space"]) & (sleeps.waker_io >= 0))
     io = np.unique(sleeps.waker_io[waits])
     io = io[is_unknown[io] & (ios.op[io] == OP_WRITE)]
-    log = np.flatnonzero(np.isin(queuer, trace.utids[JOURNAL_COMMIT.name]))
+    log = np.flatnonzero(np.isin(queuer, journal_threads(trace)))
     at = asof_backward(ios.dev[log], ios.queued[log], ios.dev[io], ios.queued[io])
     return io[at >= 0], queuer[log[at[at >= 0]]]
 

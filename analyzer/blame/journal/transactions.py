@@ -45,18 +45,32 @@ def _commit_of(trace: Trace, rows: Records) -> Index:
     return result
 
 
-def same_transaction(trace: Trace) -> Index:
-    """Return, for each journal_commit row, the row of its transaction that others refer to."""
-    return _commit_of(trace, trace.rows[JOURNAL_COMMIT.name])
+def _checkpoints(trace: Trace) -> tuple[Index, npt.NDArray[np.bool_]]:
+    """Return the last row with the number of each journal_commit row, and which rows are of XFS."""
+    is_worker = np.array([comm.startswith("kworker/") for comm in trace.tasks.comm], bool)
+    last = _commit_of(trace, trace.rows[JOURNAL_COMMIT.name])
+    found = np.zeros(len(last), bool)
+    found[last[is_worker[trace.utids[JOURNAL_COMMIT.name]]]] = True
+    return last, found[last]
 
 
 def of_xfs(trace: Trace) -> npt.NDArray[np.bool_]:
     """Return which journal_commit rows are of XFS, whose log workers write: jbd2 has threads."""
-    is_worker = np.array([comm.startswith("kworker/") for comm in trace.tasks.comm], bool)
-    by_worker, same = is_worker[trace.utids[JOURNAL_COMMIT.name]], same_transaction(trace)
-    found = np.zeros(len(same), bool)
-    found[same[by_worker]] = True
-    return found[same]
+    return _checkpoints(trace)[1]
+
+
+def same_transaction(trace: Trace) -> Index:
+    """Return, for each journal_commit row, the row of its transaction that others refer to.
+
+    jbd2 has one for each; a new file system on the same device begins its numbers anew.
+    """
+    last, is_xfs = _checkpoints(trace)
+    return np.where(is_xfs, last, np.arange(len(last))).astype(np.int32)
+
+
+def journal_threads(trace: Trace) -> Index:
+    """Return jbd2's threads, one for each of its commits."""
+    return trace.utids[JOURNAL_COMMIT.name][~of_xfs(trace)]
 
 
 def commit_of_handles(trace: Trace) -> Index:
@@ -82,12 +96,6 @@ def blocks_of_handles(trace: Trace, commit: Index) -> Weights:
     at = asof_backward(keys[known], since, wanted, begin)
     hit = np.flatnonzero((commit >= 0) & (at >= 0))
     hit = hit[since[at[hit]] == begin[hit]]
-    found[hit] = rows["n_blocks"][known[at[hit]]]
-    return found
-    known = known[np.argsort(keys[known], kind="stable")]
-    wanted = commit * np.int64(n_tids) + handles["tid"]
-    at = np.minimum(np.searchsorted(keys[known], wanted), len(known) - 1)
-    hit = (commit >= 0) & (keys[known][at] == wanted)
     found[hit] = rows["n_blocks"][known[at[hit]]]
     return found
 
@@ -126,7 +134,9 @@ def activities(trace: Trace, utid: Index, times: Times) -> Times:
     other = _requests_at(trace, chosen, utid, times)
     syscall, commit = syscalls_at(trace, utid, times), commit_at(trace, utid, times)
     request = np.where(syscall >= 0, syscall, other)
-    return np.where(commit >= 0, commit + len(trace.requests), request).astype(np.int64)
+    # Who writes the last buffer of XFS's log does it within a syscall.
+    is_commit = (commit >= 0) & (syscall < 0)
+    return np.where(is_commit, commit + len(trace.requests), request).astype(np.int64)
 
 
 _AGAIN_NS = 5_000

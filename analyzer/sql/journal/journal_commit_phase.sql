@@ -13,7 +13,7 @@ FROM journal_commit;
 
 COMMENT ON VIEW journal_commit_phase IS 'time of each commit in each phase';
 COMMENT ON COLUMN journal_commit_phase.dev IS 'device number, major << 20 | minor';
-COMMENT ON COLUMN journal_commit_phase.transaction_id IS 'jbd2 transaction';
+COMMENT ON COLUMN journal_commit_phase.transaction_id IS 'as in journal_commit';
 COMMENT ON COLUMN journal_commit_phase.ts IS 'commit began';
 COMMENT ON COLUMN journal_commit_phase.locking_dur IS 'ns waiting for open handles';
 COMMENT ON COLUMN journal_commit_phase.flushing_dur IS 'ns writing out ordered data';

@@ -21,9 +21,9 @@ FROM journal_handle AS handle
 JOIN task USING (utid)
 GROUP BY handle.dev, handle.transaction_id, handle.utid, task.comm, task.role;
 
-COMMENT ON VIEW journal_contributor IS 'threads whose handles joined a jbd2 transaction';
+COMMENT ON VIEW journal_contributor IS 'threads whose handles joined a transaction of jbd2, or that changed something in one of XFS';
 COMMENT ON COLUMN journal_contributor.dev IS 'device number, major << 20 | minor';
-COMMENT ON COLUMN journal_contributor.transaction_id IS 'jbd2 transaction';
+COMMENT ON COLUMN journal_contributor.transaction_id IS 'as in journal_commit';
 COMMENT ON COLUMN journal_contributor.utid IS 'the thread';
 COMMENT ON COLUMN journal_contributor.comm IS 'its name';
 COMMENT ON COLUMN journal_contributor.role IS 'its role';

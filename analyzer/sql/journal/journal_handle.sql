@@ -10,7 +10,7 @@ CREATE TABLE journal_handle (
     n_blocks BIGINT
 );
 
-COMMENT ON TABLE journal_handle IS 'total of one thread''s handles in one transaction of jbd2, or of its changes in an XFS checkpoint; a thread has two rows if others came between';
+COMMENT ON TABLE journal_handle IS 'total of one thread''s handles in one transaction of jbd2, or of its changes in an XFS checkpoint; a thread has several rows if others came between';
 COMMENT ON COLUMN journal_handle.utid IS 'the thread';
 COMMENT ON COLUMN journal_handle.ts IS 'first handle started';
 COMMENT ON COLUMN journal_handle.dur IS 'ns until the last handle stopped';

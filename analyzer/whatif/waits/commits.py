@@ -51,7 +51,7 @@ def needless(recorded: Recorded, utids: Times) -> tuple[Times, Times]:
     culprits = np.isin(recorded.shares.utid, utids).astype(np.float64)
     helped = written_before(recorded, culprits, commits.dev, commits.ts)
     own = np.isin(commits.utid, utids) | (commits.is_kernel & (helped >= _MOSTLY))
-    for journal in np.unique(commits.journal_utid):
+    for journal in np.intersect1d(commits.journal_utid, recorded.edges.journal):
         rows = np.flatnonzero(commits.journal_utid == journal)
         begin, first = np.unique(commits.ts[rows], return_index=True)
         end = commits.end_ns[rows[first]]

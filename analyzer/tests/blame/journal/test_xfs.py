@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rcp.analyzer.blame.causes import JOURNAL, io_causes
+from rcp.analyzer.blame.journal.transactions import activities, journal_threads
 from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.tests.blame.found import found, trace_of
 from rcp.fixtures.synth import DEVICE, Synth
@@ -160,5 +162,30 @@ def test_who_waits_for_the_disk_meanwhile_waits_for_the_rest_too() -> None:
     log = Log(own=2, others=998)
     trace = trace_of(log.synth)
     causes = io_causes(trace)
-    beside = Blame.of(trace, causes, Suspects(trace.tasks)).beside
-    assert beside.share.tolist() == pytest.approx([0, 0.5, 1], abs=0.01)
+    excess = Blame.of(trace, causes, Suspects(trace.tasks)).io_excess
+    assert excess.share.tolist() == pytest.approx([0, 0.5, 1], abs=0.01)
+
+
+def test_a_new_ext4_on_the_device_begins_its_numbers_anew() -> None:
+    """Transactions of jbd2 are not taken for one another's, as rows of a checkpoint are."""
+    synth = Synth(ROLES)
+    fg, bg = synth.task("writer", target=True), synth.task("backup")
+    old, new = (synth.task(f"jbd2/sda-{n}", kthread=True) for n in (8, 9))
+    synth.handle(fg, 10 * US, 11 * US, blocks=1)
+    synth.commit(old, 12 * US, 20 * US, n_blocks=2)
+    synth.handle(bg, 110 * US, 111 * US, blocks=1000)
+    synth.commit(new, 112 * US, 120 * US, n_blocks=1001)
+    causes = io_causes(trace_of(synth))
+    assert causes.of_commit[0] != causes.of_commit[1]
+
+
+def test_who_writes_the_last_buffer_is_in_its_fsync_all_the_time() -> None:
+    log = Log(own=2, others=998)
+    trace = trace_of(log.synth)
+    [fg] = np.flatnonzero([comm == "writer" for comm in trace.tasks.comm])
+    times = np.array([150, 185, 200]) * US
+    assert len(set(activities(trace, np.full(3, fg, np.int32), times).tolist())) == 1
+
+
+def test_who_writes_the_last_buffer_is_no_journal_thread() -> None:
+    assert journal_threads(trace_of(Log(own=2, others=998).synth)).tolist() == []
