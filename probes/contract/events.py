@@ -192,9 +192,7 @@ JOURNAL_HANDLE = Record(
         Field("longest_ns", "<u8", "longest time one was open"),
         Field("dev", "<u4", "kernel device number, major << 20 | minor"),
         Field("transaction", "<u4", "jbd2 transaction id"),
-        Field(
-            "tid", "<u4", "task that opened them; 0: several, if more than eight at once"
-        ),
+        Field("tid", "<u4", "task that opened them; 0: several, if more than eight at once"),
         Field("n_handles", "<u4", "how many"),
     ),
 )

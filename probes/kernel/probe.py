@@ -3,22 +3,7 @@
 from __future__ import annotations
 
 from rcp.probes.kernel.probe_type import Probe
-
-_XFS_LOG = ("xlog_cil_commit", "xfs_log_ticket_ungrant", "xfs_log_ticket_regrant")
-_XFS_CHECKPOINTS = (
-    "xlog_cil_push_work",
-    "xlog_cil_ctx_switch",
-    "xlog_cil_process_committed",
-    "xlog_state_release_iclog",
-)
-_XFS_INODES = (
-    "xfs_inode_mark_reclaimable",
-    "xfs_inodegc_worker",
-    "xfs_inactive",
-    "xfs_end_ioend",
-    "xfs_file_write_iter",
-    "xfs_dio_write_end_io",
-)
+from rcp.probes.kernel.xfs_probes import XFS_PROBES
 
 PROBES: tuple[Probe, ...] = (
     Probe(
@@ -168,45 +153,7 @@ PROBES: tuple[Probe, ...] = (
         kernel_module="jbd2",
         without="a commit that waits for open handles is blamed on the last handle only",
     ),
-    Probe(
-        "xfs_log",
-        "xfs_log.bpf.c",
-        "who changed how much of XFS's log",
-        optional_functions=_XFS_LOG,
-        modules=dict.fromkeys(_XFS_LOG, "xfs"),
-        module="xfs",
-        without_module="what XFS writes to its log is nobody's",
-        without_optional="some of what XFS writes to its log is nobody's",
-        needs_any=True,
-        config="CONFIG_XFS_FS",
-        without="what XFS writes to its log is nobody's",
-    ),
-    Probe(
-        "xfs_checkpoint",
-        "xfs_checkpoint.bpf.c",
-        "when XFS wrote its log, and who did that",
-        optional_functions=_XFS_CHECKPOINTS,
-        modules=dict.fromkeys(_XFS_CHECKPOINTS, "xfs"),
-        module="xfs",
-        without_module="what XFS writes to its log is nobody's",
-        without_optional="some of what XFS writes to its log is nobody's",
-        needs_any=True,
-        config="CONFIG_XFS_FS",
-        without="what XFS writes to its log is nobody's",
-    ),
-    Probe(
-        "xfs_inode",
-        "xfs_inode.bpf.c",
-        "for whom workers of XFS free files, and note what is on disk",
-        optional_functions=_XFS_INODES,
-        modules=dict.fromkeys(_XFS_INODES, "xfs"),
-        module="xfs",
-        without_module="what XFS writes to its log is nobody's",
-        without_optional="some changes of XFS's workers are nobody's",
-        needs_any=True,
-        config="CONFIG_XFS_FS",
-        without="changes of XFS's workers are nobody's",
-    ),
+    *XFS_PROBES,
     Probe(
         "file",
         "file.bpf.c",
