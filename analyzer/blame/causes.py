@@ -39,6 +39,7 @@ from rcp.analyzer.blame.journal.transactions import (
     blocks_of_handles,
     commit_at,
     commit_of_handles,
+    journal_threads,
     same_transaction,
 )
 from rcp.analyzer.blame.journal.workers import LoopWorkers
@@ -71,11 +72,17 @@ class Causes:
 
 
 def _dirtiers(trace: Trace, loops: LoopWorkers | None) -> tuple[Times, Sets]:
-    """Return the ios that write dirtied pages of known tasks, and their sets."""
-    rows = trace.rows[IO_CAUSE.name]
+    """Return the ios that write dirtied pages of known tasks, and their sets.
+
+    The log's blocks are pages of the device, as those are that the journal thread has dirtied for
+    others to write in place. What it writes itself is the log.
+    """
+    rows, utid = trace.rows[IO_CAUSE.name], trace.utids[IO_CAUSE.name]
     known = np.flatnonzero((trace.cause_io >= 0) & (rows["n_pages"] > 0))
+    is_own = origins_of(trace, of_loops=False).queuer[trace.cause_io[known]] == utid[known]
+    known = known[~(is_own & np.isin(utid[known], journal_threads(trace)))]
     io, pages = trace.cause_io[known].astype(np.int64), rows["n_pages"][known].astype(np.float64)
-    dirtier = trace.utids[IO_CAUSE.name][known]
+    dirtier = utid[known]
     if loops is not None:
         dirtier = loops.dirtied_for(dirtier, io)
     return collect(io, dirtier, pages)

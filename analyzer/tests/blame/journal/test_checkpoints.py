@@ -79,14 +79,21 @@ def test_what_the_journals_thread_writes_is_not_in_place() -> None:
     """Its superblock, say."""
     journal = Journal((1, 9))
     journal.in_place(journal.jbd2)
-    assert journal.shares() == {"jbd2/sda-8": 1}
+    assert journal.shares() == {}
 
 
 def test_nor_if_a_thread_of_dm_crypt_queues_it_below() -> None:
     journal = Journal((1, 9))
     io = journal.in_place(journal.synth.task("dmcrypt_write/2", kthread=True))
     journal.synth.origin(io, journal.jbd2, journal.now)
-    assert journal.shares() == {"jbd2/sda-8": 1}
+    assert journal.shares() == {"jbd2/sda-8": 1}  # for whom it is below
+
+
+def test_the_log_is_the_transactions_though_its_thread_has_dirtied_pages_of_the_device() -> None:
+    journal = Journal((1, 9), (5, 5))
+    log = journal.synth.io(journal.jbd2, 2 * 100 * US + 5, 2 * 100 * US + 30 * US)
+    journal.synth.cause(log, journal.jbd2)
+    assert journal.shares() == {"writer": 0.5, "backup": 0.5}
 
 
 def test_another_transaction_that_has_not_ended_has_dirtied_nothing() -> None:
