@@ -35,6 +35,8 @@ FILE_REASONS = (
     ),
     Reason(
         name="log_force",
+        # A worker writes what has changed (xlog_cil_push_now waits for the workqueue).
+        contexts={"fs/xfs/xfs_log_cil.c": ("xlog_cil_force_seq",)},
         functions={
             "fs/xfs/xfs_log.c": (
                 "xlog_wait_on_iclog",

@@ -111,6 +111,11 @@ def test_architecture_lists_the_reasons() -> None:
             "schedule xlog_wait_on_iclog xlog_force_lsn xfs_log_force_seq xfs_file_fsync",
             "log_force",
         ),
+        (
+            "schedule schedule_timeout __wait_for_common __flush_workqueue xlog_cil_push_now "
+            "xlog_cil_force_seq xfs_log_force_seq xfs_file_fsync",
+            "log_force",
+        ),
         ("schedule xlog_force_lsn xfs_log_force_seq_[xfs] xfs_file_fsync", "log_force"),
         ("schedule xlog_grant_head_wait xlog_grant_head_check xfs_log_reserve", "journal_space"),
         (
