@@ -24,7 +24,8 @@ class ProbeHealth:
     probe: str
     question: str
     state: str
-    """``ok``, ``partly``, ``missing``, or ``foreign``: for the patched kernel only."""
+    """``ok``, ``partly``, ``missing``, ``foreign``: for the patched kernel only, or ``idle``: for a
+    module that is not loaded."""
     missing: tuple[str, ...]
     cost: str
     """What the missing hooks cost the verdicts, empty when none is missing."""
@@ -66,6 +67,8 @@ def health_of(probe: Probe, features: Features, config: KernelConfig = NO_CONFIG
     """Return the state of one probe, from the hooks the kernel has."""
     if is_foreign(probe, features):
         return ProbeHealth(probe.name, probe.question, "foreign", (), "")
+    if probe.is_idle(features.idle_functions):
+        return ProbeHealth(probe.name, probe.question, "idle", (), "")
     required = lacking(probe, features)
     optional = tuple(n for n in probe.optional_functions if n in features.missing_functions)
     if required:
@@ -119,6 +122,8 @@ def as_text(diagnosis: Diagnosis) -> str:
         lines.append(f"{probe.state:8} {probe.probe:15} {probe.question}")
         if probe.state == "foreign":
             lines.append(f"{'':24} needs the patched kernel")
+        if probe.state == "idle":
+            lines.append(f"{'':24} its kernel module is not loaded, so there is nothing to record")
         if probe.missing:
             remedy = f" ({probe.remedy})" if probe.remedy else ""
             lines.append(f"{'':24} lacks {', '.join(probe.missing)}{remedy}: {probe.cost}")

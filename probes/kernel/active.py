@@ -39,7 +39,8 @@ def is_foreign(probe: Probe, features: Features) -> bool:
 def missing_probes(features: Features) -> tuple[Probe, ...]:
     """Return the probes that do not run here; ``without`` says what that costs."""
     active = active_probes(features)
-    return tuple(p for p in PROBES if p not in active and not is_foreign(p, features))
+    absent = (p for p in PROBES if p not in active and not p.is_idle(features.idle_functions))
+    return tuple(p for p in absent if not is_foreign(p, features))
 
 
 def without(features: Features, names: Iterable[str]) -> Features:

@@ -11,7 +11,6 @@ from pathlib import Path
 from rcp.probes.contract.user_error import UserError
 from rcp.probes.kernel.module_types import has_types
 from rcp.probes.kernel.probe import PROBES
-from rcp.probes.kernel.probe_type import Probe
 from rcp.probes.kernel.symbols import kallsyms
 
 _CAP_SYS_ADMIN, _CAP_SYSLOG, _CAP_PERFMON, _CAP_BPF = 21, 34, 38, 39  # uapi/linux/capability.h
@@ -169,11 +168,6 @@ def _wanted_symbols() -> tuple[set[str], set[str]]:
     return functions, {*_PREEMPT_COUNT, _PER_CPU_OFFSET, _KASAN, _FRED, *iterators}
 
 
-def _is_idle(probe: Probe, idle: set[str]) -> bool:
-    """Whether all that the probe hooks is in a module that is not loaded."""
-    return bool(probe.optional_functions) and idle.issuperset(probe.hooks)
-
-
 def read_features(root: Path = Path("/")) -> Features:
     """Read the features of the running kernel; missing ones do not raise.
 
@@ -197,7 +191,7 @@ def read_features(root: Path = Path("/")) -> Features:
     modules = {
         p.module
         for p in PROBES
-        if p.module and not set(p.tracepoints) & set(missing) and not _is_idle(p, idle)
+        if p.module and not set(p.tracepoints) & set(missing) and not p.is_idle(idle)
     }
     return Features(
         release=(root / "proc/sys/kernel/osrelease").read_text().strip(),

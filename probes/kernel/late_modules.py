@@ -7,16 +7,19 @@ from pathlib import Path
 
 from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.features import Features
+from rcp.probes.kernel.probe import PROBES
 
 _MODULES = Path("/sys/module")
 
 
 def absent_modules(features: Features) -> list[str]:
-    """Return the modules that probes which run would hook if they were loaded, sorted."""
+    """Return the modules that probes would hook if they were loaded, sorted."""
+    idle = (probe for probe in PROBES if probe.is_idle(features.idle_functions))
     return sorted(
         {
             probe.modules[name]
-            for probe in active_probes(features)
+            for probe in (*active_probes(features), *idle)
+            if probe.name not in features.left_out
             for name in probe.optional_functions
             if name in features.idle_functions and name not in features.missing_functions
         }

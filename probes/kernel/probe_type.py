@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 
@@ -43,6 +43,10 @@ class Probe:
     def essential(self) -> bool:
         """Whether every recording needs it."""
         return not self.without
+
+    def is_idle(self, idle: Collection[str]) -> bool:
+        """Whether all that it hooks is in *idle*, functions of modules that are not loaded."""
+        return bool(self.hooks) and set(self.hooks) <= set(idle)
 
     @property
     def hooks(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import pytest
 from rcp.probes.diagnosis import Diagnosis, as_text, health_of
 from rcp.probes.kernel.active import active_probes, missing_probes, without
 from rcp.probes.kernel.features import Features, RecordError, read_features
+from rcp.probes.kernel.late_modules import absent_modules
 from rcp.probes.kernel.obstacles import require
 from rcp.probes.kernel.probe import PROBES
 
@@ -92,6 +93,23 @@ def test_doctor_says_what_a_missing_piece_costs(features: Features) -> None:
         "\n"
         "Ready: every probe was loaded, attached and detached."
     )
+
+
+def test_what_is_for_a_module_that_is_not_loaded_is_not_missing(features: Features) -> None:
+    xfs = [p for p in PROBES if p.name.startswith("xfs_")]
+    idle = tuple(name for probe in xfs for name in probe.hooks)
+    without_xfs = replace(features, idle_functions=idle)
+    assert not [probe for probe in missing_probes(without_xfs) if probe in xfs]
+    assert {health_of(probe, without_xfs).state for probe in xfs} == {"idle"}
+    assert "xfs" in absent_modules(without_xfs)
+    left_out = replace(without_xfs, left_out=tuple(probe.name for probe in xfs))
+    assert "xfs" not in absent_modules(left_out)
+    health = (health_of(xfs[0], without_xfs),)
+    text = as_text(Diagnosis("6.12", "", loaded=True, interrupts_told_apart=True, probes=health))
+    assert text.splitlines()[2:4] == [
+        "idle     xfs_log         who changed how much of XFS's log",
+        "                         its kernel module is not loaded, so there is nothing to record",
+    ]
 
 
 def test_what_only_the_patched_kernel_has_is_not_missing_on_others(features: Features) -> None:

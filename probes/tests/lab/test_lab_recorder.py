@@ -9,6 +9,7 @@ import pytest
 
 from rcp.probes.contract.events import LockType
 from rcp.probes.kernel.probe import PROBES
+from rcp.probes.kernel.xfs_probes import XFS_PROBES
 
 pytestmark = pytest.mark.lab
 
@@ -35,7 +36,10 @@ def test_doctor_loads_every_probe(seen: dict[str, Any]) -> None:
     assert {name for name, state in states.items() if state == "foreign"} == {
         probe.name for probe in PROBES if probe.is_of_patch
     }
-    assert set(states.values()) == {"ok", "foreign"}
+    assert set(states.values()) == {"ok", "foreign", "idle"}
+    assert {name for name, state in states.items() if state == "idle"} == {
+        probe.name for probe in XFS_PROBES
+    }
 
 
 @pytest.mark.parametrize(
