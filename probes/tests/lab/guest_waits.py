@@ -26,11 +26,11 @@ from rcp.fixtures.scenarios.planted.stage import LIBC, Stage, run
 if TYPE_CHECKING:
     from rcp.probes.tests.lab.guest_disks import flushed, held_back, interrupted
     from rcp.probes.tests.lab.guest_tasks import Work, direct, end, task
-    from rcp.probes.tests.lab.guest_watch import seen, truth
+    from rcp.probes.tests.lab.guest_watch import look, seen, truth
 else:
     from guest_disks import flushed, held_back, interrupted
     from guest_tasks import Work, direct, end, task
-    from guest_watch import seen, truth
+    from guest_watch import look, seen, truth
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # include/uapi/linux/fs.h
 SLOW_US = 20_000
@@ -176,7 +176,11 @@ def files(stage: Stage) -> None:
 
 
 def polled(name: str, mine: int, path: Path, lock: Callable[[int, int], object]) -> None:
-    """Let a task ask for a lock again and again, and sleep in between."""
+    """Let a task ask for a lock again and again, and sleep in between.
+
+    It is looked at when it has done so for a while: before its first sleep it is new to the guest's
+    one CPU, and may lose it for longer than a program that polls takes to fall asleep.
+    """
 
     def ask() -> object:
         file = os.open(path, os.O_RDWR)
@@ -187,7 +191,11 @@ def polled(name: str, mine: int, path: Path, lock: Callable[[int, int], object])
                 time.sleep(0.003)
 
     lock(mine, fcntl.LOCK_EX)
-    seen(name, "hrtimer_nanosleep", ask, lambda: lock(mine, fcntl.LOCK_UN))
+    pid = task(name, ask)
+    time.sleep(0.05)
+    look(name, pid, "hrtimer_nanosleep")
+    lock(mine, fcntl.LOCK_UN)
+    end(pid)
     truth[name] |= {"ino": os.fstat(mine).st_ino, "owner": os.getpid()}
 
 
