@@ -12,7 +12,8 @@ struct completing_io {
 	u64 since_ns; /* 0: its bios have ended */
 	u64 preempt_count_addr; /* of this CPU, 0 until read */
 	u32 context;
-	u16 is_flush; /* or asks for one: requests may end within its end */
+	u8 is_flush; /* or asks for one: requests may end within its end */
+	u8 has_woken; /* a task, which waits for this CPU until its bios have ended */
 	u16 within; /* so many have not yet */
 };
 
@@ -49,5 +50,6 @@ static inline void set_completing_io(struct completing_io *completion, u64 io, u
 	completion->io = io;
 	completion->since_ns = since_ns;
 	completion->is_flush = 0;
+	completion->has_woken = 0;
 	completion->within = 0;
 }

@@ -314,12 +314,12 @@ struct refault_record {
 };
 _Static_assert(sizeof(struct refault_record) == 32, "probes/contract/events.py and the compiler disagree");
 
-/* the end of an io in an interrupt, which took the CPU from a task (block/blk-mq.c) */
+/* the end of an io in an interrupt, which kept a task from the CPU (block/blk-mq.c) */
 struct interrupt_record {
 	__u64 ts; /* its pages are done from here on */
 	__u64 end_ns; /* all are, and those who wait for them are woken */
 	__u64 io; /* id of the io */
-	__u32 tid; /* the task that was on the CPU */
+	__u32 tid; /* the task that was on the CPU; 0 if it was idle */
 	__u32 cpu; /* the CPU */
 };
 _Static_assert(sizeof(struct interrupt_record) == 32, "probes/contract/events.py and the compiler disagree");

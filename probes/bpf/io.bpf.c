@@ -271,7 +271,10 @@ RAW_TRACEPOINT_PROBE(block_rq_issue)
 /* Less is not recorded: that is the end of a page or two. */
 #define INTERRUPT_MIN_NS 5000
 
-/* The bios of an io have ended: that took the CPU from the task here if it is an interrupt. */
+/*
+ * The bios of an io have ended: that took the CPU from the task here if it is an interrupt, or on
+ * an idle CPU from a task that it has woken.
+ */
 static inline void bios_ended(struct completing_io *completion)
 {
 	struct interrupt_record event = {};
@@ -282,7 +285,7 @@ static inline void bios_ended(struct completing_io *completion)
 	completion->since_ns = 0;
 	event.end_ns = bpf_ktime_get_ns();
 	event.tid = (u32)bpf_get_current_pid_tgid();
-	if (event.end_ns - event.ts < INTERRUPT_MIN_NS || !event.tid ||
+	if (event.end_ns - event.ts < INTERRUPT_MIN_NS || !(event.tid || completion->has_woken) ||
 	    completion->context == CONTEXT_TASK)
 		return;
 	event.io = completion->io;

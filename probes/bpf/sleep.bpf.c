@@ -289,6 +289,8 @@ RAW_TRACEPOINT_PROBE(sched_waking)
 	state->waker_tid = (u32)bpf_get_current_pid_tgid();
 	/* not an io whose completion this context interrupted */
 	state->waker_io = completion->context == context ? completion->io : 0;
+	if (state->waker_io)
+		completion->has_woken = 1;
 	if (context == CONTEXT_SOFTIRQ && !state->waker_io &&
 	    takes_packet_in(state->waker_tid, state->woken_ns))
 		context = CONTEXT_TASK;

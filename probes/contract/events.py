@@ -370,12 +370,12 @@ READ_AGAIN = Record(
 
 INTERRUPT = Record(
     "interrupt",
-    "the end of an io in an interrupt, which took the CPU from a task (block/blk-mq.c)",
+    "the end of an io in an interrupt, which kept a task from the CPU (block/blk-mq.c)",
     (
         Field("ts", "<u8", "its pages are done from here on"),
         Field("end_ns", "<u8", "all are, and those who wait for them are woken"),
         Field("io", "<u8", "id of the io"),
-        Field("tid", "<u4", "the task that was on the CPU"),
+        Field("tid", "<u4", "the task that was on the CPU; 0 if it was idle"),
         Field("cpu", "<u4", "the CPU"),
     ),
 )

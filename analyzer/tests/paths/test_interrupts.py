@@ -1,4 +1,4 @@
-"""Time on a CPU is cut where interrupts ended ios; nothing else changes, and nothing is lost."""
+"""Time on a CPU or runnable is cut where interrupts ended ios; nothing else changes or is lost."""
 
 from __future__ import annotations
 
@@ -43,6 +43,31 @@ def test_a_task_is_interrupted_while_it_runs(ask: Ask) -> None:
     assert ask(synth, "SELECT cpu_dur // 1000 FROM request") == [(105,)]
 
 
+def test_a_task_that_is_woken_early_waits_for_the_interrupt(ask: Ask) -> None:
+    """An idle CPU ends the write's first page at 105, and the last one at 140; it runs from 142.
+
+    The second one, which got another CPU, does not wait for that.
+    """
+    synth = Synth([("foreground", "comm:client")])
+    client, other = synth.task("client", target=True), synth.task("client")
+    write = synth.io(client, 10 * US, 100 * US)
+    synth.sleep(client, 20 * US, 105 * US, 142 * US, io=write)
+    synth.sleep(other, 20 * US, 106 * US, 142 * US, io=write, cpu=1)
+    synth.interrupt(write, 100 * US, 140 * US, 0)
+    for task in (client, other):
+        synth.request(task, 0, 150 * US)
+    of_each = PATH.replace("FROM segment", "FROM segment WHERE request_id = {} AND ts >= 20000")
+    assert ask(synth, of_each.format(1))[1:] == [
+        (105, 35, "interrupt", True),
+        (140, 2, "runqueue", False),
+        (142, 8, "cpu", False),
+    ]
+    assert ask(synth, of_each.format(2))[1:] == [
+        (106, 36, "runqueue", False),
+        (142, 8, "cpu", False),
+    ]
+
+
 def test_an_interrupt_for_an_io_that_is_not_recorded_stays_time_on_the_cpu(ask: Ask) -> None:
     synth = Synth([("foreground", "comm:client")])
     client = synth.task("client", target=True)
@@ -53,18 +78,19 @@ def test_an_interrupt_for_an_io_that_is_not_recorded_stays_time_on_the_cpu(ask: 
 
 
 TIMES = st.integers(0, 40)
+KINDS = st.sampled_from(("cpu", "runqueue", "timer"))
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2), TIMES, TIMES, st.booleans()), min_size=1, max_size=8),
+    st.lists(st.tuples(st.integers(0, 2), TIMES, TIMES, KINDS), min_size=1, max_size=8),
     st.lists(st.tuples(st.integers(0, 2), TIMES, TIMES), max_size=8),
 )
 def test_the_pieces_are_the_segments(
-    whole: list[tuple[int, int, int, bool]], ended: list[tuple[int, int, int]]
+    whole: list[tuple[int, int, int, str]], ended: list[tuple[int, int, int]]
 ) -> None:
     """Nanosecond by nanosecond: as before, or interrupted where an interrupt of that task was."""
-    cpu = CODE["cpu"]
-    rows = [(utid, ts, dur + 1, cpu if runs else CODE["timer"]) for utid, ts, dur, runs in whole]
+    cut_kinds = (CODE["cpu"], CODE["runqueue"])
+    rows = [(utid, ts, dur + 1, CODE[kind]) for utid, ts, dur, kind in whole]
     utid, ts, dur, kind = (np.array(column) for column in zip(*rows, strict=True))
     number = np.arange(len(rows), dtype=np.int32)
     nobody = np.full(len(rows), -1, np.int32)
@@ -94,7 +120,7 @@ def test_the_pieces_are_the_segments(
                 for who, lo, hi, io in zip(
                     interrupts.utid, interrupts.ts, interrupts.end, interrupts.io, strict=True
                 )
-                if who == task and lo <= when < hi and kind_then == cpu
+                if who == task and lo <= when < hi and kind_then in cut_kinds
             ]
             expected = (CODE["interrupt"], io[0]) if io else (kind_then, -1)
             assert found[request, when] == expected
