@@ -87,10 +87,14 @@ class Chains:
         """Of each shape, the one without its last step, and that: ``before * n_steps + step``."""
         return np.concatenate(self._shapes)
 
+    def is_request(self, shape: int) -> bool:
+        """Return whether it is a request's own thread, without an edge."""
+        return shape < len(self._requests)
+
     def text(self, shape: int) -> str:
         """Return the text of a shape."""
         steps = []
-        while shape >= len(self._requests):
+        while not self.is_request(shape):
             shape, step = divmod(int(self._steps[shape]), self._n_steps)
             kind, label = divmod(step, len(self._labels) + 1)
             reason, is_io = divmod(kind, 2)
@@ -166,6 +170,8 @@ class ChainTexts:
         text = self._chains.text(shape)
         if culprit < 0:
             return text
+        if kind < 0 and self._chains.is_request(shape):
+            return f"{text}{ARROW}io for {self._comms[culprit]}"
         if kind < 0:
             return f"{text} for {self._comms[culprit]}"
         return f"{text}{ARROW}{_CULPRIT_STEPS[KINDS[kind]]} {self._comms[culprit]}"

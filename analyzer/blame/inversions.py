@@ -18,7 +18,8 @@ The first of these rules that applies to a segment decides:
    free for suspects.
 5. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
    limit, which suspects in the cgroup have used up (``cpu_max``). Its CPU ends ios with suspects'
-   data instead of running it (``interrupt``).
+   data instead of running it (``interrupt``). It prepares ios with their data itself
+   (``io_dependency``).
 6. A kernel thread mostly does suspects' work (``condition``, ``lock``).
 7. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 6
    look for background tasks only: a task that is known to be background comes first.
@@ -47,6 +48,7 @@ from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.chains import Chains
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.interrupts import interrupted_for
+from rcp.analyzer.blame.cpu.prepares import prepared_for
 from rcp.analyzer.blame.device.blamed_time import blamed_ns, wants_data
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import own_reads
@@ -65,7 +67,7 @@ from rcp.analyzer.blame.suspects import (
     guilty_edges,
 )
 from rcp.analyzer.blame.turns.served_first import served_first
-from rcp.analyzer.paths.critical_path import CPU_MAX, RUNQUEUE
+from rcp.analyzer.paths.critical_path import CPU, CPU_MAX, RUNQUEUE
 from rcp.analyzer.paths.interrupts import INTERRUPTED
 from rcp.analyzer.paths.segments import Edges, Paths
 from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
@@ -239,7 +241,10 @@ class _Search:
         self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
         self.add(rules.cpu_max(self.undecided(segments.kind == CPU_MAX)))
         interrupted = self.undecided(segments.kind == INTERRUPTED)
-        self.add(interrupted_for(segments, interrupted, rules.parties, rules.suspects, rules.blame))
+        who = rules.parties, rules.suspects, rules.blame
+        self.add(interrupted_for(segments, interrupted, *who))
+        on_cpu = self.undecided(segments.kind == CPU)
+        self.add(prepared_for(rules.trace, segments, on_cpu, *who))
 
     def by_helpers(self) -> None:
         """Rule 6."""

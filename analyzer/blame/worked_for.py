@@ -8,8 +8,9 @@ A worker does one piece of work after another, each for the task whose io it is:
 For loop devices and dm-crypt that is recorded (``io_served``). But a loop device is flushed by an
 fsync of its file, which writes everybody's pages, whoever asked. It is as a flusher or journal
 thread, which prepares one io after another: its time on a CPU before an io is for those whose data
-the io carries. A worker of the block layer hands queued ios to a device, whoever queued them. When
-an io counts as issued, its driver has yet to send it, or to copy it::
+the io carries. So is that of a user's thread in its own fsync. A worker of the block layer hands
+queued ios to a device, whoever queued them. When an io counts as issued, its driver has yet to send
+it, or to copy it::
 
     kworker/0:1H   |------------|----|---------|
     hands over          A       B    C         sleeps
@@ -27,7 +28,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Sleeps, Times, Trace
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Requests, Sleeps, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
@@ -85,15 +86,18 @@ class WorkedFor:
         dispatcher = np.array(
             [_DISPATCHER.match(comm) is not None for comm in trace.tasks.comm], bool
         )
-        pieces = [_prepared(trace, thread, dispatcher), _handed_over(trace, thread, dispatcher)]
-        at, worker, begin, end = (np.concatenate(column) for column in zip(*pieces, strict=True))
-        order = np.lexsort((begin, worker))
-        chosen = order[(io.utid[at[order]] >= 0) & (end > begin)[order]]
-        if not len(chosen):
-            return None
-        at = at[chosen]
-        share = io.share[at].astype(np.float64)
-        return WorkedFor(thread, worker[chosen], begin[chosen], end[chosen], io.utid[at], share)
+        prepares = (trace.tasks.role == ROLE_CODE[KERNEL]) & ~dispatcher
+        pieces = [_prepared(trace, thread, prepares), _handed_over(trace, thread, dispatcher)]
+        work = _IoWork(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+        return work.for_suspects(thread, io)
+
+    @staticmethod
+    def by_users(trace: Trace, io: Owners) -> WorkedFor | None:
+        """Return what user tasks do in their requests for suspects, to prepare ios."""
+        thread = trace.tasks.thread.astype(np.int64)
+        users = trace.tasks.role != ROLE_CODE[KERNEL]
+        work = _prepared(trace, thread, users).within(trace.requests, thread)
+        return work.for_suspects(thread, io)
 
     def time(
         self, utid: Index, lo: Times, hi: Times, is_chosen: npt.NDArray[np.bool_]
@@ -134,15 +138,32 @@ class _IoWork(NamedTuple):
     begin: Times
     end: Times
 
+    def within(self, requests: Requests, thread: Times) -> _IoWork:
+        """Return what is within the requests in which the ios are queued."""
+        at = asof_backward(thread[requests.utid], requests.ts, self.worker, self.end)
+        until = np.append(requests.ts + requests.dur, -1)
+        inside = np.flatnonzero(self.end <= until[at])
+        begin = np.maximum(self.begin[inside], requests.ts[at[inside]])
+        return _IoWork(self.io[inside], self.worker[inside], begin, self.end[inside])
 
-def _prepared(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _IoWork:
-    """Return the work of kernel threads on ios that they queue: until then, since the one before.
+    def for_suspects(self, thread: Times, io: Owners) -> WorkedFor | None:
+        """Return it where the ios carry suspects' data, None without any."""
+        order = np.lexsort((self.begin, self.worker))
+        chosen = order[(io.utid[self.io[order]] >= 0) & (self.end > self.begin)[order]]
+        if not len(chosen):
+            return None
+        at, share = self.io[chosen], io.share[self.io[chosen]].astype(np.float64)
+        worker, begin, end = self.worker[chosen], self.begin[chosen], self.end[chosen]
+        return WorkedFor(thread, worker, begin, end, io.utid[at], share)
+
+
+def _prepared(trace: Trace, thread: Times, chosen: npt.NDArray[np.bool_]) -> _IoWork:
+    """Return the work of tasks on ios that they queue: until then, since the one before.
 
     But not from long before.
     """
-    is_kernel = trace.tasks.role == ROLE_CODE[KERNEL]
     io, queuer, queued = all_queued(trace)
-    of = np.flatnonzero((queuer >= 0) & (is_kernel & ~dispatcher)[queuer])
+    of = np.flatnonzero((queuer >= 0) & chosen[queuer])
     of = of[np.lexsort((queued[of], thread[queuer[of]]))]
     io, worker, end = io[of], thread[queuer[of]], queued[of]
     begin = end - SUBMIT_DELAY_NS

@@ -18,7 +18,7 @@ GUESS_CONFIDENCE = _succession(0, 0)
 
 MODEL_CONFIDENCE = _succession(7, 7)
 """Confidence in what a model of a device or scheduler tells, such as the time of an io alone, and
-in the CPU time of kernel threads as their ios tell it."""
+in the CPU time of threads as their ios tell it."""
 
 FLUSHER_CONFIDENCE = _succession(2, 2)
 """It is a guess that a flusher was working on the io it queued next."""

@@ -117,7 +117,7 @@ def test_who_writes_old_blocks_to_get_room_waits_for_who_filled_the_journal(
     journal = Journal((own, others))
     synth, now = journal.synth, journal.now
     io = journal.in_place(journal.fg, marked=marked)
-    synth.request(journal.fg, now, now + 70 * US)
+    synth.request(journal.fg, now + 9 * US, now + 70 * US)
     synth.sleep(journal.fg, now + 10 * US, now + 60 * US, io=io, stack=SPACE)
     rows = [(row.kind, row.culprit, round(row.dur / US)) for row in found(synth)]
     assert rows == ([("io_dependency", "backup", guilty_us)] if guilty_us else [])
