@@ -82,6 +82,8 @@ class Sleeps:
     """The owner was read from user memory and only looks like a tid."""
     cpu_max: npt.NDArray[np.bool_]
     """Most of the time from ``woken`` to ``run``, its cgroup's CPU limit kept it from running."""
+    has_sent: npt.NDArray[np.bool_]
+    """A message, to a socket or pipe, since it last slept: it may wait for an answer."""
     ran_utid: Index
     """The task that ran before it on the CPU it got; -1 if not known."""
     cpu: npt.NDArray[np.int32]
@@ -197,6 +199,7 @@ def _sleeps(
             "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
+            "has_sent": (flags & SleepFlag.HAS_SENT) != 0,
             "ran_utid": _optional_utids(part["ran_tid"], run, resolver),
             "cpu": part["cpu"].astype(np.int32),
         }

@@ -108,7 +108,8 @@ class Slack:
                 self._own_pages.within(activity, lo, hi),
             )
             slack[row] = np.maximum(slack[row], np.maximum.reduce(covered))
-        part = found.part / (1 - self._discounted(found.culprit_edge))
+        others = 1 - self._discounted(found.culprit_edge)
+        part = found.part / np.maximum(others, np.finfo(np.float32).tiny)
         found = replace(found, dur=found.dur - slack, part=np.minimum(part, 1))
         return found.take(np.flatnonzero(found.dur > 0))
 

@@ -62,7 +62,8 @@ _SLEEP = f"""
             + {_flag("waker_context = 'hardirq'", SleepFlag.WOKEN_BY_HARDIRQ)}
             + {_flag("waker_context = 'softirq'", SleepFlag.WOKEN_BY_SOFTIRQ)}
             + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)}
-            + {_flag("is_cpu_max", SleepFlag.CPU_MAX)} AS flags,
+            + {_flag("is_cpu_max", SleepFlag.CPU_MAX)}
+            + {_flag("has_sent", SleepFlag.HAS_SENT)} AS flags,
         {_position(_RECORDED, "reason")} AS reason
     FROM sleep ORDER BY sleep_id
 """

@@ -71,6 +71,7 @@ def sleep(trace: Trace) -> Columns:
         "is_first_seen": first_seen,
         "is_owner_guessed": sleeps.owner_guessed,
         "is_cpu_max": sleeps.cpu_max,
+        "has_sent": sleeps.has_sent,
     }
     return columns | given(
         object=ids_or_none(sleeps.object),

@@ -43,15 +43,25 @@ def until_the_end(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps:
         return sleeps
     did = woke_others(sleeps, thread, first, second) | _slept_else(sleeps, thread, first, second)
     did |= _ended_request(sleeps, requests, thread, first, second)
+    return with_last_waker(sleeps, tasks, first[~did], second[~did])
+
+
+def with_last_waker(
+    sleeps: Sleeps, tasks: Tasks, first: Index, second: Index, *, by_interrupts: bool = False
+) -> Sleeps:
+    """Return the sleeps with the waker of the last one of each wait.
+
+    ``first`` goes on in ``second``. ``by_interrupts``: also where nobody ends the last one.
+    """
     following = np.full(len(sleeps), -1, np.int32)
-    following[first[~did]] = second[~did]
+    following[first] = second
     # The last sleep of each wait: each round doubles how far one looks.
     at = np.flatnonzero(following >= 0)
     last = following.copy()
     while (further := np.flatnonzero(last[last[at]] >= 0)).size:
         last[at[further]] = last[last[at[further]]]
     last = last[at]
-    known = (sleeps.waker_utid[last] >= 0) | (sleeps.waker_io[last] >= 0)
+    known = (sleeps.waker_utid[last] >= 0) | (sleeps.waker_io[last] >= 0) | by_interrupts
     at, last = at[known], last[known]
     columns = ("waker_utid", "waker_io", "context")
     changed = {name: getattr(sleeps, name).copy() for name in columns}

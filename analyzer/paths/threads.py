@@ -27,12 +27,14 @@ from rcp.analyzer.paths.below import Below
 from rcp.analyzer.paths.critical_path import critical_paths
 from rcp.analyzer.paths.futex_loops import until_the_end
 from rcp.analyzer.paths.interrupts import Interrupts, cut_at_interrupts
+from rcp.analyzer.paths.message_loops import until_the_answer
 from rcp.analyzer.paths.segments import Edges, Paths, Segments
 
 
 def paths_of(trace: Trace) -> Paths:
     """Return the critical paths of all finished requests of a trace."""
-    trace = replace(trace, sleeps=until_the_end(trace.sleeps, trace.requests, trace.tasks))
+    sleeps = until_the_end(trace.sleeps, trace.requests, trace.tasks)
+    trace = replace(trace, sleeps=until_the_answer(sleeps, trace.requests, trace.tasks))
     paths = _of_threads(trace)
     return replace(paths, segments=cut_at_interrupts(paths.segments, Interrupts.of(trace)))
 

@@ -58,7 +58,8 @@ struct task_state {
 	/* its last stacks, by place of the sleep (sleep.bpf.c:stack_of_sleep) */
 	u64 stack_places[KNOWN_STACKS];
 	s32 known_stacks[KNOWN_STACKS];
-	u32 n_known_stacks;
+	u16 n_known_stacks;
+	u16 has_sent; /* a message since it last slept */
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
 	u32 pid;

@@ -89,7 +89,9 @@ static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_
 		state->sleep_flags = RCP_SLEEP_PREEMPTED;
 		return;
 	}
-	state->sleep_flags = task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0;
+	state->sleep_flags = (task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0) |
+			     (state->has_sent ? RCP_SLEEP_HAS_SENT : 0);
+	state->has_sent = 0;
 	state->stack_id = stack_of_sleep(ctx, state, task_state);
 }
 

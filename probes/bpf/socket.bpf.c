@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
+ * Messages on sockets and pipes. Who sends one and then sleeps may wait for an answer, whether the
+ * message has woken somebody or has come to a server that is busy.
+ *
  * Requests received on a stream socket: one begins when a thread receives bytes, and ends when it
  * sends on the same connection. A thread may have several open requests.
  */
-#if RCP_SOCKET_REQUESTS
+static inline int note_message(int sent)
+{
+	struct task_state *state = sent > 0 ? known_state() : NULL;
 
+	if (state)
+		state->has_sent = 1;
+	return 0;
+}
+
+#ifdef RCP_HAVE_pipe_write
+KRETFUNC_PROBE(pipe_write, void *iocb, void *from, long sent)
+{
+	return note_message(sent);
+}
+#endif
+
+#ifdef RCP_HAVE_anon_pipe_write
+KRETFUNC_PROBE(anon_pipe_write, void *iocb, void *from, long sent)
+{
+	return note_message(sent);
+}
+#endif
+
+#if RCP_SOCKET_REQUESTS
 RAW_TRACEPOINT_PROBE(sock_recv_length)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
@@ -27,15 +52,24 @@ RAW_TRACEPOINT_PROBE(sock_recv_length)
 	return 0;
 }
 
-RAW_TRACEPOINT_PROBE(sock_send_length)
+static inline void answers_request(u64 sk, int sent)
 {
-	struct open_key key = { .object = ctx->args[0],
+	struct open_key key = { .object = sk,
 				.tid = (u32)bpf_get_current_pid_tgid(),
 				.nr = RCP_SOCKET_REQUEST_NR };
 	struct open_request *open = open_requests.lookup(&key);
 
-	if (open && (int)ctx->args[1] > 0)
-		end_open_request(&key, open, (int)ctx->args[1]);
-	return 0;
+	if (open && sent > 0)
+		end_open_request(&key, open, sent);
+}
+#else
+static inline void answers_request(u64 sk, int sent)
+{
 }
 #endif
+
+RAW_TRACEPOINT_PROBE(sock_send_length)
+{
+	answers_request(ctx->args[0], (int)ctx->args[1]);
+	return note_message((int)ctx->args[1]);
+}

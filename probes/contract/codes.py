@@ -38,6 +38,7 @@ class SleepFlag(enum.IntFlag):
     WOKEN_BY_SOFTIRQ = 16
     OWNER_GUESSED = 32  # owner_tid may be wrong: from glibc's mutex, the last reader or taker
     CPU_MAX = 64  # most of woken_ns to run_ns its cgroup, or one above, had used up its cpu.max
+    HAS_SENT = 128  # it has sent a message (to a socket or pipe) since it last slept
 
 
 class IoFlag(enum.IntFlag):

@@ -104,10 +104,12 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "socket",
         "socket.bpf.c",
-        "how long a task took to answer what it received on a socket",
+        "who sent a message before it slept, and how long a task took to answer one",
         # since commit 6e6eda44b939 ("sock: add tracepoint for send recv length") (in v6.3)
         ("sock:sock_recv_length", "sock:sock_send_length"),
-        without="requests on sockets cannot be recorded",
+        optional_functions=("pipe_write", "anon_pipe_write"),
+        without_optional="a server that is asked by pipes may do a job whose client is nobody",
+        without="requests on sockets cannot be recorded; a busy server's client may be nobody",
     ),
     Probe(
         "lock_wait",

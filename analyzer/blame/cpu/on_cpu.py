@@ -1,6 +1,7 @@
 """The suspects that ran while another task was runnable, all their time on its CPU together.
 
-A kernel thread that works for a suspect has the CPU for it, by record or else as its ios tell::
+A kernel thread or a server that works for a suspect has the CPU for it, by record or else as its
+ios or answers tell::
 
     runnable     |----------------------------|
     the CPU      client      | backup | jbd2  |     jbd2's time is for whom it commits
@@ -8,7 +9,7 @@ A kernel thread that works for a suspect has the CPU for it, by record or else a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,22 +56,23 @@ class Turns:
         thread: Times,
         is_suspect: npt.NDArray[np.bool_],
         worked: WorkedFor | None,
-        guessed: WorkedFor | None,
+        guessed: Sequence[WorkedFor | None],
     ) -> Turns:
         """Find them; ``thread`` (``Tasks.thread``) and ``is_suspect`` are by utid.
 
-        What a kernel thread did for a suspect is the suspect's: by record (``worked``), or else as
-        its ios tell (``guessed``).
+        What others did for a suspect is the suspect's: a kernel thread by record (``worked``) or
+        else as its ios tell, a server as its answers tell (``guessed``).
         """
         own = np.flatnonzero(is_suspect[history.utid])
         parts = [(own, history.begin[own], history.end[own], history.utid[own], np.ones(len(own)))]
         rest = np.flatnonzero(~is_suspect[history.utid])
-        for work in (worked, guessed):
+        for work in (worked, *guessed):
             found = _work_in(history, rest, work, thread, is_suspect)
             rest = np.setdiff1d(rest, found[0])
             parts.append(found)
         piece, begin, end, owner, share = (np.concatenate(c) for c in zip(*parts, strict=True))
-        is_guess = np.arange(len(piece)) >= len(piece) - len(parts[-1][0])
+        n_recorded = sum(len(part[0]) for part in parts[:2])
+        is_guess = np.arange(len(piece)) >= n_recorded
         order = np.lexsort((begin, history.cpu[piece]))
         return Turns(
             history.cpu[piece[order]],

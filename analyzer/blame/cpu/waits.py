@@ -45,6 +45,8 @@ class CpuWaits:
     party: Times
     io: Owners
     """The suspects whose data ios carry."""
+    jobs: WorkedFor | None
+    """What servers do for background clients."""
 
     def delayed(self) -> tuple[Positions, SuspectsCpuTime]:
         """Return the segments that suspects delayed, the suspect of each and for how long."""
@@ -95,7 +97,8 @@ class CpuWaits:
             nobody = segments.utid[of]
             return SuspectsCpuTime(lo, nobody, np.zeros(0, bool))
         cpu = self._cpu(segments.utid[of], hi)
-        worked, guessed = WorkedFor.of(self.trace), WorkedFor.by_ios(self.trace, self.io)
+        worked = WorkedFor.of(self.trace)
+        guessed = WorkedFor.by_ios(self.trace, self.io), self.jobs
         wanted = self.suspects.any | self.suspects.kernel
         waits = Covers.of(np.zeros(len(lo), np.int64), lo, hi)
         history = CpuHistory.of(self.trace.sleeps, self.trace.tasks, wanted, cpu, waits)

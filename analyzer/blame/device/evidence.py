@@ -20,6 +20,9 @@ MODEL_CONFIDENCE = _succession(7, 7)
 """Confidence in what a model of a device or scheduler tells, such as the time of an io alone, and
 in the CPU time of threads as their ios tell it."""
 
+ANSWER_CONFIDENCE = _succession(12, 12)
+"""A server works for whom it answers next, where the messages of clients are recorded."""
+
 FLUSHER_CONFIDENCE = _succession(2, 2)
 """It is a guess that a flusher was working on the io it queued next."""
 

@@ -26,21 +26,19 @@ from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.slices import NEVER
-from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
+from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain
 from rcp.analyzer.blame.turns.servers import Asleep, Servers
-from rcp.analyzer.blame.turns.waits import may_be_for_a_turn
 from rcp.analyzer.paths.segments import Edges
 
 
 def served_first(rules: Contention, chosen: Positions) -> Candidates:
     """Return the ``chosen`` segments below waits for servers in which these do suspects' jobs."""
     edges, segments, sleeps = rules.paths.edges, rules.paths.segments, rules.trace.sleeps
-    wait = _waits_for_tasks(rules)
-    if not len(wait):
+    wait, servers, jobs = rules.waits_for_servers, rules.servers, rules.jobs
+    if servers is None or jobs is None:
         return _candidates(rules, chosen[:0], edges.waker[:0], segments.dur[:0], edges.parent[:0])
-    servers = Servers.of(sleeps, rules.trace.tasks, rules.suspects, edges.waker[wait])
-    jobs, at_work = servers.jobs(), _AtWork.of(servers, sleeps, edges, wait)
+    at_work = _AtWork.of(servers, sleeps, edges, wait)
     server = servers.thread[edges.waker]
     has_job = jobs.covers().within(server, edges.ts, np.maximum(at_work.until, edges.ts)) > 0
     has_job |= at_work.begun_until > edges.ts
@@ -61,16 +59,6 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
     return Candidates.concatenate((by_answer, by_message))
 
 
-def _waits_for_tasks(rules: Contention) -> Positions:
-    """Return the waits for an answer of a task that may be a server; none without background."""
-    edges, suspects = rules.paths.edges, rules.suspects
-    if not suspects.background.any():
-        return np.empty(0, np.intp)
-    found = may_be_for_a_turn(rules.trace.sleeps, edges.sleep) & (edges.io < 0)
-    found &= (edges.waker >= 0) & ~edges.guessed
-    return np.flatnonzero(found & ~(suspects.background | suspects.kernel)[edges.waker])
-
-
 def _candidates(
     rules: Contention, segment: Positions, client: Index, dur: Times, edge: Index
 ) -> Candidates:
@@ -80,8 +68,10 @@ def _candidates(
     suspect &= thread[client] != thread[edges.waiter[edge]]
     at = np.flatnonzero(suspect & (dur > 0))
     leaf, edge = rules.paths.segments.edge[segment[at]], edge[at]
+    known = rules.servers is not None and rules.servers.messages_known
+    confidence = ANSWER_CONFIDENCE if known else GUESS_CONFIDENCE
     return candidate_rows(
-        segment[at], KIND["condition"], client[at], dur[at], edge, leaf, GUESS_CONFIDENCE
+        segment[at], KIND["condition"], client[at], dur[at], edge, leaf, confidence
     )
 
 
@@ -102,10 +92,11 @@ class _AtWork:
         until, begun_until = np.zeros((2, len(edges)), np.int64)
         begun_by = np.full(len(edges), -1, np.int32)
         idle = servers.idle
-        wait = wait[np.isin(servers.thread[edges.waker[wait]], idle.thread)]
+        if not servers.messages_known:
+            wait = wait[np.isin(servers.thread[edges.waker[wait]], idle.thread)]
         lo, server = edges.ts[wait], servers.thread[edges.waker[wait]]
         last = servers.idle_before(server, lo)
-        ended = np.append(idle.end, NEVER)[last]
+        ended = np.append(idle.end, servers.never_idle)[last]
         waiter = servers.thread[edges.waiter[wait]]
         asked = np.append(idle.by, -1)[last] == waiter
         busy = (ended <= lo) & ~(asked & (ended >= _free_since(servers, sleeps, waiter, lo)))
@@ -132,13 +123,14 @@ def _free_since(servers: Servers, sleeps: Sleeps, waiter: Times, lo: Times) -> T
 def _begun_by(servers: Servers, last: Index, server: Times, lo: Times, waiter: Times) -> Index:
     """Return whose message ended idle waits, if the waiter is the next one that has an answer."""
     answers, idle = servers.answers, servers.idle
-    who, ended = idle.waker[last], idle.end[last]
-    is_job = ~idle.is_futex[last] & (who >= 0) & servers.background[who]
+    who, ended = np.append(idle.waker, -1)[last], np.append(idle.end, NEVER)[last]
+    is_job = ~np.append(idle.is_futex, False)[last] & (who >= 0) & servers.background[who]
     answer = asof_backward(answers.by, answers.end, server, lo)
     is_job &= np.append(answers.end, -1)[answer] <= ended
     following = asof_forward(answers.by, answers.end, server, lo + 1)
     is_job &= np.append(answers.thread, -1)[following] == waiter
     # What the server had asked for itself is no job.
-    asked = asof_backward(answers.by, answers.end, server, idle.begin[last])
-    is_job &= np.append(answers.thread, -1)[asked] != idle.by[last]
+    begin, by = np.append(idle.begin, -1)[last], np.append(idle.by, -1)[last]
+    asked = asof_backward(answers.by, answers.end, server, begin)
+    is_job &= np.append(answers.thread, -1)[asked] != by
     return np.where(is_job, who, -1).astype(np.int32)

@@ -29,6 +29,8 @@ from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.waits import JobWaits, may_be_for_a_turn
+from rcp.analyzer.blame.worked_for import WorkedFor
+from rcp.analyzer.paths.futex_loops import LOOK_NS
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,14 @@ class Jobs:
         if len(self.server):
             goes_on &= (self.server[at] == server) & (self.begin[at] < hi)
         return ranges(first, count + goes_on)
+
+    def as_work(self, thread: Times) -> WorkedFor | None:
+        """Return it as work of threads, None without any; ``thread``: by task."""
+        some = np.flatnonzero(self.end > self.begin)
+        if not len(some):
+            return None
+        times = self.server[some], self.begin[some], self.end[some]
+        return WorkedFor(thread, *times, self.client[some], np.ones(len(some)))
 
     def covers(self) -> Covers:
         """Return when each server is at such a job."""
@@ -77,6 +87,22 @@ class Asleep:
         return np.append(self.begin, -1)[last], np.append(self.end, -1)[last]
 
 
+def _is_deaf(waits: JobWaits, answers: JobWaits) -> npt.NDArray[np.bool_]:
+    """Return which waits of servers go on though a message has come: they want something else.
+
+    Who sends one and waits for the answer, and does not wake the server, finds it asleep for a
+    while, or waiting for a server of its own. ``answers``: what servers answer.
+    """
+    asked = answers.take(np.flatnonzero(answers.asked & ~answers.is_futex))
+    came = asof_forward(asked.by, asked.begin, waits.thread, waits.begin + 1)
+    late = (came >= 0) & (np.append(asked.thread, -1)[came] != waits.by)
+    late &= np.append(asked.begin, NEVER)[came] < waits.end - LOOK_NS
+    pending = Covers.of(asked.by, asked.begin, asked.end)
+    late |= pending.within(waits.thread, waits.end - 1, waits.end) > 0
+    deaf: npt.NDArray[np.bool_] = late & ~waits.is_futex
+    return deaf
+
+
 @dataclass(frozen=True)
 class Servers:
     """Threads that are woken from idle waits by background tasks, or that answer some."""
@@ -93,10 +119,16 @@ class Servers:
     """Waits of servers, or that servers end, by thread and begin."""
     answers: JobWaits
     """Waits that servers end, by server (``by``) and end."""
-    idle: JobWaits
+    own: JobWaits
     """Waits of servers, by thread and begin."""
+    is_deaf: npt.NDArray[np.bool_]
+    """Of these, those that are not for a client's message (``_is_deaf``)."""
+    idle: JobWaits
+    """The other ones."""
     asleep: Asleep
     """All sleeps of servers."""
+    messages_known: bool
+    """Messages were recorded, not only who wakes whom."""
 
     @staticmethod
     def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, among: Index) -> Servers:
@@ -113,10 +145,23 @@ class Servers:
         waits = JobWaits.of(sleeps, thread, sleep)
         answered = np.flatnonzero(np.isin(waits.by, servers))
         answered = answered[np.lexsort((waits.end[answered], waits.by[answered]))]
-        idle = waits.take(np.flatnonzero(np.isin(waits.thread, servers)))
+        answers = waits.take(answered)
+        own = waits.take(np.flatnonzero(np.isin(waits.thread, servers)))
+        deaf = _is_deaf(own, answers)
+        # Others may wait for news, as a replica does: what a request wakes has listened.
+        by_request = ~(suspects.any | suspects.kernel)[own.waker] & (own.waker >= 0)
+        idle = own.take(np.flatnonzero(~deaf | by_request))
         _, name = np.unique(tasks.comm, return_inverse=True)
-        of_servers = waits, waits.take(answered), idle, Asleep.of(sleeps, thread, servers)
-        return Servers(thread, name, known, may_serve, *of_servers)
+        of_servers = waits, answers, own, deaf, idle, Asleep.of(sleeps, thread, servers)
+        return Servers(thread, name, known, may_serve, *of_servers, bool(sleeps.has_sent.any()))
+
+    @property
+    def never_idle(self) -> int:
+        """End of the last idle wait of a server without one.
+
+        It is always at work. But where no message was recorded, it may as well be no server.
+        """
+        return 0 if self.messages_known else NEVER
 
     def idle_before(self, server: Times, time: Times) -> Index:
         """Return each server's last idle wait that has begun by a time, or -1."""
@@ -133,40 +178,46 @@ class Servers:
         follows = np.r_[False, server[1:] == server[:-1]][: len(server)]
         before = np.where(follows, np.r_[0, answers.end][:-1], 0)
         last = self.idle_before(server, answers.end)
-        ended = np.append(idle.end, NEVER)[last]
+        ended = np.append(idle.end, self.never_idle)[last]
         is_first = (np.append(idle.by, -1)[last] == answers.thread) & (before <= ended)
         _, slept = self.asleep.at(server, asked)
         free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
         begin = np.where(is_first, ended, free)
         in_time = is_first | (asked >= ended)
         is_job = is_first | (~answers.is_futex & in_time)
-        is_job &= (begin < answers.end) & self.background[answers.utid] & self._asks(in_time)
+        is_job &= (begin < answers.end) & self.background[answers.utid] & self._asks(in_time, last)
         since = np.where(is_first, np.minimum(ended, asked), asked)
         is_job &= ~(self._is_question(follows) | self._is_lock() | self._overtakes(follows, since))
         at = np.flatnonzero(is_job)
         return Jobs(server[at], answers.utid[at], begin[at], answers.end[at])
 
-    def _asks(self, in_time: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _asks(self, in_time: npt.NDArray[np.bool_], last: Index) -> npt.NDArray[np.bool_]:
         """Return which answers are to tasks of a name that asks, and is not only told.
 
-        Such tasks have ever woken the server, or have never waited while it was idle. ``in_time``:
-        the answers to those who began to wait after that.
+        Such tasks have sent a message before they wait. If the server was ever idle before
+        (``last``: its last idle wait, or -1), also those who have ever woken it, or have never
+        waited while it was idle. ``in_time``: the answers to those who began to wait after that.
         """
         answers, idle, n = self.answers, self.idle, len(self.answers)
         of_idle = np.where(idle.waker >= 0, self.name[idle.waker], -1)
         names = np.r_[self.name[answers.utid], of_idle]
         pair = group_codes(np.r_[answers.by, idle.thread], names)
         has_asked, is_told = np.isin(pair[:n], pair[n:]), np.isin(pair[:n], pair[:n][~in_time])
-        asks: npt.NDArray[np.bool_] = has_asked | ~is_told
+        asks: npt.NDArray[np.bool_] = answers.asked | ((has_asked | ~is_told) & (last >= 0))
         return asks
 
     def _is_question(self, follows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return of which answers the server waits for a reply at once."""
-        answers, idle = self.answers, self.idle
-        following = self.idle_after(answers.by, answers.end)
-        then = np.append(idle.begin, NEVER)[following]
+        """Return of which answers the server waits for a reply at once.
+
+        A client that asks again looks the same where nobody else waits for the server.
+        """
+        answers, own = self.answers, self.own
+        following = asof_forward(own.thread, own.begin, answers.by, answers.end)
+        then = np.append(own.begin, NEVER)[following]
         goes_on = np.append(follows, False)[1:] & (np.append(answers.end, 0)[1:] <= then)
-        asked: npt.NDArray[np.bool_] = np.append(idle.by, -1)[following] == answers.thread
+        asked: npt.NDArray[np.bool_] = np.append(own.by, -1)[following] == answers.thread
+        if self.messages_known:
+            asked &= np.append(self.is_deaf, False)[following] | ~answers.asked
         return asked & ~goes_on
 
     def _is_lock(self) -> npt.NDArray[np.bool_]:

@@ -37,6 +37,8 @@ class JobWaits:
     by: Times
     """Its thread."""
     is_futex: npt.NDArray[np.bool_]
+    asked: npt.NDArray[np.bool_]
+    """Its task has sent a message before it."""
     word: Times
     """Address of the futex, 0 if not recorded."""
 
@@ -65,6 +67,7 @@ class JobWaits:
             waker,
             np.where(waker >= 0, thread[waker], -1),
             is_futex,
+            sleeps.has_sent[first],
             np.where(is_futex, sleeps.object[last].astype(np.int64), 0),
         )
 
@@ -72,8 +75,9 @@ class JobWaits:
 def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Return which of the sleeps but the last go on with the next one.
 
-    One and the same thread ends both, and the sleeper has woken nobody in between, as with another
-    message. Who sends that to a busy server wakes nobody: such waits are one by mistake.
+    One and the same thread ends both, and the sleeper has neither sent a message in between nor
+    woken anybody. Where messages are not recorded, who sends one to a busy server wakes nobody:
+    such waits are one by mistake.
     """
     first, second = at[:-1].astype(np.int32), at[1:].astype(np.int32)
     network = sleeps.reason[at] == CODE["network"]
@@ -82,6 +86,7 @@ def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDA
     again = np.flatnonzero(
         (thread[sleeps.utid[first]] == thread[sleeps.utid[second]])
         & (network[:-1] & network[1:] & same & (gap >= 0) & (gap <= LOOK_NS))
+        & ~sleeps.has_sent[second]
     )
     found = np.zeros(len(first), bool)
     if len(again):

@@ -10,6 +10,7 @@ CREATE TABLE sleep (
     owner_utid INTEGER,
     is_owner_guessed BOOLEAN,
     is_cpu_max BOOLEAN,
+    has_sent BOOLEAN,
     dev BIGINT,
     ino UBIGINT,
     waker_utid INTEGER,
@@ -34,6 +35,7 @@ COMMENT ON COLUMN sleep.reason IS 'what it waited for, from the annotating probe
 COMMENT ON COLUMN sleep.object IS 'address of the lock, journal, page, buffer or futex waited for, NULL when not known';
 COMMENT ON COLUMN sleep.owner_utid IS 'lock owner or journal thread when the wait began';
 COMMENT ON COLUMN sleep.is_owner_guessed IS 'the owner is a guess: a word of user memory that looks like the owner field of a glibc lock';
+COMMENT ON COLUMN sleep.has_sent IS 'it had sent a message to a socket or pipe since it last slept, so it may wait for an answer';
 COMMENT ON COLUMN sleep.is_cpu_max IS 'from woken_ns to run_ns it mostly waited because its cgroup, or one above, had used up its cpu.max';
 COMMENT ON COLUMN sleep.dev IS 'file system of the inode or journal waited for, major << 20 | minor';
 COMMENT ON COLUMN sleep.ino IS 'inode whose page was waited for';

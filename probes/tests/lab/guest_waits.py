@@ -10,8 +10,6 @@ import fcntl
 import json
 import mmap
 import os
-import select
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -25,10 +23,12 @@ from rcp.fixtures.scenarios.planted.stage import LIBC, Stage, run
 
 if TYPE_CHECKING:
     from rcp.probes.tests.lab.guest_disks import flushed, held_back, interrupted
+    from rcp.probes.tests.lab.guest_messages import outside
     from rcp.probes.tests.lab.guest_tasks import Work, direct, end, task
     from rcp.probes.tests.lab.guest_watch import look, seen, truth
 else:
     from guest_disks import flushed, held_back, interrupted
+    from guest_messages import outside
     from guest_tasks import Work, direct, end, task
     from guest_watch import look, seen, truth
 
@@ -37,34 +37,6 @@ SLOW_US = 20_000
 """A disk's time for a command: long enough to be looked at meanwhile."""
 READ_BYTES = 24 << 20
 DROPPED_PAGES = 64
-
-
-def outside() -> None:
-    """Clocks, pipes, sockets, polls, children."""
-    read, write = os.pipe()
-    poll, epoll = select.poll(), select.epoll()
-    poll.register(read, select.POLLIN)
-    epoll.register(read, select.EPOLLIN)
-
-    def go() -> None:
-        os.write(write, b".")
-
-    def once(wait: Work) -> Work:
-        return lambda: (wait(), os.read(read, 1))
-
-    seen("timer", "hrtimer_nanosleep", lambda: time.sleep(0.03))
-    seen("pipe", "(anon_)?pipe_read", lambda: os.read(read, 1), go)
-    seen("poll", "do_sys_poll", once(poll.poll), go)
-    seen("epoll", "do_epoll_wait", once(epoll.poll), go)
-    seen("select", "do_select", once(lambda: select.select([read], [], [])), go)
-    here, there = socket.socketpair()
-    seen("unix", "unix_stream_read_generic", lambda: there.recv(1), lambda: here.send(b"."))
-    listener = socket.create_server(("127.0.0.1", 0))
-    client = socket.create_connection(listener.getsockname())
-    server, _ = listener.accept()
-    truth["sender"] = {"pid": os.getpid()}
-    seen("tcp", "tcp_recvmsg", lambda: server.recv(1), lambda: client.send(b"."))
-    seen("child", "do_wait", lambda: end(task("grandchild", lambda: time.sleep(0.03))))
 
 
 def admission(stage: Stage) -> None:

@@ -222,6 +222,25 @@ def test_pages_that_are_dropped_are_told_and_reads_of_that_file_afterwards(waits
     assert {row["dev"] for row in (*drops, *again)} == {drops[0]["dev"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "has_sent"),
+    [
+        ("unix", False),
+        ("tcp", False),
+        ("pipe", False),
+        ("asks-unix", True),
+        ("asks-tcp", True),
+        ("asks-pipe-tcp", True),
+        ("slept-unix", False),
+        ("slept-tcp", False),
+    ],
+)
+def test_who_has_sent_a_message_before_it_waits(waits: Waits, name: str, has_sent: bool) -> None:
+    """Another sleep in between is the end of that: it may have waited there for the answer."""
+    flags = int(waits.sleep_at(name)["flags"][0])
+    assert bool(flags & SleepFlag.HAS_SENT) == has_sent
+
+
 def test_interrupts_on_an_idle_cpu_have_woken_who_gets_it(waits: Waits) -> None:
     """Whoever waits for a page of many is woken when its page is done, before the others are."""
     rows, sleeps = waits.spool.records(INTERRUPT), waits.sleeps

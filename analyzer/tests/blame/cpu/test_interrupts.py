@@ -53,6 +53,16 @@ def test_the_end_of_an_own_io_is_nobodys_doing() -> None:
     assert stage.blamed() == []
 
 
+def test_the_end_of_an_io_that_was_waited_for_is_a_part_of_that_wait() -> None:
+    """Woken for the first page at 400 µs, it gets the CPU when the last one is done, at 600."""
+    stage = Interrupted()
+    io = stage.io(stage.client, 90 * US, 395 * US)
+    stage.cause(io, stage.backup)
+    stage.interrupt(io, 395 * US, 600 * US, 0)
+    stage.sleep(stage.client, 100 * US, 400 * US, 600 * US, io=io)
+    assert [row[:3] for row in stage.blamed()][0] == ("io_dependency", "backup", 500 * US)
+
+
 def test_an_io_of_several_is_blamed_by_their_parts() -> None:
     """A flusher writes a page of the client's and three of the backup's."""
     stage = Interrupted()

@@ -1,0 +1,107 @@
+"""A server that waits for its database, and answers others meanwhile, waits for the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rcp.fixtures.synth import Synth
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Ask
+
+MS = 1_000_000
+POLL, RECV = ["ep_poll"], ["unix_stream_read_generic"]
+CULPRITS = "SELECT kind, culprit, dur // 1000000 FROM inversion ORDER BY dur DESC"
+PATH = """
+    SELECT segment.ts // 1000000, segment.dur // 1000000, kind, comm
+    FROM segment LEFT JOIN task USING (utid) ORDER BY segment_id
+"""
+
+
+class Proxy(Synth):
+    """The client asks at 10 ms; the proxy asks the database, and answers at 50 ms.
+
+    From 11 on it waits for the database, and again from 31, for it is woken at 30 ms. The database
+    works from 11 ms to 49.
+    """
+
+    def __init__(self, *, ends: str = "database", role: str = "proxy") -> None:
+        super().__init__([("foreground", "comm:client*"), ("background", "comm:monitor*")])
+        self.client, self.monitor = self.task("client"), self.task("monitor")
+        self.proxy, self.database = self.task(role), self.task("database")
+        self.request(self.client, 10 * MS, 50 * MS, nr=45)
+        self.waits(self.client, 10, 50, self.proxy)
+        self.waits(self.proxy, 1, 10, self.client, stack=POLL, sent=False)
+        self.waits(self.database, 2, 11, self.proxy)
+        self.waits(self.proxy, 11, 30, self.monitor, stack=POLL)
+        self.sleep(self.monitor, 1 * MS, 30 * MS, stack=["hrtimer_nanosleep"])
+        by = self.database if ends == "database" else 0
+        self.waits(self.proxy, 31, 49, by, stack=POLL, sent=ends != "in vain")
+        self.waits(self.database, 49, 60, self.proxy)
+
+    def waits(
+        self, who: int, begin: int, end: int, by: int, *, stack: list[str] = RECV, sent: bool = True
+    ) -> None:
+        """A task waits for a message, by default after it has sent one; times are in ms."""
+        self.sleep(who, begin * MS, end * MS, waker=by, stack=stack, sent=sent)
+
+    def answers_monitor(self) -> None:
+        """That waits for its answer from 30 to 31 ms."""
+        self.sleep(self.monitor, 30 * MS, 31 * MS - 1000, waker=self.proxy, stack=RECV, sent=True)
+
+
+def test_who_asks_meanwhile_and_has_its_answer_is_not_waited_for(ask: Ask) -> None:
+    proxy = Proxy()
+    proxy.answers_monitor()
+    assert ask(proxy, CULPRITS) == []
+    assert (11, 19, "cpu", "database") in ask(proxy, PATH)
+
+
+def test_a_clock_may_end_the_wait(ask: Ask) -> None:
+    proxy = Proxy(ends="clock")
+    proxy.answers_monitor()
+    assert ask(proxy, CULPRITS) == []
+    assert (11, 19, "poll", "proxy") in ask(proxy, PATH)
+
+
+def test_a_message_that_nothing_follows_is_none_that_is_waited_for(ask: Ask) -> None:
+    """The proxy sends nothing before it waits again: a sign of life."""
+    assert ask(Proxy(ends="in vain"), CULPRITS) == []
+
+
+def test_a_message_after_which_the_server_sends_one_may_be_what_it_has_waited_for(
+    ask: Ask,
+) -> None:
+    """Nobody is woken: a busy database was asked, say."""
+    assert ask(Proxy(), CULPRITS) == [("condition", "monitor", 19)]
+
+
+def test_whose_message_leads_to_others_is_waited_for(ask: Ask) -> None:
+    """The proxy goes on to ask the database because of what the monitor says."""
+    proxy = Proxy()
+    proxy.answers_monitor()
+    other = proxy.task("other")
+    proxy.sleep(other, 5 * MS, 31 * MS - 2000, waker=proxy.proxy, stack=RECV)
+    assert ask(proxy, CULPRITS) == [("condition", "monitor", 19)]
+
+
+def test_an_answer_that_comes_before_its_client_sleeps_wakes_nobody(ask: Ask) -> None:
+    """All others that the monitor has asked for have woken it."""
+    proxy = Proxy()
+    for begin in (100, 200):
+        proxy.waits(proxy.proxy, begin, begin + 10, proxy.monitor, stack=POLL)
+        proxy.waits(proxy.monitor, begin + 10, begin + 11, proxy.proxy)
+    proxy.waits(proxy.proxy, 300, 310, proxy.database, stack=POLL)
+    assert ask(proxy, CULPRITS) == []
+
+
+@pytest.mark.parametrize(("role", "n"), [("client-2", 1), ("proxy", 0)])
+def test_a_request_of_the_foreground_ends_a_wait(ask: Ask, role: str, n: int) -> None:
+    """One that is nothing but the first wait; of a task without a role it does not matter."""
+    proxy = Proxy(role=role)
+    proxy.answers_monitor()
+    proxy.request(proxy.proxy, 11 * MS, 30 * MS + 1000, nr=232)
+    of_client = CULPRITS.replace("ORDER", "WHERE request_id = 1 ORDER")
+    assert len(ask(proxy, of_client)) == n

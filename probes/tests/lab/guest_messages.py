@@ -1,0 +1,66 @@
+"""Part of guest_waits.py: waits for clocks, children and messages, of who asked for them or not."""
+
+import os
+import select
+import socket
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rcp.probes.tests.lab.guest_tasks import Work, end, task
+    from rcp.probes.tests.lab.guest_watch import seen, truth
+else:
+    from guest_tasks import end, task
+    from guest_watch import seen, truth
+
+
+def outside() -> None:
+    """Clocks, pipes, sockets, polls, children."""
+    read, write = os.pipe()
+    poll, epoll = select.poll(), select.epoll()
+    poll.register(read, select.POLLIN)
+    epoll.register(read, select.EPOLLIN)
+
+    def go() -> None:
+        os.write(write, b".")
+
+    def once(wait: "Work") -> "Work":
+        return lambda: (wait(), os.read(read, 1))
+
+    seen("timer", "hrtimer_nanosleep", lambda: time.sleep(0.03))
+    seen("pipe", "(anon_)?pipe_read", lambda: os.read(read, 1), go)
+    seen("poll", "do_sys_poll", once(poll.poll), go)
+    seen("epoll", "do_epoll_wait", once(epoll.poll), go)
+    seen("select", "do_select", once(lambda: select.select([read], [], [])), go)
+    here, there = socket.socketpair()
+    seen("unix", "unix_stream_read_generic", lambda: there.recv(1), lambda: here.send(b"."))
+    listener = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(listener.getsockname())
+    server, _ = listener.accept()
+    truth["sender"] = {"pid": os.getpid()}
+    seen("tcp", "tcp_recvmsg", lambda: server.recv(1), lambda: client.send(b"."))
+    seen("child", "do_wait", lambda: end(task("grandchild", lambda: time.sleep(0.03))))
+    asks(here, there)
+    asks(client, server)
+
+
+def asks(here: socket.socket, there: socket.socket) -> None:
+    """Waits of tasks that have sent a message, and that have slept since then."""
+    kind = "unix" if there.family == socket.AF_UNIX else "tcp"
+    function = {"unix": "unix_stream_read_generic", "tcp": "tcp_recvmsg"}[kind]
+    into, out = os.pipe(), os.pipe()
+
+    def ask(pause_s: float = 0) -> None:
+        there.send(b"?")
+        if pause_s:
+            time.sleep(pause_s)
+        there.recv(1)
+
+    def ask_by_pipe() -> None:
+        os.write(into[1], b"?")
+        os.read(out[0], 1)
+
+    seen(f"asks-{kind}", function, ask, lambda: here.send(b"."))
+    seen(f"slept-{kind}", function, lambda: ask(0.005), lambda: here.send(b"."))
+    by_pipe = f"asks-pipe-{kind}"
+    seen(by_pipe, "(anon_)?pipe_read", ask_by_pipe, lambda: os.write(out[1], b"."))
