@@ -32,6 +32,7 @@ HEADERS = (
     "stack.h",
     "compat.h",
     "context.h",
+    "cpu_max.h",
     "packet.h",
     "inode.h",
     "cause.h",

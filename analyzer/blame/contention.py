@@ -34,8 +34,7 @@ from rcp.analyzer.blame.flushes import FlushCache, flush_cache, flush_excess, fl
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
-from rcp.analyzer.blame.turns.servers import Jobs, Servers
-from rcp.analyzer.blame.turns.waits import may_be_for_a_turn
+from rcp.analyzer.blame.turns.asked import Asked
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.probes.contract.events import IO
@@ -57,27 +56,9 @@ class Contention:
         return flush_cache(self.trace.ios, self.suspects, self.blame.io)
 
     @cached_property
-    def waits_for_servers(self) -> Positions:
-        """The waits for an answer of a task that may be a server; none without background."""
-        edges, suspects = self.paths.edges, self.suspects
-        if not suspects.background.any():
-            return np.empty(0, np.intp)
-        found = may_be_for_a_turn(self.trace.sleeps, edges.sleep) & (edges.io < 0)
-        found &= (edges.waker >= 0) & ~edges.guessed
-        return np.flatnonzero(found & ~(suspects.background | suspects.kernel)[edges.waker])
-
-    @cached_property
-    def servers(self) -> Servers | None:
-        """Those that the requests wait for and background tasks ask too, None without any wait."""
-        asked = self.paths.edges.waker[self.waits_for_servers]
-        if not len(asked):
-            return None
-        return Servers.of(self.trace.sleeps, self.trace.tasks, self.suspects, asked)
-
-    @cached_property
-    def jobs(self) -> Jobs | None:
-        """What those do for background clients."""
-        return self.servers.jobs() if self.servers is not None else None
+    def asked(self) -> Asked:
+        """The servers that requests wait for."""
+        return Asked(self.trace, self.paths.edges, self.suspects)
 
     def pool_wait(self, chosen: Positions, wait: Index) -> Candidates:
         """Blame the holder of most tags or slots for segments within waits for one.
@@ -285,9 +266,8 @@ class Contention:
         """Blame the suspect that ran longest meanwhile for segments spent runnable."""
         segments = self.paths.segments
         party = self.parties.of_segments(segments, chosen)
-        thread = self.trace.tasks.thread.astype(np.int64)
-        jobs = self.jobs.as_work(thread) if self.jobs is not None else None
-        waits = CpuWaits(self.trace, segments, chosen, self.suspects, party, self.blame.io, jobs)
+        of_servers, io = self.asked.work, self.blame.io
+        waits = CpuWaits(self.trace, segments, chosen, self.suspects, party, io, of_servers)
         at, ran = waits.delayed()
         edge = segments.edge[at]
         confidence = np.where(ran.is_guess, MODEL_CONFIDENCE, 1.0)

@@ -1,4 +1,4 @@
-"""For whom kernel threads had a CPU: as recorded, or as their ios tell.
+"""For whom kernel threads, and user threads in requests, had a CPU: as recorded or as ios tell.
 
 A worker does one piece of work after another, each for the task whose io it is::
 
@@ -28,7 +28,16 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Requests, Sleeps, Times, Trace
+from rcp.analyzer.arrays.trace import (
+    OP_FLUSH,
+    PAGE_BYTES,
+    Index,
+    Ios,
+    Requests,
+    Sleeps,
+    Times,
+    Trace,
+)
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
@@ -39,6 +48,10 @@ from rcp.probes.contract.events import IO
 _DISPATCHER = re.compile(r"kworker/\d+:\d+H")
 """Workers that have a CPU and a high priority are kblockd's (block/blk-core.c): the ios that they
 hand to a device have waited for them."""
+
+PREPARE_NS, PREPARE_PAGE_NS = 100_000, 5_000
+"""Preparing an io takes at most so long, and for each page: of a slow CPU 2.4 us. What a thread did
+before that was something else, such as to compute what it writes."""
 
 ROUNDING_NS = 1e-3
 """Sums of shares in ns have smaller errors; a whole number of ns stays whole."""
@@ -97,7 +110,9 @@ class WorkedFor:
         thread = trace.tasks.thread.astype(np.int64)
         users = trace.tasks.role != ROLE_CODE[KERNEL]
         work = _prepared(trace, thread, users).within(trace.requests, thread)
-        return work.for_suspects(thread, io)
+        n_pages = trace.ios.bytes[work.io] / PAGE_BYTES
+        begin = work.end - (PREPARE_NS + PREPARE_PAGE_NS * n_pages).astype(np.int64)
+        return work._replace(begin=np.maximum(work.begin, begin)).for_suspects(thread, io)
 
     def time(
         self, utid: Index, lo: Times, hi: Times, is_chosen: npt.NDArray[np.bool_]

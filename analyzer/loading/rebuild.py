@@ -50,6 +50,8 @@ def _position(labels: tuple[str, ...], column: str) -> str:
 _RECORDED = tuple(RECORDED[kind] for kind in sorted(WaitReason))
 _LOCK_TYPES = tuple(kind.name.lower() for kind in LockType)
 
+_HAS_SENT = _flag("has_sent", SleepFlag.HAS_SENT)
+
 # Each field of a record in terms of the store. Fields named tid hold utids until _filled.
 _SLEEP = f"""
     SELECT coalesce(ts, 0) AS ts, woken_ns, run_ns, coalesce(waker_io, 0) AS waker_io,
@@ -63,7 +65,7 @@ _SLEEP = f"""
             + {_flag("waker_context = 'softirq'", SleepFlag.WOKEN_BY_SOFTIRQ)}
             + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)}
             + {_flag("is_cpu_max", SleepFlag.CPU_MAX)}
-            + {_flag("has_sent", SleepFlag.HAS_SENT)} AS flags,
+            + {_HAS_SENT} AS flags,
         {_position(_RECORDED, "reason")} AS reason
     FROM sleep ORDER BY sleep_id
 """
@@ -198,11 +200,17 @@ def tasks_of(store: Store) -> Tasks:
     )
 
 
+def _known(store: Store, sql: str) -> str:
+    """Return a query of sleeps without what was not recorded yet when the store was written."""
+    known = "SELECT 1 FROM duckdb_columns() WHERE (table_name, column_name) = ('sleep', 'has_sent')"
+    return sql if store.query(known) else sql.replace(_HAS_SENT, "0")
+
+
 def trace_from(store: Store, meta: Mapping[str, Any], tasks: Tasks) -> Trace:
     """Return the trace a store was loaded from, with ``tasks`` for its task table."""
     rows: dict[str, Records] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
     for name, sql in _SOURCES.items():
-        rows[name] = _filled(BY_NAME[name], store.arrays(sql), tasks.tid)
+        rows[name] = _filled(BY_NAME[name], store.arrays(_known(store, sql)), tasks.tid)
     rows[REQUEST.name] = _requests(store, request_names(meta), tasks.tid)
     rows[FILE.name] = _files(store)
     stacks = dict(store.query("FROM stack"))

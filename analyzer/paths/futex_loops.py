@@ -68,8 +68,12 @@ def with_last_waker(
     for column in changed.values():
         column[at] = column[last]
     by_task = at[changed["waker_utid"][at] >= 0]
-    tids = tasks.tid[changed["waker_utid"][by_task]].astype(np.uint32)
-    changed["waker_utid"][by_task] = Resolver(tasks).utids(tids, sleeps.woken[by_task])
+    waker = changed["waker_utid"][by_task]
+    tids, woken = tasks.tid[waker].astype(np.uint32), sleeps.woken[by_task]
+    then = Resolver(tasks).utids(tids, woken)
+    # Who was not there yet when the wait was first ended is not known by another name.
+    is_it = (tasks.thread[then] == tasks.thread[waker]) & (tasks.start_ns[then] <= woken)
+    changed["waker_utid"][by_task] = np.where(is_it, then, -1)
     return replace(sleeps, **changed)
 
 

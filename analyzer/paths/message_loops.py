@@ -8,11 +8,14 @@ and waits again. For whom it is at work, it has waited until the last one::
     woken by                 monitor                 database      both: until the database was done
 
 So a wait goes on where its thread then woke nobody but who had ended it, as most of that one's
-messages lead to, or took the message and neither sent one nor woke anybody. The end of a foreground
-request ends a wait.
+messages lead to, or took the message and neither sent one nor woke anybody. It goes on, too, where
+the thread had woken others before the wait, but not who ended it since that one's last message: it
+was asked nothing. The end of a foreground request ends a wait.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +25,7 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
-from rcp.analyzer.paths.futex_loops import with_last_waker
+from rcp.analyzer.paths.futex_loops import AGAIN_NS, with_last_waker
 
 _MESSAGES = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
 
@@ -30,47 +33,97 @@ _MESSAGES = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
 def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps:
     """Return the sleeps with the last waker of each wait that goes on, by its name at that time."""
     thread = tasks.thread.astype(np.int64)
-    first, second = _pairs(sleeps, tasks, thread)
+    before, first, second = _pairs(sleeps, tasks, thread)
     if not len(first):
         return sleeps
-    goes_on = _is_passed(sleeps, thread, first, second)
+    goes_on = _is_passed(sleeps, thread, before, first, second)
     first, second = first[goes_on], second[goes_on]
     ends = _ends_request(sleeps, requests, tasks, first, second)
     return with_last_waker(sleeps, tasks, first[~ends], second[~ends], by_interrupts=True)
 
 
-def _pairs(sleeps: Sleeps, tasks: Tasks, thread: Times) -> tuple[Index, Index]:
-    """Return waits for a message that a task ended, and the same thread's next one of each."""
+def _pairs(sleeps: Sleeps, tasks: Tasks, thread: Times) -> tuple[Times, Index, Index]:
+    """Return waits for a message that a task ended, and the same thread's next one of each.
+
+    The first column is the end of the wait before that, 0 without one.
+    """
     serves = np.isin(tasks.role, (ROLE_CODE[UNKNOWN], ROLE_CODE[FOREGROUND]))
     waits = np.isin(sleeps.reason, _MESSAGES) & (sleeps.woken > sleeps.ts)
     at = np.flatnonzero(waits & serves[sleeps.utid])
     of = thread[sleeps.utid[at]]
     order = np.lexsort((sleeps.ts[at], of))
     at, of = at[order].astype(np.int32), of[order]
-    by_task = (of[1:] == of[:-1]) & (sleeps.waker_utid[at[:-1]] >= 0)
-    return at[:-1][by_task], at[1:][by_task]
+    follows = of[1:] == of[:-1]
+    ended = np.where(np.r_[False, follows], np.r_[0, sleeps.woken[at[:-1]]], 0)[: len(at)]
+    by_task = follows & (sleeps.waker_utid[at[:-1]] >= 0)
+    return ended[:-1][by_task], at[:-1][by_task], at[1:][by_task]
 
 
-def _is_passed(sleeps: Sleeps, thread: Times, first: Index, second: Index) -> npt.NDArray[np.bool_]:
-    """Return which threads did nothing in between but for whoever had ended the first wait."""
+def _is_passed(
+    sleeps: Sleeps, thread: Times, ended: Times, first: Index, second: Index
+) -> npt.NDArray[np.bool_]:
+    """Return which first waits were ended by who was not waited for.
+
+    ``ended``: when their threads' waits before them ended.
+    """
     server, client = thread[sleeps.utid[first]], thread[sleeps.waker_utid[first]]
-    ended = np.flatnonzero((sleeps.waker_utid >= 0) & (sleeps.woken > sleeps.ts))
-    ended = ended[np.isin(thread[sleeps.waker_utid[ended]], server)]
-    by, of, when = thread[sleeps.waker_utid[ended]], thread[sleeps.utid[ended]], sleeps.woken[ended]
-    span = sleeps.woken[first], sleeps.ts[second] + 1
-    order = np.lexsort((when, by))
-    _, woke = rows_between(by[order], when[order], server, *span)
-    pair = by << 32 | of
-    order = np.lexsort((when, pair))
-    _, answered = rows_between(pair[order], when[order], server << 32 | client, *span)
-    for_client = (answered > 0) & (woke == answered)
-    in_vain = (woke == 0) & ~sleeps.has_sent[second] & sleeps.has_sent.any()
+    after = _Woken.between(sleeps, thread, server, client, sleeps.woken[first], sleeps.ts[second])
+    answers = (after.client > 0) & (after.anybody == after.client)
     # An answer wakes nobody who has yet to sleep: that is one to a client that others have come to.
-    of_pair = group_codes(server, client)
-    votes = np.bincount(of_pair, for_client.astype(np.int64) - (woke > answered))
-    in_time = (woke == 0) & (votes > 0)[of_pair]
-    passed: npt.NDArray[np.bool_] = for_client | in_vain | in_time
-    return passed
+    of_pair, following = group_codes(server, client), sleeps.waker_utid[second]
+    is_question = (following >= 0) & (thread[following] == client)
+    votes = np.bincount(of_pair, (answers & ~is_question) * 1 - (after.anybody > after.client))
+    in_time = (after.anybody == 0) & (is_question | (votes > 0)[of_pair])
+    before = _Woken.between(sleeps, thread, server, client, ended, sleeps.ts[first])
+    last = _last_of_pair(of_pair, sleeps.woken[first])
+    since = _Woken.between(sleeps, thread, server, client, last, sleeps.ts[first])
+    unasked = (ended > 0) & (before.anybody > 0) & (since.client == 0)
+    passed: npt.NDArray[np.bool_] = answers | in_time | unasked
+    return passed | _is_in_vain(sleeps, thread, first, second, after.anybody)
+
+
+def _last_of_pair(of_pair: Times, ended: Times) -> Times:
+    """Return when the same client ended a wait of the same server before each one, 0 for never."""
+    order = np.lexsort((ended, of_pair))
+    last = np.zeros(len(ended), np.int64)
+    same = of_pair[order[1:]] == of_pair[order[:-1]]
+    last[order[1:]] = np.where(same, ended[order[:-1]], 0)
+    return last
+
+
+def _is_in_vain(
+    sleeps: Sleeps, thread: Times, first: Index, second: Index, woke: Times
+) -> npt.NDArray[np.bool_]:
+    """Return which threads waited again at once, and neither sent a message nor woke anybody."""
+    sent = np.flatnonzero(sleeps.has_sent)
+    of, since = thread[sleeps.utid[first]], sleeps.woken[first]
+    last = asof_backward(thread[sleeps.utid[sent]], sleeps.ts[sent], of, sleeps.ts[second])
+    has_sent = np.append(sleeps.ts[sent], -1)[last] > since
+    at_once = sleeps.ts[second] - sleeps.run[first] <= AGAIN_NS
+    found: npt.NDArray[np.bool_] = at_once & (woke == 0) & ~has_sent
+    return found & (len(sent) > 0)
+
+
+class _Woken(NamedTuple):
+    """How many sleeps a server ended in a time: of one client, and of anybody."""
+
+    client: Times
+    anybody: Times
+
+    @staticmethod
+    def between(
+        sleeps: Sleeps, thread: Times, server: Times, client: Times, lo: Times, hi: Times
+    ) -> _Woken:
+        """Count those in each (lo, hi]."""
+        ended = np.flatnonzero((sleeps.waker_utid >= 0) & (sleeps.woken > sleeps.ts))
+        ended = ended[np.isin(thread[sleeps.waker_utid[ended]], server)]
+        by, when = thread[sleeps.waker_utid[ended]], sleeps.woken[ended]
+        pair, wanted = by << 32 | thread[sleeps.utid[ended]], server << 32 | client
+        counts = []
+        for key, query in ((pair, wanted), (by, server)):
+            order = np.lexsort((when, key))
+            counts.append(rows_between(key[order], when[order], query, lo, hi)[1])
+        return _Woken(*counts)
 
 
 def _ends_request(

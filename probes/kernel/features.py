@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -168,6 +169,12 @@ def _wanted_symbols() -> tuple[set[str], set[str]]:
     return functions, {*_PREEMPT_COUNT, _PER_CPU_OFFSET, _KASAN, _FRED, *iterators}
 
 
+def _other_names(known: Collection[str]) -> set[str]:
+    """Return the names that functions have on other kernels, of those that this one has."""
+    pairs = [pair for p in PROBES for pair in p.newer_names.items()]
+    return {a for pair in pairs for a, b in (pair, pair[::-1]) if b in known and a not in known}
+
+
 def read_features(root: Path = Path("/")) -> Features:
     """Read the features of the running kernel; missing ones do not raise.
 
@@ -188,6 +195,7 @@ def read_features(root: Path = Path("/")) -> Features:
         for name in absent & of_modules.keys()
         if not (root / "sys/module" / of_modules[name]).exists()
     }
+    idle |= _other_names(symbols.keys())
     modules = {
         p.module
         for p in PROBES

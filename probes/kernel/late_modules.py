@@ -21,7 +21,8 @@ def absent_modules(features: Features) -> list[str]:
             for probe in (*active_probes(features), *idle)
             if probe.name not in features.left_out
             for name in probe.optional_functions
-            if name in features.idle_functions and name not in features.missing_functions
+            if name in probe.modules.keys() & set(features.idle_functions)
+            and name not in features.missing_functions
         }
     )
 

@@ -108,6 +108,7 @@ PROBES: tuple[Probe, ...] = (
         # since commit 6e6eda44b939 ("sock: add tracepoint for send recv length") (in v6.3)
         ("sock:sock_recv_length", "sock:sock_send_length"),
         optional_functions=("pipe_write", "anon_pipe_write"),
+        newer_names={"anon_pipe_write": "pipe_write"},
         without_optional="a server that is asked by pipes may do a job whose client is nobody",
         without="requests on sockets cannot be recorded; a busy server's client may be nobody",
     ),

@@ -20,6 +20,8 @@ class Probe:
     """Required kernel functions (fentry/fexit)."""
     optional_functions: tuple[str, ...] = ()
     """Kernel functions it uses if the kernel has them."""
+    newer_names: Mapping[str, str] = field(default_factory=dict)
+    """Optional functions by their names of today, and the ones that these had before."""
     modules: Mapping[str, str] = field(default_factory=dict)
     """Modules of optional functions: one that is not loaded has nothing that could be missed."""
     without_optional: str = ""

@@ -110,7 +110,7 @@ def recorder_lab(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one boot left: recorder.json, points.json and the recording of causes."""
     out = tmp_path_factory.mktemp("recorder")
     here = Path(__file__).parent / "lab"
-    names = ("recorder", "workload", "waits", "watch", "tasks", "disks", "points")
+    names = ("recorder", "workload", "waits", "messages", "watch", "tasks", "disks", "points")
     scripts = [here / f"guest_{name}.py" for name in names]
     inputs = "$RCP_LAB_IN/inputs"
     subprocess.run(

@@ -36,7 +36,7 @@ class SuspectsCpuTime:
     utid: Index
     """The suspect that ran longest, -1 for none."""
     is_guess: npt.NDArray[np.bool_]
-    """That kernel threads worked for it most of that time is told by the ios, not recorded."""
+    """That others worked for it most of that time is told by ios or answers, not recorded."""
 
 
 @dataclass(frozen=True)

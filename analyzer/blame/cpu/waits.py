@@ -100,6 +100,8 @@ class CpuWaits:
         worked = WorkedFor.of(self.trace)
         guessed = WorkedFor.by_ios(self.trace, self.io), self.jobs
         wanted = self.suspects.any | self.suspects.kernel
+        if self.jobs is not None:
+            wanted = wanted | np.isin(thread, self.jobs.worker)
         waits = Covers.of(np.zeros(len(lo), np.int64), lo, hi)
         history = CpuHistory.of(self.trace.sleeps, self.trace.tasks, wanted, cpu, waits)
         found = [

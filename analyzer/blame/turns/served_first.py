@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
@@ -35,7 +36,7 @@ from rcp.analyzer.paths.segments import Edges
 def served_first(rules: Contention, chosen: Positions) -> Candidates:
     """Return the ``chosen`` segments below waits for servers in which these do suspects' jobs."""
     edges, segments, sleeps = rules.paths.edges, rules.paths.segments, rules.trace.sleeps
-    wait, servers, jobs = rules.waits_for_servers, rules.servers, rules.jobs
+    wait, servers, jobs = rules.asked.waits, rules.asked.servers, rules.asked.jobs
     if servers is None or jobs is None:
         return _candidates(rules, chosen[:0], edges.waker[:0], segments.dur[:0], edges.parent[:0])
     at_work = _AtWork.of(servers, sleeps, edges, wait)
@@ -68,8 +69,7 @@ def _candidates(
     suspect &= thread[client] != thread[edges.waiter[edge]]
     at = np.flatnonzero(suspect & (dur > 0))
     leaf, edge = rules.paths.segments.edge[segment[at]], edge[at]
-    known = rules.servers is not None and rules.servers.messages_known
-    confidence = ANSWER_CONFIDENCE if known else GUESS_CONFIDENCE
+    confidence = ANSWER_CONFIDENCE if rules.asked.messages_known else GUESS_CONFIDENCE
     return candidate_rows(
         segment[at], KIND["condition"], client[at], dur[at], edge, leaf, confidence
     )
@@ -92,14 +92,14 @@ class _AtWork:
         until, begun_until = np.zeros((2, len(edges)), np.int64)
         begun_by = np.full(len(edges), -1, np.int32)
         idle = servers.idle
-        if not servers.messages_known:
-            wait = wait[np.isin(servers.thread[edges.waker[wait]], idle.thread)]
         lo, server = edges.ts[wait], servers.thread[edges.waker[wait]]
         last = servers.idle_before(server, lo)
-        ended = np.append(idle.end, servers.never_idle)[last]
+        ended = servers.idle_ended(server, last)
         waiter = servers.thread[edges.waiter[wait]]
         asked = np.append(idle.by, -1)[last] == waiter
         busy = (ended <= lo) & ~(asked & (ended >= _free_since(servers, sleeps, waiter, lo)))
+        # That who is never idle is asked by a message at all.
+        busy &= (last >= 0) | (sleeps.reason[edges.sleep[wait]] != CODE["futex"])
         wait, lo, server, last, waiter = (x[busy] for x in (wait, lo, server, last, waiter))
         stop = np.append(idle.begin, NEVER)[servers.idle_after(server, lo + 1)]
         until[wait] = np.minimum(stop, lo + edges.dur[wait])

@@ -127,8 +127,8 @@ class Servers:
     """The other ones."""
     asleep: Asleep
     """All sleeps of servers."""
-    messages_known: bool
-    """Messages were recorded, not only who wakes whom."""
+    sends: npt.NDArray[np.bool_]
+    """By thread, whether it has ever sent a message; nobody has where these are not recorded."""
 
     @staticmethod
     def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, among: Index) -> Servers:
@@ -153,15 +153,22 @@ class Servers:
         idle = own.take(np.flatnonzero(~deaf | by_request))
         _, name = np.unique(tasks.comm, return_inverse=True)
         of_servers = waits, answers, own, deaf, idle, Asleep.of(sleeps, thread, servers)
-        return Servers(thread, name, known, may_serve, *of_servers, bool(sleeps.has_sent.any()))
+        sends = np.zeros(int(thread.max(initial=0)) + 1, bool)
+        sends[thread[sleeps.utid[sleeps.has_sent]]] = True
+        return Servers(thread, name, known, may_serve, *of_servers, sends)
 
     @property
-    def never_idle(self) -> int:
-        """End of the last idle wait of a server without one.
+    def messages_known(self) -> bool:
+        """Whether messages were recorded, not only who wakes whom."""
+        return bool(self.sends.any())
 
-        It is always at work. But where no message was recorded, it may as well be no server.
+    def idle_ended(self, server: Times, last: Index) -> Times:
+        """Return the end of each server's ``last`` idle wait (-1: it had none).
+
+        A server without one is always at work, if it has ever sent a message: else it is none.
         """
-        return 0 if self.messages_known else NEVER
+        ended = np.append(self.idle.end, NEVER)[last]
+        return np.where((last < 0) & self.sends[server], 0, ended)
 
     def idle_before(self, server: Times, time: Times) -> Index:
         """Return each server's last idle wait that has begun by a time, or -1."""
@@ -178,7 +185,7 @@ class Servers:
         follows = np.r_[False, server[1:] == server[:-1]][: len(server)]
         before = np.where(follows, np.r_[0, answers.end][:-1], 0)
         last = self.idle_before(server, answers.end)
-        ended = np.append(idle.end, self.never_idle)[last]
+        ended = self.idle_ended(server, last)
         is_first = (np.append(idle.by, -1)[last] == answers.thread) & (before <= ended)
         _, slept = self.asleep.at(server, asked)
         free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
@@ -194,16 +201,16 @@ class Servers:
     def _asks(self, in_time: npt.NDArray[np.bool_], last: Index) -> npt.NDArray[np.bool_]:
         """Return which answers are to tasks of a name that asks, and is not only told.
 
-        Such tasks have sent a message before they wait. If the server was ever idle before
-        (``last``: its last idle wait, or -1), also those who have ever woken it, or have never
-        waited while it was idle. ``in_time``: the answers to those who began to wait after that.
+        Such tasks have ever woken the server, or have never waited while it was idle. Of a server
+        that was not idle before (``last`` idle wait: -1) they have sent a message before they wait.
+        ``in_time``: the answers to those who began to wait after the last idle wait.
         """
         answers, idle, n = self.answers, self.idle, len(self.answers)
         of_idle = np.where(idle.waker >= 0, self.name[idle.waker], -1)
         names = np.r_[self.name[answers.utid], of_idle]
         pair = group_codes(np.r_[answers.by, idle.thread], names)
         has_asked, is_told = np.isin(pair[:n], pair[n:]), np.isin(pair[:n], pair[:n][~in_time])
-        asks: npt.NDArray[np.bool_] = answers.asked | ((has_asked | ~is_told) & (last >= 0))
+        asks: npt.NDArray[np.bool_] = np.where(last >= 0, has_asked | ~is_told, answers.asked)
         return asks
 
     def _is_question(self, follows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
@@ -55,7 +56,14 @@ def everything(roles: Roles) -> Synth:
         synth.cause(wal, bg, ino=7, n_pages=3, n_causes=2)
         synth.cause(wal, fg, ino=7, n_causes=2)
         synth.sleep(
-            fg, ts + 150, ts + 600, ts + 630, io=wal, stack=["folio_wait_writeback"], ran=bg
+            fg,
+            ts + 150,
+            ts + 600,
+            ts + 630,
+            io=wal,
+            stack=["folio_wait_writeback"],
+            ran=bg,
+            sent=True,
         )
         synth.sleep(
             fg, ts + 640, ts + 700, waker=jbd2, reason=WaitReason.JOURNAL_COMMIT, owner=jbd2
@@ -111,6 +119,15 @@ def test_reclassified_is_as_if_recorded_so(loaded: Loaded, before: Roles, after:
     assert result.exit_code == 0, result.output
     assert rows_of(changed) == rows_of(expected)
     assert rows_of(expected)["inversion"]
+
+
+def test_a_store_of_an_older_rcp_knows_of_no_messages(loaded: Loaded, tmp_path: Path) -> None:
+    """It lacks the column."""
+    store = loaded(everything(WRITER_FIRST))
+    with duckdb.connect(str(store)) as connection:
+        connection.execute("ALTER TABLE sleep DROP COLUMN has_sent")
+    result = run("roles", store, "--set", "background=comm:writer", "-o", tmp_path / "new.duckdb")
+    assert result.exit_code == 0, result.output
 
 
 def test_profiles_apply_afterwards(loaded: Loaded, tmp_path: Path) -> None:

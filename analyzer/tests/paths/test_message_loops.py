@@ -27,18 +27,27 @@ class Proxy(Synth):
     works from 11 ms to 49.
     """
 
-    def __init__(self, *, ends: str = "database", role: str = "proxy") -> None:
+    def __init__(
+        self,
+        *,
+        ends: str = "database",
+        role: str = "proxy",
+        asked: str = "database",
+        again_us: int = 1000,
+    ) -> None:
         super().__init__([("foreground", "comm:client*"), ("background", "comm:monitor*")])
         self.client, self.monitor = self.task("client"), self.task("monitor")
         self.proxy, self.database = self.task(role), self.task("database")
         self.request(self.client, 10 * MS, 50 * MS, nr=45)
         self.waits(self.client, 10, 50, self.proxy)
         self.waits(self.proxy, 1, 10, self.client, stack=POLL, sent=False)
-        self.waits(self.database, 2, 11, self.proxy)
+        if asked:
+            self.waits(getattr(self, asked), 2, 11, self.proxy)
         self.waits(self.proxy, 11, 30, self.monitor, stack=POLL)
-        self.sleep(self.monitor, 1 * MS, 30 * MS, stack=["hrtimer_nanosleep"])
-        by = self.database if ends == "database" else 0
-        self.waits(self.proxy, 31, 49, by, stack=POLL, sent=ends != "in vain")
+        self.sleep(self.monitor, 11 * MS, 30 * MS, stack=["hrtimer_nanosleep"])
+        by = {"database": self.database, "late": 900}.get(ends, 0)
+        again, sent = 30 * MS + again_us * 1000, ends != "in vain"
+        self.sleep(self.proxy, again, 49 * MS, waker=by, stack=POLL, sent=sent)
         self.waits(self.database, 49, 60, self.proxy)
 
     def waits(
@@ -68,22 +77,42 @@ def test_a_clock_may_end_the_wait(ask: Ask) -> None:
 
 def test_a_message_that_nothing_follows_is_none_that_is_waited_for(ask: Ask) -> None:
     """The proxy sends nothing before it waits again: a sign of life."""
-    assert ask(Proxy(ends="in vain"), CULPRITS) == []
+    assert ask(Proxy(ends="in vain", asked="", again_us=50), CULPRITS) == []
 
 
-def test_a_message_after_which_the_server_sends_one_may_be_what_it_has_waited_for(
-    ask: Ask,
-) -> None:
-    """Nobody is woken: a busy database was asked, say."""
-    assert ask(Proxy(), CULPRITS) == [("condition", "monitor", 19)]
+@pytest.mark.parametrize(("asked", "ms"), [("", 19), ("monitor", 19), ("database", 0)])
+def test_who_was_asked_nothing_is_not_waited_for(ask: Ask, asked: str, ms: int) -> None:
+    """The proxy has woken the database. Whom it asks while that is busy is unknown."""
+    rows = ask(Proxy(asked=asked), CULPRITS)
+    assert rows == ([("condition", "monitor", ms)] if ms else [])
 
 
-def test_whose_message_leads_to_others_is_waited_for(ask: Ask) -> None:
-    """The proxy goes on to ask the database because of what the monitor says."""
-    proxy = Proxy()
+def test_a_question_is_no_answer(ask: Ask) -> None:
+    """The proxy asks the monitor three times, and then a database that is busy."""
+    proxy = Proxy(asked="monitor")
+    for begin in (100, 200):
+        proxy.waits(proxy.proxy, begin, begin + 10, proxy.monitor, stack=POLL)
+        proxy.waits(proxy.monitor, begin + 10, begin + 11, proxy.proxy)
+        proxy.waits(proxy.proxy, begin + 11, begin + 20, proxy.monitor, stack=POLL)
+    assert ask(proxy, CULPRITS) == [("condition", "monitor", 19)]
+
+
+def test_who_was_not_there_yet_has_not_ended_the_wait(ask: Ask) -> None:
+    """The last message is from a process that began at 40 ms, with the number of another one."""
+    proxy = Proxy(ends="late")
     proxy.answers_monitor()
-    other = proxy.task("other")
-    proxy.sleep(other, 5 * MS, 31 * MS - 2000, waker=proxy.proxy, stack=RECV)
+    proxy.task("monitor-2", tid=900, exited=True)
+    proxy.task("late", tid=900, ts=40 * MS, start_ns=40 * MS)
+    assert ask(proxy, CULPRITS) == []
+    assert (11, 19, "poll", "proxy") in ask(proxy, PATH)
+
+
+def test_a_message_that_leads_to_work_was_not_in_vain(ask: Ask) -> None:
+    """The proxy sends one, and sleeps for an io before it waits again."""
+    proxy = Proxy(ends="in vain", asked="", again_us=50)
+    begin, end = 30 * MS + 10_000, 30 * MS + 40_000
+    io = proxy.io(proxy.proxy, begin, end)
+    proxy.sleep(proxy.proxy, begin, end, io=io, sent=True)
     assert ask(proxy, CULPRITS) == [("condition", "monitor", 19)]
 
 

@@ -234,6 +234,20 @@ def test_stacks_are_as_large_as_the_kernel_was_built(machine: Machine) -> None:
     assert header_macros(machine.features())["RCP_TOP_OF_KERNEL_STACK_PADDING"] == 16
 
 
+@pytest.mark.parametrize("lacks", [("pipe_write",), ("anon_pipe_write",), ()], ids=str)
+def test_a_function_has_one_of_its_names(machine: Machine, lacks: tuple[str, ...]) -> None:
+    """Without either, pipes are not looked at."""
+    probe = next(probe for probe in PROBES if probe.name == "socket")
+    machine.symbols({}, without=lacks)
+    found = machine.features()
+    assert (found.missing_functions, found.idle_functions) == ((), lacks)
+    assert (health_of(probe, found).state, absent_modules(found)) == ("ok", [])
+    options = cflags(Options(), found)
+    assert not [name for name in lacks if f"-DRCP_HAVE_{name}=1" in options]
+    machine.symbols({}, without=probe.optional_functions)
+    assert health_of(probe, machine.features()).state == "partly"
+
+
 @pytest.mark.parametrize("loaded", [(), ("dm_mod",), ("dm_mod", "dm_crypt", "loop")], ids=str)
 def test_functions_of_modules_that_are_not_loaded_are_not_missing(
     machine: Machine, loaded: tuple[str, ...]

@@ -60,7 +60,7 @@ def test_the_end_of_an_io_that_was_waited_for_is_a_part_of_that_wait() -> None:
     stage.cause(io, stage.backup)
     stage.interrupt(io, 395 * US, 600 * US, 0)
     stage.sleep(stage.client, 100 * US, 400 * US, 600 * US, io=io)
-    assert [row[:3] for row in stage.blamed()][0] == ("io_dependency", "backup", 500 * US)
+    assert next(row[:3] for row in stage.blamed()) == ("io_dependency", "backup", 500 * US)
 
 
 def test_an_io_of_several_is_blamed_by_their_parts() -> None:

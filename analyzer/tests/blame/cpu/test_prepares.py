@@ -29,7 +29,7 @@ class Fsync(Synth):
 
     def writes(self, at: int, *, mine: int = 0, theirs: int = 0) -> int:
         """Queue an io of that many pages."""
-        io = self.io(self.client, at * US, 1000 * US)
+        io = self.io(self.client, at * US, 1000 * US, size=4096 * (mine + theirs))
         parts = [(who, n) for who, n in ((self.client, mine), (self.backup, theirs)) if n]
         for who, n_pages in parts:
             self.cause(io, who, n_pages=n_pages, n_causes=len(parts))
@@ -58,10 +58,19 @@ def test_the_time_before_each_io_is_its_pages_owners(
 ) -> None:
     """300 µs for the first io's, 80 of 200 for the third one's; 100 µs for the client's own."""
     stage = Fsync()
-    stage.writes(400, theirs=8)
-    stage.writes(500, mine=8)
-    stage.waits(stage.writes(700, mine=6, theirs=4), 750)
+    stage.writes(400, theirs=64)
+    stage.writes(500, mine=64)
+    stage.waits(stage.writes(700, mine=48, theirs=32), 750)
     assert prepared_us(stage) == [380]
+
+
+def test_what_a_thread_did_long_before_is_its_own(
+    prepared_us: Callable[[Fsync], list[int]],
+) -> None:
+    """It computes before it syncs: 100 µs and 5 for each page are the most that an io takes."""
+    stage = Fsync()
+    stage.waits(stage.writes(700, theirs=8), 750)
+    assert prepared_us(stage) == [140]
 
 
 def test_what_was_done_before_the_request_is_none_of_it(
@@ -70,7 +79,7 @@ def test_what_was_done_before_the_request_is_none_of_it(
     """The client's read from 20 to 60 µs did not prepare the write."""
     stage = Fsync()
     stage.request(stage.client, 20 * US, 60 * US, nr=0)
-    stage.waits(stage.writes(400, theirs=8), 420)
+    stage.waits(stage.writes(400, theirs=64), 420)
     assert prepared_us(stage) == [300]
 
 

@@ -7,6 +7,7 @@ import pytest
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE
 from rcp.analyzer.tests.blame.found import found
 from rcp.fixtures.synth import Synth
+from rcp.probes.contract.events import WaitReason
 
 ROLES = [("foreground", "comm:fg*"), ("background", "comm:bg*")]
 MS = 1_000_000
@@ -17,7 +18,8 @@ POLL = ["do_select"]
 class Busy(Synth):
     """A server answers ``bg`` at 50 ms and ``fg`` at 58, whose request of 20 ms waits for it.
 
-    It is never without a job, and sleeps for ios from 12 to 18 ms and from 22 to 45.
+    It is never without a job, and sleeps for ios from 12 to 18 ms and from 22 to 45. It has
+    answered others before.
     """
 
     def __init__(self, *, io_until_ms: int = 45, sent: bool = True) -> None:
@@ -27,7 +29,7 @@ class Busy(Synth):
         self.waits(self.fg, 20, 58, self.server, sent=sent)
         for begin, end in ((12, 18), (22, io_until_ms)):
             io = self.io(self.server, begin * MS, end * MS)
-            self.sleep(self.server, begin * MS, end * MS, io=io)
+            self.sleep(self.server, begin * MS, end * MS, io=io, sent=sent)
 
     def waits(
         self, who: int, begin_ms: float, end_ms: float, waker: int, *, sent: bool = True
@@ -89,6 +91,33 @@ def test_a_server_that_was_idle_works_for_who_has_woken_it() -> None:
     server.waits(server.bg, 11, 50, server.server)
     server.waits(server.server, 19, 20, server.fg)
     assert server.blamed() == []
+
+
+def test_who_was_told_while_the_server_was_idle_is_told_again() -> None:
+    """A process that ships a log asks others, but waits for news of this one, idle or not."""
+    server = Busy()
+    server.waits(server.bg, 1, 6, server.server)
+    server.waits(server.server, 2, 5, server.fg)
+    server.waits(server.bg, 21, 50, server.server)
+    assert server.blamed() == []
+
+
+def test_a_worker_that_sends_no_messages_has_no_such_jobs() -> None:
+    """It tells who waits for it by a message of another thread how far it is."""
+    server = Busy(sent=False)
+    server.waits(server.bg, 11, 50, server.server)
+    assert server.blamed() == []
+
+
+def test_nor_has_one_that_is_waited_for_on_a_futex() -> None:
+    server, word = Busy(), 5000
+    server.waits(server.bg, 11, 50, server.server)
+    fg = server.task("fg-2")
+    server.request(fg, 20 * MS, 58 * MS, nr=202)
+    server.sleep(
+        fg, 20 * MS, 57 * MS, waker=server.server, reason=WaitReason.FUTEX, obj=word, sent=True
+    )
+    assert [row[2] for row in server.blamed() if row[0] == "condition"].count(30) == 1
 
 
 @pytest.mark.parametrize(("sent", "ms"), [(True, 10.9), (False, 0)])
