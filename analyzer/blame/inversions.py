@@ -240,11 +240,8 @@ class _Search:
         self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
         self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
         self.add(rules.cpu_max(self.undecided(segments.kind == CPU_MAX)))
-        interrupted = self.undecided(segments.kind == INTERRUPTED)
-        who = rules.parties, rules.suspects, rules.blame
-        self.add(interrupted_for(segments, interrupted, *who))
-        on_cpu = self.undecided(segments.kind == CPU)
-        self.add(prepared_for(rules.trace, segments, on_cpu, *who))
+        self.add(interrupted_for(rules, self.undecided(segments.kind == INTERRUPTED)))
+        self.add(prepared_for(rules, self.undecided(segments.kind == CPU)))
 
     def by_helpers(self) -> None:
         """Rule 6."""

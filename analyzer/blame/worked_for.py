@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
-from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
+from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import (
     OP_FLUSH,
     PAGE_BYTES,
@@ -106,10 +106,12 @@ class WorkedFor:
 
     @staticmethod
     def by_users(trace: Trace, io: Owners) -> WorkedFor | None:
-        """Return what user tasks do in their requests for suspects, to prepare ios."""
+        """Return what the foreground does in its requests for suspects, to prepare ios."""
         thread = trace.tasks.thread.astype(np.int64)
-        users = trace.tasks.role != ROLE_CODE[KERNEL]
-        work = _prepared(trace, thread, users).within(trace.requests, thread)
+        asks = np.isin(thread, thread[trace.tasks.role == ROLE_CODE[FOREGROUND]])
+        work = _prepared(trace, thread, asks & (trace.tasks.role != ROLE_CODE[KERNEL])).within(
+            trace.requests, thread
+        )
         n_pages = trace.ios.bytes[work.io] / PAGE_BYTES
         begin = work.end - (PREPARE_NS + PREPARE_PAGE_NS * n_pages).astype(np.int64)
         return work._replace(begin=np.maximum(work.begin, begin)).for_suspects(thread, io)

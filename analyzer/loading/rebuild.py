@@ -118,7 +118,6 @@ _READ_AGAIN = "SELECT ts, ino, first_page, n_pages, utid AS tid, dev FROM read_a
 _INTERRUPT = "SELECT ts, ts + dur AS end_ns, io_id AS io, utid AS tid, cpu FROM interrupt"
 
 _SOURCES = {
-    "sleep": _SLEEP,
     "io": _IO,
     "lock_wait": _LOCK_WAIT,
     "journal_commit": query("rebuild/journal_commit"),
@@ -200,17 +199,17 @@ def tasks_of(store: Store) -> Tasks:
     )
 
 
-def _known(store: Store, sql: str) -> str:
-    """Return a query of sleeps without what was not recorded yet when the store was written."""
+def _sleep_of(store: Store) -> str:
+    """Return the query of sleeps, without what was not recorded when the store was written."""
     known = "SELECT 1 FROM duckdb_columns() WHERE (table_name, column_name) = ('sleep', 'has_sent')"
-    return sql if store.query(known) else sql.replace(_HAS_SENT, "0")
+    return _SLEEP if store.query(known) else _SLEEP.replace(_HAS_SENT, "0")
 
 
 def trace_from(store: Store, meta: Mapping[str, Any], tasks: Tasks) -> Trace:
     """Return the trace a store was loaded from, with ``tasks`` for its task table."""
     rows: dict[str, Records] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
-    for name, sql in _SOURCES.items():
-        rows[name] = _filled(BY_NAME[name], store.arrays(_known(store, sql)), tasks.tid)
+    for name, sql in ({"sleep": _sleep_of(store)} | _SOURCES).items():
+        rows[name] = _filled(BY_NAME[name], store.arrays(sql), tasks.tid)
     rows[REQUEST.name] = _requests(store, request_names(meta), tasks.tid)
     rows[FILE.name] = _files(store)
     stacks = dict(store.query("FROM stack"))

@@ -117,15 +117,24 @@ def _slept_else(
     return found
 
 
+def last_ended(
+    requests: Requests, chosen: npt.NDArray[np.bool_], thread: Times, of: Times, until: Times
+) -> Index:
+    """Return the last of the chosen requests that each thread ``of`` ended by a time, or -1."""
+    done = np.flatnonzero(chosen & (requests.dur >= 0))
+    end = requests.ts[done] + requests.dur[done]
+    found: Index = np.append(done, -1)[asof_backward(thread[requests.utid[done]], end, of, until)]
+    return found
+
+
 def _ended_request(
     sleeps: Sleeps, requests: Requests, thread: Times, first: Index, second: Index
 ) -> npt.NDArray[np.bool_]:
     """Return which threads ended a request in between that was more than the first sleep."""
-    done = np.flatnonzero(requests.dur >= 0)
-    end, of = requests.ts[done] + requests.dur[done], thread[sleeps.utid[first]]
-    last = asof_backward(thread[requests.utid[done]], end, of, sleeps.ts[second])
-    ended = np.append(end, -1)[last]
-    took = np.append(requests.dur[done], 0)[last]
+    every = np.ones(len(requests), bool)
+    last = last_ended(requests, every, thread, thread[sleeps.utid[first]], sleeps.ts[second])
+    ended = np.append(requests.ts + requests.dur, -1)[last]
+    took = np.append(requests.dur, 0)[last]
     slept = sleeps.run[first] - sleeps.ts[first]
     found: npt.NDArray[np.bool_] = (ended >= sleeps.run[first]) & (took - slept > AGAIN_NS)
     return found

@@ -15,7 +15,7 @@ was asked nothing. The end of a foreground request ends a wait.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,10 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
-from rcp.analyzer.paths.futex_loops import AGAIN_NS, with_last_waker
+from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
 
-_MESSAGES = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
+JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
+"""Waits that a message ends, a job or an answer."""
 
 
 def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps:
@@ -48,7 +49,7 @@ def _pairs(sleeps: Sleeps, tasks: Tasks, thread: Times) -> tuple[Times, Index, I
     The first column is the end of the wait before that, 0 without one.
     """
     serves = np.isin(tasks.role, (ROLE_CODE[UNKNOWN], ROLE_CODE[FOREGROUND]))
-    waits = np.isin(sleeps.reason, _MESSAGES) & (sleeps.woken > sleeps.ts)
+    waits = np.isin(sleeps.reason, JOBS) & (sleeps.woken > sleeps.ts)
     at = np.flatnonzero(waits & serves[sleeps.utid])
     of = thread[sleeps.utid[at]]
     order = np.lexsort((sleeps.ts[at], of))
@@ -67,19 +68,23 @@ def _is_passed(
     ``ended``: when their threads' waits before them ended.
     """
     server, client = thread[sleeps.utid[first]], thread[sleeps.waker_utid[first]]
-    after = _Woken.between(sleeps, thread, server, client, sleeps.woken[first], sleeps.ts[second])
-    answers = (after.client > 0) & (after.anybody == after.client)
+    begin, end, again = sleeps.ts[first], sleeps.woken[first], sleeps.ts[second]
+    woken = _Woken.by_any(sleeps, thread, server)
+    anybody, asker = (
+        woken.of_anybody(server, end, again),
+        woken.of_client(server, client, end, again),
+    )
+    answers = (asker > 0) & (anybody == asker)
     # An answer wakes nobody who has yet to sleep: that is one to a client that others have come to.
     of_pair, following = group_codes(server, client), sleeps.waker_utid[second]
     is_question = (following >= 0) & (thread[following] == client)
-    votes = np.bincount(of_pair, (answers & ~is_question) * 1 - (after.anybody > after.client))
-    in_time = (after.anybody == 0) & (is_question | (votes > 0)[of_pair])
-    before = _Woken.between(sleeps, thread, server, client, ended, sleeps.ts[first])
-    last = _last_of_pair(of_pair, sleeps.woken[first])
-    since = _Woken.between(sleeps, thread, server, client, last, sleeps.ts[first])
-    unasked = (ended > 0) & (before.anybody > 0) & (since.client == 0)
+    votes = np.bincount(of_pair, (answers & ~is_question) * 1 - (anybody > asker))
+    in_time = (anybody == 0) & (is_question | (votes > 0)[of_pair])
+    has_asked = (ended > 0) & (woken.of_anybody(server, ended, begin) > 0)
+    since = _last_of_pair(of_pair, end)
+    unasked = has_asked & (woken.of_client(server, client, since, begin) == 0)
     passed: npt.NDArray[np.bool_] = answers | in_time | unasked
-    return passed | _is_in_vain(sleeps, thread, first, second, after.anybody)
+    return passed | _is_in_vain(sleeps, thread, first, second, anybody)
 
 
 def _last_of_pair(of_pair: Times, ended: Times) -> Times:
@@ -104,37 +109,42 @@ def _is_in_vain(
     return found & (len(sent) > 0)
 
 
-class _Woken(NamedTuple):
-    """How many sleeps a server ended in a time: of one client, and of anybody."""
+@dataclass(frozen=True)
+class _Woken:
+    """The sleeps that servers ended: by server and time, and by server, client and time."""
 
-    client: Times
-    anybody: Times
+    by: Times
+    when: Times
+    pair: Times
+    when_of_pair: Times
 
     @staticmethod
-    def between(
-        sleeps: Sleeps, thread: Times, server: Times, client: Times, lo: Times, hi: Times
-    ) -> _Woken:
-        """Count those in each (lo, hi]."""
+    def by_any(sleeps: Sleeps, thread: Times, server: Times) -> _Woken:
+        """Find those that these servers ended."""
         ended = np.flatnonzero((sleeps.waker_utid >= 0) & (sleeps.woken > sleeps.ts))
         ended = ended[np.isin(thread[sleeps.waker_utid[ended]], server)]
         by, when = thread[sleeps.waker_utid[ended]], sleeps.woken[ended]
-        pair, wanted = by << 32 | thread[sleeps.utid[ended]], server << 32 | client
-        counts = []
-        for key, query in ((pair, wanted), (by, server)):
-            order = np.lexsort((when, key))
-            counts.append(rows_between(key[order], when[order], query, lo, hi)[1])
-        return _Woken(*counts)
+        pair = by << 32 | thread[sleeps.utid[ended]]
+        order, of_pair = np.lexsort((when, by)), np.lexsort((when, pair))
+        return _Woken(by[order], when[order], pair[of_pair], when[of_pair])
+
+    def of_anybody(self, server: Times, lo: Times, hi: Times) -> Times:
+        """Count those of each server in (lo, hi]."""
+        return rows_between(self.by, self.when, server, lo, hi)[1]
+
+    def of_client(self, server: Times, client: Times, lo: Times, hi: Times) -> Times:
+        """Count those of each server and client in (lo, hi]."""
+        return rows_between(self.pair, self.when_of_pair, server << 32 | client, lo, hi)[1]
 
 
 def _ends_request(
     sleeps: Sleeps, requests: Requests, tasks: Tasks, first: Index, second: Index
 ) -> npt.NDArray[np.bool_]:
     """Return which threads ended a foreground request in between."""
-    done = np.flatnonzero(
-        (requests.dur >= 0) & (tasks.role[requests.utid] == ROLE_CODE[FOREGROUND])
+    of_foreground = tasks.role[requests.utid] == ROLE_CODE[FOREGROUND]
+    of = tasks.thread[sleeps.utid[first]]
+    last = last_ended(requests, of_foreground, tasks.thread, of, sleeps.ts[second])
+    found: npt.NDArray[np.bool_] = (
+        np.append(requests.ts + requests.dur, -1)[last] >= (sleeps.woken[first])
     )
-    end, thread = requests.ts[done] + requests.dur[done], tasks.thread
-    of = thread[sleeps.utid[first]]
-    last = asof_backward(thread[requests.utid[done]], end, of, sleeps.ts[second])
-    found: npt.NDArray[np.bool_] = np.append(end, -1)[last] >= sleeps.woken[first]
     return found

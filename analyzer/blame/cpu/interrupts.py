@@ -6,29 +6,23 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.enough import in_requests_with_enough
-from rcp.analyzer.blame.parties import Parties
-from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.paths.segments import Segments
 
 
-def interrupted_for(
-    segments: Segments,
-    chosen: Positions,
-    parties: Parties,
-    suspects: Suspects,
-    blame: Blame,
-) -> Candidates:
+def interrupted_for(rules: Contention, chosen: Positions) -> Candidates:
     """Blame those whose data the ios carry for segments in which interrupts end these.
 
     Each takes some us only, so they count where a request has enough of them. Of an io that was
     waited for, the end is a part of that wait.
     """
+    segments, blame = rules.paths.segments, rules.blame
     io = segments.io[chosen]
     top = blame.io.utid[io]
     row, who, part = blame.members.split(blame.set_of_io[io], top)
-    party = parties.of_segments(segments, chosen)[row]
-    guilty = np.flatnonzero((top[row] >= 0) & suspects.is_suspect(who, party))
+    party = rules.parties.of_segments(segments, chosen)[row]
+    guilty = np.flatnonzero((top[row] >= 0) & rules.suspects.is_suspect(who, party))
     row, who, part = row[guilty], who[guilty], part[guilty] * blame.io.share[io[row[guilty]]]
     at = chosen[row]
     dur = segments.dur[at]

@@ -13,26 +13,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.enough import in_requests_with_enough
 from rcp.analyzer.blame.device.evidence import MODEL_CONFIDENCE
-from rcp.analyzer.blame.parties import Parties
-from rcp.analyzer.blame.suspects import Blame, Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
-from rcp.analyzer.paths.segments import Segments
 
 
-def prepared_for(
-    trace: Trace,
-    segments: Segments,
-    chosen: Positions,
-    parties: Parties,
-    suspects: Suspects,
-    blame: Blame,
-) -> Candidates:
+def prepared_for(rules: Contention, chosen: Positions) -> Candidates:
     """Blame those whose data ios carry for segments on a CPU in which a request prepares them."""
-    work, thread = WorkedFor.by_users(trace, blame.io), trace.tasks.thread
+    trace, segments, suspects = rules.trace, rules.paths.segments, rules.suspects
+    work, thread = WorkedFor.by_users(trace, rules.blame.io), trace.tasks.thread
     prepares = np.zeros(int(thread.max(initial=0)) + 1, bool)
     if work is not None:
         prepares[work.worker] = True
@@ -42,7 +33,8 @@ def prepared_for(
         return candidate_rows(no_time, KIND["io_dependency"], nobody, no_time, nobody, nobody, 1.0)
     begin, utid = segments.ts[at], segments.utid[at]
     dur, who = work.time(utid, begin, begin + segments.dur[at], suspects.any)
-    guilty = np.flatnonzero(suspects.is_suspect(who, parties.of_segments(segments, at)) & (dur > 0))
+    party = rules.parties.of_segments(segments, at)
+    guilty = np.flatnonzero(suspects.is_suspect(who, party) & (dur > 0))
     guilty = guilty[in_requests_with_enough(segments, at[guilty], dur[guilty])]
     at, dur, edge = at[guilty], dur[guilty], segments.edge[at[guilty]]
     return candidate_rows(at, KIND["io_dependency"], who[guilty], dur, edge, edge, MODEL_CONFIDENCE)

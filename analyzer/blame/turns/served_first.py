@@ -98,7 +98,7 @@ class _AtWork:
         waiter = servers.thread[edges.waiter[wait]]
         asked = np.append(idle.by, -1)[last] == waiter
         busy = (ended <= lo) & ~(asked & (ended >= _free_since(servers, sleeps, waiter, lo)))
-        # That who is never idle is asked by a message at all.
+        # Who is never idle may be no server: only a wait for a message asks it for anything.
         busy &= (last >= 0) | (sleeps.reason[edges.sleep[wait]] != CODE["futex"])
         wait, lo, server, last, waiter = (x[busy] for x in (wait, lo, server, last, waiter))
         stop = np.append(idle.begin, NEVER)[servers.idle_after(server, lo + 1)]

@@ -17,11 +17,8 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
-from rcp.analyzer.blame.cpu.talks import MESSAGES
 from rcp.analyzer.paths.futex_loops import LOOK_NS, woke_others
-
-JOBS = (*MESSAGES, CODE["eventfd"])
-"""Waits that a message ends, a job or an answer."""
+from rcp.analyzer.paths.message_loops import JOBS
 
 
 @dataclass(frozen=True)
