@@ -12,11 +12,39 @@ from rcp.analyzer.arrays.trace import Index, Times
 
 Keys = npt.NDArray[np.integer[Any]]
 
+_MOST_KEYS = 1 << 62
+"""A group and a time are one 64-bit number, if there are fewer of these."""
+
 
 def asof_backward(group: Keys, time: Times, query_group: Keys, query_time: Times) -> Index:
     """Return, for each query (group, time), the last row of its group at or before it, or -1."""
     if len(group) == 0 or len(query_group) == 0:
         return np.full(len(query_group), -1, np.int32)
+    base, first = int(group.min()), min(int(time.min()), int(query_time.min()))
+    span = max(int(time.max()), int(query_time.max())) - first + 1
+    if int(group.max()) < _MOST_KEYS and (int(group.max()) - base + 1) * span < _MOST_KEYS:
+        keys = (group.astype(np.int64) - base) * span + (time.astype(np.int64) - first)
+        inside = (query_group >= base) & (query_group <= group.max())
+        wanted = np.where(inside, query_group, base).astype(np.int64) - base
+        wanted = wanted * span + (query_time.astype(np.int64) - first)
+        return _last_by_key(group, keys, query_group, wanted)
+    return _last_by_order(group, time, query_group, query_time)
+
+
+def _last_by_key(group: Keys, keys: Times, query_group: Keys, wanted: Times) -> Index:
+    """Return the rows with the largest keys up to those ``wanted``, if they are of that group."""
+    order = None
+    if not (keys[1:] >= keys[:-1]).all():
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+    at = np.searchsorted(keys, wanted, "right") - 1
+    if order is not None:
+        at = np.where(at >= 0, order[at], -1)
+    return np.where((at >= 0) & (group[at] == query_group), at, -1).astype(np.int32)
+
+
+def _last_by_order(group: Keys, time: Times, query_group: Keys, query_time: Times) -> Index:
+    """Return the same where group and time do not fit into one number."""
     rows = np.flatnonzero(np.isin(group, query_group))
     n, groups = len(rows), np.concatenate((group[rows], query_group))
     # At the same time, rows sort before queries: lexsort is stable.

@@ -1,4 +1,4 @@
-"""Rows taken in rounds."""
+"""As-of joins against a look at each row, and rows taken in rounds."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.analyzer.arrays.as_of import rounds
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, rounds
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 20))
@@ -18,3 +18,28 @@ def test_rounds_take_every_row_once_and_few_at_a_time(counts: list[int], most: i
     assert all(part.stop > part.start for part in parts)
     # Two neighbours have more than one round should take.
     assert all(count[one.start : other.stop].sum() >= most - 9 for one, other in pairwise(parts))
+
+
+GROUPS = st.sampled_from([-7, 0, 3, 4, 1 << 40])
+TIMES = st.sampled_from([-5, 0, 1, 2, 1 << 50])
+ROWS = st.lists(st.tuples(GROUPS, TIMES), max_size=12)
+
+
+@given(ROWS, ROWS)
+def test_the_last_row_at_or_before_and_the_first_at_or_after(
+    rows: list[tuple[int, int]], queries: list[tuple[int, int]]
+) -> None:
+    """With groups that fit into a number with their times, and with groups that do not."""
+    (group, time), (asked, when) = (
+        np.array(pairs, np.int64).reshape(-1, 2).T for pairs in (rows, queries)
+    )
+    same = [
+        [(at, row) for row, (of, at) in enumerate(rows) if of == wanted] for wanted, _ in queries
+    ]
+    pairs = list(zip(same, when.tolist(), strict=True))
+    last = [max((one for one in of if one[0] <= at), default=(0, -1))[1] for of, at in pairs]
+    assert asof_backward(group, time, asked, when).tolist() == last
+    first = [
+        min(((at, -row) for at, row in of if at >= time_), default=(0, 1))[1] for of, time_ in pairs
+    ]
+    assert asof_forward(group, time, asked, when).tolist() == [-row for row in first]
