@@ -12,6 +12,7 @@ Of the rules that match a task, the most particular one decides, and the first a
 2. one for the process, by name, pid or command line
 3. one for a cgroup, which is inherited by whatever program a server executes
 4. one of a profile
+5. that of who started its process: what a background task starts is background too
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ TARGET_RULE = "target of the recording"
 KTHREAD_RULE = "kernel thread"
 RECORDER_RULE = "the recorder itself"
 NO_RULE = "no rule matched"
+STARTED_RULE = "started by the background"
 _TITLE_MAX = 40  # characters; a longer match is a command line rather than a title
 
 

@@ -19,8 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.roles import (
+    BACKGROUND,
     KERNEL,
+    NO_RULE,
     ROLE_CODE,
+    STARTED_RULE,
+    UNKNOWN,
     RoleRule,
     TaskFacts,
     matches,
@@ -43,6 +47,8 @@ DIRECT_TIDS = 1 << 23
 ROOT_CGROUP = 1
 """Id of cgroup v2's root, which has no limits. In it are all tasks whose cgroup is not of v2; that
 of tasks whose cgroup is not known is 0."""
+
+_NEVER = np.iinfo(np.int64).max
 
 BIRTH_NS = 1_000_000
 """A thread is created with its creator's name and cgroup, and gets its own within tens of µs. What
@@ -137,7 +143,8 @@ def _threads(records: npt.NDArray[np.void]) -> list[_Thread]:
             found[tid, start_ns] = _Thread(tid, start_ns, ts)
             of_process.setdefault(pid, []).append(found[tid, start_ns])
         thread = found[tid, start_ns]
-        thread.ppid = ppid
+        # Its first one: who has lost its parent gets another.
+        thread.ppid = thread.ppid or ppid
         moved = flags & TaskFlag.PROCESS_MOVED
         thread.saw(ts, TaskFacts(pid, cgroup_id, flags & ~moved, comm.decode(errors="replace")))
         if flags & TaskFlag.EXITED:
@@ -196,6 +203,7 @@ def _roles(tasks: Tasks, facts: Sequence[TaskFacts], rules: Sequence[RoleRule]) 
     roles = [
         role_of(task, rules, _main_facts(task, facts, at, main)) for at, task in enumerate(facts)
     ]
+    _inherit(tasks, roles, main)
     by_name = {rule.text: rule for rule in rules if rule.text.startswith("comm:")}
     for worker, creator in _uring_workers(tasks, facts, main):
         own = by_name.get(roles[worker][1])
@@ -203,6 +211,36 @@ def _roles(tasks: Tasks, facts: Sequence[TaskFacts], rules: Sequence[RoleRule]) 
         if own is None or matches(own, facts[creator]):
             roles[worker] = roles[creator]
     return roles
+
+
+def _inherit(tasks: Tasks, roles: list[_Given], main: Sequence[int]) -> None:
+    """Give processes that background tasks have started their role, if no rule matched.
+
+    A script runs programs of other names, and these have threads.
+    """
+    inherited, parent = (BACKGROUND, STARTED_RULE), _parents(tasks)
+    # Parents and main threads began earlier, or are the task itself.
+    for at in np.argsort(tasks.since_ns, kind="stable").tolist():
+        if roles[at] == (UNKNOWN, NO_RULE):
+            by_background = parent[at] >= 0 and roles[parent[at]][0] == BACKGROUND
+            if by_background or (main[at] >= 0 and roles[main[at]] == inherited):
+                roles[at] = inherited
+
+
+def _parents(tasks: Tasks) -> list[int]:
+    """Return the row of each task's parent when the task was created, -1 if it is not known.
+
+    Nor if the process has outlived it: a daemon that a script starts is no part of the script.
+    """
+    known = np.isin(tasks.ppid, tasks.tid) & (tasks.ppid > 0)
+    tids = np.where(known, tasks.ppid, IDLE_UTID).astype(np.uint32)
+    parent = Resolver(tasks).utids(tids, tasks.start_ns)
+    # A tid may be known only as that of another thread, an earlier or a later one.
+    known &= tasks.start_ns[parent] <= tasks.start_ns
+    ended, end = tasks.exit_ns[parent], np.where(tasks.exit_ns > 0, tasks.exit_ns, _NEVER)
+    known &= (ended == 0) | (ended >= end)
+    found: list[int] = np.where(known, parent, -1).tolist()
+    return found
 
 
 def _uring_workers(

@@ -97,6 +97,43 @@ def test_the_name_a_thread_was_created_with_is_not_its_own(ask: Ask) -> None:
     ]
 
 
+def test_what_the_background_starts_is_background(ask: Ask) -> None:
+    synth = Synth([("background", "comm:backup*"), ("foreground", "comm:app*")])
+    synth.task("init", tid=1, ppid=0)
+    synth.task("backup.sh", tid=5, start_ns=2)
+    synth.task("sh", tid=6, ppid=5, start_ns=3)
+    synth.task("gzip", tid=7, ppid=6, start_ns=4)
+    synth.task("deflate", tid=8, pid=7, ppid=6, start_ns=5)
+    synth.task("app", tid=9, ppid=5, start_ns=6)
+    synth.task("cron", tid=10, start_ns=7)
+    synth.task("kworker/0:1", tid=11, ppid=5, start_ns=8, kthread=True)
+    inherited = "started by the background"
+    assert ask(synth, TASKS) == [
+        ("init", "unknown", "no rule matched"),
+        ("backup.sh", "background", "comm:backup*"),
+        *((name, "background", inherited) for name in ("sh", "gzip", "deflate")),
+        ("app", "foreground", "comm:app*"),
+        ("cron", "unknown", "no rule matched"),
+        ("kworker/0:1", "kernel", "kernel thread"),
+    ]
+
+
+def test_a_parent_is_who_created_the_process(ask: Ask) -> None:
+    """Orphans get another one, and numbers recur."""
+    synth = Synth([("background", "comm:backup*")])
+    synth.task("backup", tid=5, start_ns=1)
+    synth.task("gzip", tid=6, ppid=5, start_ns=2, ts=2)
+    synth.task("gzip", tid=6, ppid=1, start_ns=2, ts=9, exited=True)
+    synth.task("older", tid=7, ppid=8, start_ns=3)
+    synth.task("backup", tid=8, start_ns=4)
+    assert [row[1] for row in ask(synth, TASKS)] == [
+        "background",
+        "background",
+        "unknown",
+        "background",
+    ]
+
+
 def test_a_change_of_the_cgroup_changes_the_role(ask: Ask) -> None:
     synth = Synth()
     synth.meta["roles"] = [{"role": "background", "rule": "cgroup:/batch", "cgroup_id": 42}]
