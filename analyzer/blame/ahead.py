@@ -26,8 +26,9 @@ from rcp.analyzer.arrays.as_of import ranges
 from rcp.analyzer.arrays.trace import Index, Ios, Times
 from rcp.analyzer.blame.by_owner import UNIT, Measure, OfOwners, Sums, TopOwners, by_owner
 from rcp.analyzer.blame.candidates import Beside
+from rcp.analyzer.blame.owners import SHARE_MIN, Owners
 from rcp.analyzer.blame.sets import MOSTLY, Shares
-from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
+from rcp.analyzer.blame.suspects import Suspects
 
 Sizes = npt.NDArray[np.integer[Any]]
 

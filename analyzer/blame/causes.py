@@ -45,6 +45,7 @@ from rcp.analyzer.blame.journal.transactions import (
 from rcp.analyzer.blame.journal.workers import LoopWorkers
 from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
+from rcp.analyzer.blame.turns.clients import Clients
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
 
 CAUSE_KINDS = ("submitter", "dirtier", "journal", "origin", "flush")
@@ -69,6 +70,7 @@ class Causes:
     """Set of each journal_commit row by handles, -1 if none are known."""
     n_blocks: Weights
     """Blocks that tasks added to each journal_commit row's transaction; NaN if not recorded."""
+    clients: Clients
 
 
 def _dirtiers(trace: Trace, loops: LoopWorkers | None) -> tuple[Times, Sets]:
@@ -175,6 +177,12 @@ def _discarded(
 
 def io_causes(trace: Trace) -> Causes:
     """Return the cause sets of all ios and commits of a recording."""
+    clients = Clients.of(trace)
+    return _causes(clients, clients.in_their_place)
+
+
+def _causes(clients: Clients, trace: Trace) -> Causes:
+    """Return them; in ``trace`` clients are in their servers' places."""
     commit = commit_of_handles(trace)
     blocks = blocks_of_handles(trace, commit)
     n_handles = trace.rows[JOURNAL_HANDLE.name]["n_handles"].astype(np.float64)
@@ -213,4 +221,4 @@ def io_causes(trace: Trace) -> Causes:
     flushes, found = flush_askers(trace, sets, of_io, of_commit)
     of_io[flushes], kind[flushes] = np.arange(len(flushes)) + len(sets), FLUSH
     sets = joined(sets, found)
-    return Causes(sets, of_io, kind, of_commit, holders, n_blocks)
+    return Causes(sets, of_io, kind, of_commit, holders, n_blocks, clients)

@@ -31,10 +31,12 @@ from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
 from rcp.analyzer.blame.flushes import FlushCache, flush_cache, flush_excess, flushing_ns
+from rcp.analyzer.blame.owners import Blame
 from rcp.analyzer.blame.parties import Parties
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
 from rcp.analyzer.blame.turns.asked import Asked
+from rcp.analyzer.blame.turns.clients import Clients
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.probes.contract.events import IO
@@ -49,6 +51,7 @@ class Contention:
     suspects: Suspects
     blame: Blame
     parties: Parties
+    clients: Clients
 
     @cached_property
     def flushes(self) -> FlushCache:
@@ -58,7 +61,7 @@ class Contention:
     @cached_property
     def asked(self) -> Asked:
         """The servers that requests wait for."""
-        return Asked(self.trace, self.paths.edges, self.suspects)
+        return Asked(self.paths.edges, self.clients)
 
     def pool_wait(self, chosen: Positions, wait: Index) -> Candidates:
         """Blame the holder of most tags or slots for segments within waits for one.
@@ -120,7 +123,13 @@ class Contention:
         edges = self.paths.edges
         edge, of_segment = np.unique(wait, return_inverse=True)
         dirtied = dirtied_meanwhile(
-            self.trace, edges, edge, self.parties.of_edge[edge], self.suspects, self.blame
+            self.trace,
+            edges,
+            edge,
+            self.parties.of_edge[edge],
+            self.suspects,
+            self.blame,
+            self.clients,
         )
         hit = np.flatnonzero(dirtied.utid >= 0)
         chosen, wait, at = _with_culprit(hit, len(edge), chosen, wait, of_segment)

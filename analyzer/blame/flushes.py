@@ -32,7 +32,8 @@ from rcp.analyzer.blame.ahead import Ahead, Windows, bytes_at, ios_ahead
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.device.kept_free import covered_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, size_bucket
-from rcp.analyzer.blame.suspects import SHARE_MIN, Owners, Suspects
+from rcp.analyzer.blame.owners import SHARE_MIN, Owners
+from rcp.analyzer.blame.suspects import Suspects
 
 _AFTER_NS = 50_000
 """A flush that is queued so soon after another one has waited for it."""

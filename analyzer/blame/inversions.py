@@ -28,7 +28,8 @@ Several suspects that share a wait are each blamed for their part of its time. T
 would have waited anyway, for other ios that were under way meanwhile, is taken off (``slack``).
 
 Suspects are background tasks and, at half the confidence, user tasks that match no role rule. Those
-of the request's own process are none, nor are the peers that serve the request (``parties``).
+of the request's own process are none, nor are the peers that serve the request (``parties``). While
+a server is at a client's job, what it does is the client's (``turns.clients``).
 """
 
 from __future__ import annotations
@@ -50,22 +51,16 @@ from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.interrupts import interrupted_for
 from rcp.analyzer.blame.cpu.prepares import prepared_for
 from rcp.analyzer.blame.device.blamed_time import blamed_ns, wants_data
-from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
+from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.memory.dropped import dropped_for
 from rcp.analyzer.blame.memory.evictions import evicted_for
+from rcp.analyzer.blame.owners import Blame, guilty_edges
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.slack import Slack
-from rcp.analyzer.blame.suspects import (
-    ADMISSION,
-    THROTTLE,
-    Blame,
-    Suspects,
-    first_on_chain,
-    guilty_edges,
-)
+from rcp.analyzer.blame.suspects import ADMISSION, THROTTLE, Suspects, first_on_chain
 from rcp.analyzer.blame.turns.served_first import served_first
 from rcp.analyzer.paths.critical_path import CPU, CPU_MAX, RUNQUEUE
 from rcp.analyzer.paths.interrupts import INTERRUPTED
@@ -83,12 +78,12 @@ class _Search:
 
     def __init__(self, trace: Trace, paths: Paths, causes: Causes) -> None:
         suspects = Suspects(trace.tasks)
-        blame = Blame.of(trace, causes, suspects)
+        blame = Blame.of(causes, suspects)
         pid = trace.tasks.pid[trace.requests.utid]
         self.trace, self.paths = trace, paths
         parties = suspects.parties(paths.edges, pid)
         self.causes = causes
-        self.contention = Contention(trace, paths, suspects, blame, parties)
+        self.contention = Contention(trace, paths, suspects, blame, parties, causes.clients)
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
         self._unknown_on_chain = np.zeros(len(self._open), bool)
@@ -108,7 +103,9 @@ class _Search:
     def on_chain(self) -> None:
         """Rule 1; rule 7 takes what it leaves."""
         rules, edges = self.contention, self.paths.edges
-        guilty, culprit = guilty_edges(edges, rules.parties, rules.suspects, rules.blame)
+        guilty, culprit = guilty_edges(
+            edges, rules.parties, rules.suspects, rules.blame, rules.clients
+        )
         known = guilty & rules.suspects.background[culprit]
         self.add(self._of_chain(*self._first(known), culprit))
         at, _ = self._first(guilty)
@@ -117,7 +114,9 @@ class _Search:
     def by_unknown_on_chain(self) -> None:
         """Rule 7."""
         rules, edges = self.contention, self.paths.edges
-        guilty, culprit = guilty_edges(edges, rules.parties, rules.suspects, rules.blame)
+        guilty, culprit = guilty_edges(
+            edges, rules.parties, rules.suspects, rules.blame, rules.clients
+        )
         self._unknown_on_chain[:] = False
         self.add(self._of_chain(*self._first(guilty), culprit))
 
@@ -146,6 +145,10 @@ class _Search:
         share = self._share(edge, segments.edge[chosen])
         guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & wants_data(edges, edge)
         guessed |= self._is_elsewhere(edge, segments.edge[chosen])
+        sure = np.where(guessed, GUESS_CONFIDENCE, 1.0)
+        for_client = np.where(
+            by_io, rules.clients.told[edges.io[edge]], culprit[edge] != edges.waker[edge]
+        )
         leaf = np.where(by_io, edge, segments.edge[chosen]).astype(np.int32)
         of_set = np.full(len(edge), -1, np.int32)
         of_set[by_io] = rules.blame.set_of_io[edges.io[edge[by_io]]]
@@ -157,7 +160,7 @@ class _Search:
             dur[row],
             edge[row],
             leaf[row],
-            np.where(guessed[row], GUESS_CONFIDENCE, 1.0),
+            np.where(for_client, sure * ANSWER_CONFIDENCE, sure)[row],
             part=part * share[row],
         )
         party = rules.parties.of_segments(segments, found.segment)

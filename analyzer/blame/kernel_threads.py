@@ -23,9 +23,10 @@ from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.device.evidence import FLUSHER_CONFIDENCE
 from rcp.analyzer.blame.journal.transactions import commit_at, of_xfs
 from rcp.analyzer.blame.origins import all_queued
+from rcp.analyzer.blame.owners import Blame
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.sets import MOSTLY
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.critical_path import CPU, RUNQUEUE
 from rcp.analyzer.paths.segments import Paths

@@ -40,7 +40,7 @@ from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns, solo_service_ns
 from rcp.analyzer.blame.flushes import FlushCache, flush_excess
 from rcp.analyzer.blame.journal.transactions import activities
-from rcp.analyzer.blame.suspects import Blame
+from rcp.analyzer.blame.owners import Blame
 from rcp.analyzer.paths.segments import Paths
 
 _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])

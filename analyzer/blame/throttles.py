@@ -20,8 +20,10 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import OP_WRITE, PAGE_BYTES, Index, Times, Trace
+from rcp.analyzer.blame.owners import Blame
 from rcp.analyzer.blame.sets import MOSTLY
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.suspects import Suspects
+from rcp.analyzer.blame.turns.clients import Clients
 from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.events import THROTTLE
 
@@ -67,12 +69,18 @@ def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.fl
 
 
 def dirtied_meanwhile(
-    trace: Trace, edges: Edges, at: Index, pid: Times, suspects: Suspects, blame: Blame
+    trace: Trace,
+    edges: Edges,
+    at: Index,
+    pid: Times,
+    suspects: Suspects,
+    blame: Blame,
+    clients: Clients,
 ) -> Dirtied:
     """Return who dirtied most before the pauses at edges ``at`` of parties ``pid`` ended."""
     if len(at) == 0:  # the rest reads every io
         return Dirtied(np.zeros(0, np.int32), np.zeros(0, bool))
-    time, utid, pages = _events(trace, blame)
+    time, utid, pages = _events(clients.in_their_place, blame)
     begin, end = edges.ts[at] - LOOKBACK_NS, edges.ts[at] + edges.dur[at]
     total = np.maximum(_sum_between(time, pages, begin, end), 1)
     who, most = np.full(len(at), -1, np.int32), np.zeros(len(at), np.int64)

@@ -42,7 +42,7 @@ from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
 from rcp.analyzer.blame.origins import all_queued
-from rcp.analyzer.blame.suspects import Owners
+from rcp.analyzer.blame.owners import Owners
 from rcp.probes.contract.events import IO
 
 _DISPATCHER = re.compile(r"kworker/\d+:\d+H")

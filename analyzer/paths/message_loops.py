@@ -10,7 +10,9 @@ and waits again. For whom it is at work, it has waited until the last one::
 So a wait goes on where its thread then woke nobody but who had ended it, as most of that one's
 messages lead to, or took the message and neither sent one nor woke anybody. It goes on, too, where
 the thread had woken others before the wait, but not who ended it since that one's last message: it
-was asked nothing. The end of a foreground request ends a wait.
+was asked nothing; or where that was asked something, but the answer came later, and meanwhile
+nobody was woken: a proxy has passed the question on to who is busy. The end of a foreground request
+ends a wait.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, group_codes, rows_between
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes, rows_between
 from rcp.analyzer.arrays.reasons import CODE
-from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
+from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
@@ -38,6 +40,7 @@ def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps
     if not len(first):
         return sleeps
     goes_on = _is_passed(sleeps, thread, before, first, second)
+    goes_on |= _is_answered_later(sleeps, requests, tasks, first, second)
     first, second = first[goes_on], second[goes_on]
     ends = _ends_request(sleeps, requests, tasks, first, second)
     return with_last_waker(sleeps, tasks, first[~ends], second[~ends], by_interrupts=True)
@@ -85,6 +88,31 @@ def _is_passed(
     unasked = has_asked & (woken.of_client(server, client, since, begin) == 0)
     passed: npt.NDArray[np.bool_] = answers | in_time | unasked
     return passed | _is_in_vain(sleeps, thread, first, second, anybody)
+
+
+def _is_answered_later(
+    sleeps: Sleeps, requests: Requests, tasks: Tasks, first: Index, second: Index
+) -> npt.NDArray[np.bool_]:
+    """Return which first waits a question ended that had no answer before the second ones.
+
+    An idle server's next wait looks the same. But who asks has a role, and is in a request.
+    """
+    thread = tasks.thread.astype(np.int64)
+    asks = np.flatnonzero(np.isin(sleeps.reason, JOBS) & sleeps.has_sent)
+    server, again = thread[sleeps.utid[first]], sleeps.ts[second]
+    client, asked = thread[sleeps.waker_utid[first]], sleeps.woken[first]
+    wait = asof_forward(thread[sleeps.utid[asks]], sleeps.ts[asks], client, asked)
+    by, answered = sleeps.waker_utid[asks], sleeps.woken[asks]
+    found = np.append(np.where(by >= 0, thread[by], -1), -1)[wait] == server
+    found &= np.append(sleeps.ts[asks], 0)[wait] < sleeps.woken[second]
+    found &= np.append(answered, 0)[wait] > again
+    found &= ~np.isin(tasks.role[sleeps.waker_utid[first]], (ROLE_CODE[UNKNOWN], ROLE_CODE[KERNEL]))
+    at = asof_backward(thread[requests.utid], requests.ts, client, sleeps.woken[second])
+    until = np.where(requests.dur < 0, np.iinfo(np.int64).max, requests.ts + requests.dur)
+    found &= np.append(until, -1)[at] > again
+    woken = _Woken.by_any(sleeps, thread, server).of_anybody(server, asked, again)
+    in_vain: npt.NDArray[np.bool_] = found & (woken == 0)
+    return in_vain
 
 
 def _last_of_pair(of_pair: Times, ended: Times) -> Times:

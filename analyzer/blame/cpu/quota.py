@@ -18,8 +18,9 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
+from rcp.analyzer.blame.owners import SHARE_MIN
 from rcp.analyzer.blame.sets import MOSTLY
-from rcp.analyzer.blame.suspects import SHARE_MIN, Suspects
+from rcp.analyzer.blame.suspects import Suspects
 
 PERIOD_NS = 100_000_000
 """A period of cpu.max, unless it is set (kernel/sched/core.c:default_cfs_period)."""

@@ -26,7 +26,8 @@ from rcp.analyzer.blame.cpu.enough import CPU_MIN_NS, in_requests_with_enough
 from rcp.analyzer.blame.cpu.history import CpuHistory
 from rcp.analyzer.blame.cpu.on_cpu import Serves, SuspectsCpuTime, Turns, suspects_cpu_time
 from rcp.analyzer.blame.cpu.talks import Talks
-from rcp.analyzer.blame.suspects import Owners, Suspects
+from rcp.analyzer.blame.owners import Owners
+from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.segments import Segments
 

@@ -65,8 +65,9 @@ class Dropped:
             return Dropped(chosen[:0], chosen[:0], np.zeros(0))
         reads = Reads.of(trace, READ_AGAIN.name)
         again = np.flatnonzero(np.isin(reads.io, chosen))
-        drops, io = _Drops.of(trace, reads.row[again]), reads.io[again]
-        filling, owner = fills_memory(trace), main_owner(trace, causes)
+        drops = _Drops.of(causes.clients.in_their_place, reads.row[again])
+        io = reads.io[again]
+        filling, owner = fills_memory(trace), main_owner(causes)
         thread = np.append(trace.tasks.thread, -1)[owner].astype(np.int64)
         role = np.append(trace.tasks.role, ROLE_CODE[KERNEL])[owner]
         # What the background had read, others need not have had in memory.

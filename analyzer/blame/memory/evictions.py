@@ -30,8 +30,9 @@ from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDE
 from rcp.analyzer.blame.memory.refaulted import Refaulted
 from rcp.analyzer.blame.memory.uses import fills_memory, last_use, main_owner
 from rcp.analyzer.blame.origins import origins_of
+from rcp.analyzer.blame.owners import Blame, Owners
 from rcp.analyzer.blame.sets import MOSTLY
-from rcp.analyzer.blame.suspects import Blame, Owners, Suspects
+from rcp.analyzer.blame.suspects import Suspects
 
 LEAST_PART = 32
 """Less than this part of a memory can not have pushed a page out of it: the kernel evicts from the
@@ -97,7 +98,7 @@ class _Memory:
     @cached_property
     def owner(self) -> Index:
         """The task whose pages each io has most of, whatever its role; -1 if not known."""
-        return main_owner(self.trace, self.causes)
+        return main_owner(self.causes)
 
     def filled(self, at: Positions, party: Times) -> Ahead:
         """Return who filled the memory before each of the refaulted ios ``at`` of a party.

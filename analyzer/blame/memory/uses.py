@@ -26,9 +26,9 @@ def fills_memory(trace: Trace) -> npt.NDArray[np.bool_]:
     return filling
 
 
-def main_owner(trace: Trace, causes: Causes) -> Index:
+def main_owner(causes: Causes) -> Index:
     """Return the task whose pages each io has most of, whatever its role; -1 if not known."""
-    sets, of_io = causes.sets, causes.of_io
+    sets, of_io, trace = causes.sets, causes.of_io, causes.clients.in_their_place
     largest = np.lexsort((sets.share, sets.of_member))
     main = np.full(len(sets) + 1, -1, np.int32)
     main[sets.of_member[largest]] = sets.utid[largest]  # the last assignment wins

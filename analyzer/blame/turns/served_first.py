@@ -96,7 +96,9 @@ class _AtWork:
         last = servers.idle_before(server, lo)
         ended = servers.idle_ended(server, last)
         waiter = servers.thread[edges.waiter[wait]]
-        asked = np.append(idle.by, -1)[last] == waiter
+        # A proxy that waits may have woken it for the background.
+        is_known = np.append(servers.background[idle.waker] & (idle.waker >= 0), False)[last]
+        asked = (np.append(idle.by, -1)[last] == waiter) & ~is_known
         busy = (ended <= lo) & ~(asked & (ended >= _free_since(servers, sleeps, waiter, lo)))
         # Who is never idle may be no server: only a wait for a message asks it for anything.
         busy &= (last >= 0) | (sleeps.reason[edges.sleep[wait]] != CODE["futex"])

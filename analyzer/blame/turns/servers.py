@@ -16,6 +16,7 @@ do not work for each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,19 +24,23 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes, ranges, rows_between
 from rcp.analyzer.arrays.covers import Covers
+from rcp.analyzer.arrays.reasons import CODE
+from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.suspects import Suspects
-from rcp.analyzer.blame.turns.waits import JobWaits, may_be_for_a_turn
-from rcp.analyzer.blame.worked_for import WorkedFor
-from rcp.analyzer.paths.futex_loops import LOOK_NS
+from rcp.analyzer.blame.turns.deaf import is_deaf
+from rcp.analyzer.blame.turns.waits import ForWhom, JobWaits, may_be_for_a_turn
+from rcp.analyzer.paths.message_loops import JOBS
+
+_RESTS = (*JOBS, CODE["timer"], CODE["futex"])
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """What servers do for background clients until they answer them; by server and time."""
+    """What servers do for clients until they answer them; by server and time."""
 
     server: Times
     client: Index
@@ -52,13 +57,15 @@ class Jobs:
             goes_on &= (self.server[at] == server) & (self.begin[at] < hi)
         return ranges(first, count + goes_on)
 
-    def as_work(self, thread: Times) -> WorkedFor | None:
-        """Return it as work of threads, None without any; ``thread``: by task."""
-        some = np.flatnonzero(self.end > self.begin)
-        if not len(some):
-            return None
-        times = self.server[some], self.begin[some], self.end[some]
-        return WorkedFor(thread, *times, self.client[some], np.ones(len(some)))
+    def of_clients(self, chosen: npt.NDArray[np.bool_]) -> Jobs:
+        """Return those of ``chosen`` clients (by task)."""
+        at = np.flatnonzero(chosen[self.client])
+        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
+
+    def of_servers(self, chosen: npt.NDArray[np.bool_]) -> Jobs:
+        """Return those of ``chosen`` servers (by thread)."""
+        at = np.flatnonzero(chosen[self.server])
+        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
 
     def covers(self) -> Covers:
         """Return when each server is at such a job."""
@@ -74,11 +81,16 @@ class Asleep:
     end: Times
 
     @staticmethod
-    def of(sleeps: Sleeps, thread: Times, threads: Times) -> Asleep:
-        """Take those of ``threads``; ``thread``: by task."""
+    def of(
+        sleeps: Sleeps, thread: Times, threads: Times, reasons: Sequence[int] | None = None
+    ) -> Asleep:
+        """Take those of ``threads``, for some reasons or all; ``thread``: by task."""
         chosen = np.zeros(int(thread.max(initial=0)) + 1, bool)
         chosen[threads] = True
-        at = np.flatnonzero(chosen[thread][sleeps.utid] & (sleeps.woken > sleeps.ts))
+        is_chosen = chosen[thread][sleeps.utid] & (sleeps.woken > sleeps.ts)
+        if reasons is not None:
+            is_chosen &= np.isin(sleeps.reason, reasons)
+        at = np.flatnonzero(is_chosen)
         return Asleep(thread[sleeps.utid[at]], sleeps.ts[at], sleeps.woken[at])
 
     def at(self, thread: Times, time: Times) -> tuple[Times, Times]:
@@ -87,25 +99,12 @@ class Asleep:
         return np.append(self.begin, -1)[last], np.append(self.end, -1)[last]
 
 
-def _is_deaf(waits: JobWaits, answers: JobWaits) -> npt.NDArray[np.bool_]:
-    """Return which waits of servers go on though a message has come: they want something else.
-
-    Who sends one and waits for the answer, and does not wake the server, finds it asleep for a
-    while, or waiting for a server of its own. ``answers``: what servers answer.
-    """
-    asked = answers.take(np.flatnonzero(answers.asked & ~answers.is_futex))
-    came = asof_forward(asked.by, asked.begin, waits.thread, waits.begin + 1)
-    late = (came >= 0) & (np.append(asked.thread, -1)[came] != waits.by)
-    late &= np.append(asked.begin, NEVER)[came] < waits.end - LOOK_NS
-    pending = Covers.of(asked.by, asked.begin, asked.end)
-    late |= pending.within(waits.thread, waits.end - 1, waits.end) > 0
-    deaf: npt.NDArray[np.bool_] = late & ~waits.is_futex
-    return deaf
-
-
 @dataclass(frozen=True)
 class Servers:
-    """Threads that are woken from idle waits by background tasks, or that answer some."""
+    """Threads that are woken from idle waits by clients, or that answer some.
+
+    Clients are background tasks, and for servers without a role those of the foreground.
+    """
 
     thread: Times
     """Thread of each task."""
@@ -113,8 +112,9 @@ class Servers:
     """By task, a number for its name."""
     background: npt.NDArray[np.bool_]
     """By task."""
-    may_serve: npt.NDArray[np.bool_]
-    """By task: neither a background task nor a kernel thread."""
+    foreground: npt.NDArray[np.bool_]
+    unknown: npt.NDArray[np.bool_]
+    """By thread, whether it has no role."""
     waits: JobWaits
     """Waits of servers, or that servers end, by thread and begin."""
     answers: JobWaits
@@ -122,45 +122,78 @@ class Servers:
     own: JobWaits
     """Waits of servers, by thread and begin."""
     is_deaf: npt.NDArray[np.bool_]
-    """Of these, those that are not for a client's message (``_is_deaf``)."""
+    """Of these, those that are not for a client's message (``deaf``)."""
     idle: JobWaits
     """The other ones."""
     asleep: Asleep
     """All sleeps of servers."""
+    rests: Asleep
+    """Those after which there may be something else to do."""
     sends: npt.NDArray[np.bool_]
     """By thread, whether it has ever sent a message; nobody has where these are not recorded."""
 
     @staticmethod
-    def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, among: Index) -> Servers:
-        """Find those ``among`` some tasks, whom they answer and when they are idle."""
-        thread, known = tasks.thread.astype(np.int64), suspects.background
-        may_serve = ~(known | suspects.kernel)
+    def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, for_whom: ForWhom) -> Servers:
+        """Find them, whom they answer and when they are idle."""
+        thread, background = tasks.thread.astype(np.int64), suspects.background
+        foreground = tasks.role == ROLE_CODE[FOREGROUND]
+        may_serve = ~(background | suspects.kernel)
+        unknown = np.zeros(int(thread.max(initial=0)) + 1, bool)
+        unknown[thread[suspects.unknown]] = True
+        unknown[thread[~suspects.unknown]] = False
         sleep = np.flatnonzero(may_be_for_a_turn(sleeps) & (sleeps.woken > sleeps.ts))
         waker, by_task = sleeps.waker_utid[sleep], sleeps.waker_utid[sleep] >= 0
         of, by = sleeps.utid[sleep], np.where(by_task, thread[waker], -1)
-        is_asked = by_task & known[waker] & may_serve[of]
-        answers = by_task & known[of] & may_serve[waker]
-        servers = np.intersect1d(thread[among], np.r_[thread[of[is_asked]], by[answers]])
+        asker, client = for_whom.waker[sleep], for_whom.sleeper[sleep]
+        is_asked = by_task & background[asker] & may_serve[of]
+        is_asked |= by_task & foreground[asker] & unknown[thread[of]]
+        answers = by_task & background[client] & may_serve[waker]
+        answers |= by_task & foreground[client] & unknown[by]
+        servers = np.unique(np.r_[thread[of[is_asked]], by[answers]])
         sleep = sleep[np.isin(thread[of], servers) | np.isin(by, servers)]
-        waits = JobWaits.of(sleeps, thread, sleep)
+        waits = JobWaits.of(sleeps, thread, sleep, for_whom)
         answered = np.flatnonzero(np.isin(waits.by, servers))
         answered = answered[np.lexsort((waits.end[answered], waits.by[answered]))]
         answers = waits.take(answered)
         own = waits.take(np.flatnonzero(np.isin(waits.thread, servers)))
-        deaf = _is_deaf(own, answers)
+        deaf = is_deaf(own, answers)
         # Others may wait for news, as a replica does: what a request wakes has listened.
         by_request = ~(suspects.any | suspects.kernel)[own.waker] & (own.waker >= 0)
         idle = own.take(np.flatnonzero(~deaf | by_request))
         _, name = np.unique(tasks.comm, return_inverse=True)
-        of_servers = waits, answers, own, deaf, idle, Asleep.of(sleeps, thread, servers)
-        sends = np.zeros(int(thread.max(initial=0)) + 1, bool)
+        slept = Asleep.of(sleeps, thread, servers)
+        rests = Asleep.of(sleeps, thread, servers, _RESTS)
+        of_servers = waits, answers, own, deaf, idle, slept, rests
+        sends = np.zeros_like(unknown)
         sends[thread[sleeps.utid[sleeps.has_sent]]] = True
-        return Servers(thread, name, known, may_serve, *of_servers, sends)
+        return Servers(thread, name, background, foreground, unknown, *of_servers, sends)
 
     @property
     def messages_known(self) -> bool:
         """Whether messages were recorded, not only who wakes whom."""
         return bool(self.sends.any())
+
+    def serve_background(self, jobs: Jobs) -> npt.NDArray[np.bool_]:
+        """Return which threads without a role are never awake but for background clients.
+
+        They do ``jobs`` of these and no others. From the first one on, their rests between jobs end
+        with a message of such a client.
+        """
+        found = np.zeros(len(self.sends), bool)
+        found[jobs.server] = True
+        found &= self.unknown
+        found[jobs.server[~self.background[jobs.client]]] = False
+        answered, asked, slept = self.answers, self.own, self.rests
+        found[answered.by[~answered.is_futex & ~self.background[answered.utid]]] = False
+        by_client = ~asked.is_futex & (asked.waker >= 0) & self.background[asked.waker]
+        known = group_codes(
+            np.r_[slept.thread, asked.thread[by_client]], np.r_[slept.begin, asked.begin[by_client]]
+        )
+        is_idle = np.isin(known[: len(slept.thread)], known[len(slept.thread) :])
+        is_idle |= asof_backward(jobs.server, jobs.begin, slept.thread, slept.begin) < 0
+        is_idle |= jobs.covers().within(slept.thread, slept.begin, slept.begin + 1) > 0
+        found[slept.thread[~is_idle]] = False
+        return found
 
     def idle_ended(self, server: Times, last: Index) -> Times:
         """Return the end of each server's ``last`` idle wait (-1: it had none).
@@ -179,9 +212,9 @@ class Servers:
         return asof_forward(self.idle.thread, self.idle.begin, server, time)
 
     def jobs(self) -> Jobs:
-        """Return what servers do for background clients."""
+        """Return what servers do for clients."""
         answers, idle = self.answers, self.idle
-        server, asked = answers.by, answers.begin
+        server, asked = answers.by, answers.since
         follows = np.r_[False, server[1:] == server[:-1]][: len(server)]
         before = np.where(follows, np.r_[0, answers.end][:-1], 0)
         last = self.idle_before(server, answers.end)
@@ -190,9 +223,11 @@ class Servers:
         _, slept = self.asleep.at(server, asked)
         free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
         begin = np.where(is_first, ended, free)
-        in_time = is_first | (asked >= ended)
+        in_time = is_first | (answers.begin >= ended)
         is_job = is_first | (~answers.is_futex & in_time)
-        is_job &= (begin < answers.end) & self.background[answers.utid] & self._asks(in_time, last)
+        is_client = self.foreground[answers.utid] & self.unknown[server]
+        is_client |= self.background[answers.utid]
+        is_job &= (begin < answers.end) & is_client & self._asks(in_time, last)
         since = np.where(is_first, np.minimum(ended, asked), asked)
         is_job &= ~(self._is_question(follows) | self._is_lock() | self._overtakes(follows, since))
         at = np.flatnonzero(is_job)

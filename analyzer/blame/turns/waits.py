@@ -22,17 +22,40 @@ from rcp.analyzer.paths.message_loops import JOBS
 
 
 @dataclass(frozen=True)
+class ForWhom:
+    """For which clients tasks wait, and end waits of others; by sleep."""
+
+    sleeper: Index
+    since: Times
+    """When that client began to wait."""
+    waker: Index
+
+    @staticmethod
+    def themselves(sleeps: Sleeps) -> ForWhom:
+        """Return that each task does it for itself."""
+        return ForWhom(sleeps.utid, sleeps.ts, sleeps.waker_utid)
+
+    def is_same(self, other: ForWhom) -> bool:
+        """Return whether both say the same."""
+        columns = ((self.sleeper, other.sleeper), (self.waker, other.waker))
+        return all(np.array_equal(one, two) for one, two in columns)
+
+
+@dataclass(frozen=True)
 class JobWaits:
     """Waits in some order."""
 
     thread: Times
     utid: Index
+    """For whom it waits: a client, or itself."""
     begin: Times
+    since: Times
+    """When that client began to wait."""
     end: Times
     waker: Index
-    """Task that ended it, -1 if not known."""
+    """For whom it was ended: a client, or by the task that ended it; -1 if not known."""
     by: Times
-    """Its thread."""
+    """Thread that ended it, -1 if not known."""
     is_futex: npt.NDArray[np.bool_]
     asked: npt.NDArray[np.bool_]
     """Its task has sent a message before it."""
@@ -47,7 +70,7 @@ class JobWaits:
         return JobWaits(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
 
     @staticmethod
-    def of(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> JobWaits:
+    def of(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp], for_whom: ForWhom) -> JobWaits:
         """Return the waits that the sleeps ``at`` are, by thread and time; ``thread``: by task."""
         of = thread[sleeps.utid[at]]
         order = np.lexsort((sleeps.ts[at], of))
@@ -58,10 +81,11 @@ class JobWaits:
         is_futex = sleeps.reason[last] == CODE["futex"]
         return JobWaits(
             thread[sleeps.utid[first]],
-            sleeps.utid[first],
+            for_whom.sleeper[last],
             sleeps.ts[first],
+            np.minimum(sleeps.ts[first], for_whom.since[last]),
             sleeps.woken[last],
-            waker,
+            for_whom.waker[last],
             np.where(waker >= 0, thread[waker], -1),
             is_futex,
             sleeps.has_sent[first],

@@ -12,7 +12,8 @@ from rcp.analyzer.arrays.trace import Ios
 from rcp.analyzer.blame.ahead import Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import UNIT, Measure
 from rcp.analyzer.blame.device.solo import solo_service_ns
-from rcp.analyzer.blame.suspects import Owners, Suspects
+from rcp.analyzer.blame.owners import Owners
+from rcp.analyzer.blame.suspects import Suspects
 from rcp.probes.contract.events import TASK
 
 N_TASKS, PID = 4, 7

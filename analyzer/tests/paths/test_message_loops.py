@@ -107,6 +107,36 @@ def test_who_was_not_there_yet_has_not_ended_the_wait(ask: Ask) -> None:
     assert (11, 19, "poll", "proxy") in ask(proxy, PATH)
 
 
+@pytest.mark.parametrize(("sent", "until", "ms"), [(True, 70, 19), (False, 70, 0), (True, 31, 0)])
+def test_a_question_that_is_answered_later_has_not_ended_the_wait(
+    ask: Ask, sent: bool, until: int, ms: int
+) -> None:
+    """The database is busy: what the proxy passes on to it wakes nobody."""
+    proxy = Proxy(asked="monitor")
+    proxy.waits(proxy.monitor, 30, until, proxy.proxy if until > 31 else 900, sent=sent)
+    proxy.request(proxy.monitor, 30 * MS, until * MS, nr=45)
+    on_path = [(ts, dur, comm) for ts, dur, kind, comm in ask(proxy, PATH) if kind == "cpu"]
+    assert ((11, 19, "database") in on_path) == (ms > 0)
+
+
+def test_the_next_question_to_an_idle_server_does_not_make_its_answer_one(ask: Ask) -> None:
+    """The client asks the database, then a machine elsewhere, and then the database again."""
+    synth = Synth([("foreground", "comm:client*"), ("background", "comm:backup*")])
+    client, backup = synth.task("client"), synth.task("backup")
+    database = synth.task("database")
+    synth.request(client, 10 * MS, 70 * MS, nr=45)
+    for who, begin, end, waker in (
+        (database, 1, 11, client),
+        (client, 12, 40, database),
+        (database, 41, 60, client),
+        (client, 42, 55, 0),
+        (client, 61, 69, database),
+    ):
+        synth.sleep(who, begin * MS, end * MS, waker=waker, stack=RECV, sent=True)
+    synth.sleep(database, 13 * MS, 39 * MS, waker=backup, stack=["rwsem_down_write_slowpath"])
+    assert ask(synth, CULPRITS) == [("lock", "backup", 26)]
+
+
 def test_a_message_that_leads_to_work_was_not_in_vain(ask: Ask) -> None:
     """The proxy sends one, and sleeps for an io before it waits again."""
     proxy = Proxy(ends="in vain", asked="", again_us=50)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.blame.causes import JOURNAL, io_causes
 from rcp.analyzer.blame.journal.transactions import activities, journal_threads
-from rcp.analyzer.blame.suspects import Blame, Suspects
+from rcp.analyzer.blame.owners import Blame
+from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.tests.blame.found import found, trace_of
 from rcp.fixtures.synth import DEVICE, Synth
 
@@ -162,7 +163,7 @@ def test_who_waits_for_the_disk_meanwhile_waits_for_the_rest_too() -> None:
     log = Log(own=2, others=998)
     trace = trace_of(log.synth)
     causes = io_causes(trace)
-    excess = Blame.of(trace, causes, Suspects(trace.tasks)).io_excess
+    excess = Blame.of(causes, Suspects(trace.tasks)).io_excess
     assert excess.share.tolist() == pytest.approx([0, 0.5, 1], abs=0.01)
 
 
