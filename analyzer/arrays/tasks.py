@@ -48,8 +48,6 @@ ROOT_CGROUP = 1
 """Id of cgroup v2's root, which has no limits. In it are all tasks whose cgroup is not of v2; that
 of tasks whose cgroup is not known is 0."""
 
-_NEVER = np.iinfo(np.int64).max
-
 BIRTH_NS = 1_000_000
 """A thread is created with its creator's name and cgroup, and gets its own within tens of µs. What
 it had for less than this is not a row of its own."""
@@ -237,8 +235,8 @@ def _parents(tasks: Tasks) -> list[int]:
     parent = Resolver(tasks).utids(tids, tasks.start_ns)
     # A tid may be known only as that of another thread, an earlier or a later one.
     known &= tasks.start_ns[parent] <= tasks.start_ns
-    ended, end = tasks.exit_ns[parent], np.where(tasks.exit_ns > 0, tasks.exit_ns, _NEVER)
-    known &= (ended == 0) | (ended >= end)
+    ended, end = tasks.exit_ns[parent], tasks.exit_ns
+    known &= (ended == 0) | ((end > 0) & (ended >= end))
     found: list[int] = np.where(known, parent, -1).tolist()
     return found
 

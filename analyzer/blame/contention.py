@@ -123,13 +123,7 @@ class Contention:
         edges = self.paths.edges
         edge, of_segment = np.unique(wait, return_inverse=True)
         dirtied = dirtied_meanwhile(
-            self.trace,
-            edges,
-            edge,
-            self.parties.of_edge[edge],
-            self.suspects,
-            self.blame,
-            self.clients,
+            self.clients, edges, edge, self.parties.of_edge[edge], self.suspects, self.blame
         )
         hit = np.flatnonzero(dirtied.utid >= 0)
         chosen, wait, at = _with_culprit(hit, len(edge), chosen, wait, of_segment)

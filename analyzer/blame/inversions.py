@@ -35,6 +35,7 @@ a server is at a client's job, what it does is the client's (``turns.clients``).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -100,23 +101,23 @@ class _Search:
         self._open[found.segment] = False
         self.found.append(found)
 
+    @cached_property
+    def _guilty(self) -> tuple[npt.NDArray[np.bool_], Index]:
+        """Which edges lead to a suspect, and to which."""
+        rules, edges = self.contention, self.paths.edges
+        return guilty_edges(edges, rules.parties, rules.suspects, rules.blame, rules.clients)
+
     def on_chain(self) -> None:
         """Rule 1; rule 7 takes what it leaves."""
-        rules, edges = self.contention, self.paths.edges
-        guilty, culprit = guilty_edges(
-            edges, rules.parties, rules.suspects, rules.blame, rules.clients
-        )
-        known = guilty & rules.suspects.background[culprit]
+        guilty, culprit = self._guilty
+        known = guilty & self.contention.suspects.background[culprit]
         self.add(self._of_chain(*self._first(known), culprit))
         at, _ = self._first(guilty)
         self._unknown_on_chain[at] = True
 
     def by_unknown_on_chain(self) -> None:
         """Rule 7."""
-        rules, edges = self.contention, self.paths.edges
-        guilty, culprit = guilty_edges(
-            edges, rules.parties, rules.suspects, rules.blame, rules.clients
-        )
+        guilty, culprit = self._guilty
         self._unknown_on_chain[:] = False
         self.add(self._of_chain(*self._first(guilty), culprit))
 

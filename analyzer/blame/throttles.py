@@ -69,17 +69,12 @@ def _events(trace: Trace, blame: Blame) -> tuple[Times, Index, npt.NDArray[np.fl
 
 
 def dirtied_meanwhile(
-    trace: Trace,
-    edges: Edges,
-    at: Index,
-    pid: Times,
-    suspects: Suspects,
-    blame: Blame,
-    clients: Clients,
+    clients: Clients, edges: Edges, at: Index, pid: Times, suspects: Suspects, blame: Blame
 ) -> Dirtied:
     """Return who dirtied most before the pauses at edges ``at`` of parties ``pid`` ended."""
     if len(at) == 0:  # the rest reads every io
         return Dirtied(np.zeros(0, np.int32), np.zeros(0, bool))
+    trace = clients.trace
     time, utid, pages = _events(clients.in_their_place, blame)
     begin, end = edges.ts[at] - LOOKBACK_NS, edges.ts[at] + edges.dur[at]
     total = np.maximum(_sum_between(time, pages, begin, end), 1)

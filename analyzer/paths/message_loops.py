@@ -39,8 +39,9 @@ def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps
     before, first, second = _pairs(sleeps, tasks, thread)
     if not len(first):
         return sleeps
-    goes_on = _is_passed(sleeps, thread, before, first, second)
-    goes_on |= _is_answered_later(sleeps, requests, tasks, first, second)
+    woken = _Woken.by_any(sleeps, thread, thread[sleeps.utid[first]])
+    goes_on = _is_passed(sleeps, thread, woken, before, first, second)
+    goes_on |= _is_answered_later(sleeps, requests, tasks, woken, first, second)
     first, second = first[goes_on], second[goes_on]
     ends = _ends_request(sleeps, requests, tasks, first, second)
     return with_last_waker(sleeps, tasks, first[~ends], second[~ends], by_interrupts=True)
@@ -64,7 +65,7 @@ def _pairs(sleeps: Sleeps, tasks: Tasks, thread: Times) -> tuple[Times, Index, I
 
 
 def _is_passed(
-    sleeps: Sleeps, thread: Times, ended: Times, first: Index, second: Index
+    sleeps: Sleeps, thread: Times, woken: _Woken, ended: Times, first: Index, second: Index
 ) -> npt.NDArray[np.bool_]:
     """Return which first waits were ended by who was not waited for.
 
@@ -72,7 +73,6 @@ def _is_passed(
     """
     server, client = thread[sleeps.utid[first]], thread[sleeps.waker_utid[first]]
     begin, end, again = sleeps.ts[first], sleeps.woken[first], sleeps.ts[second]
-    woken = _Woken.by_any(sleeps, thread, server)
     anybody, asker = (
         woken.of_anybody(server, end, again),
         woken.of_client(server, client, end, again),
@@ -91,7 +91,7 @@ def _is_passed(
 
 
 def _is_answered_later(
-    sleeps: Sleeps, requests: Requests, tasks: Tasks, first: Index, second: Index
+    sleeps: Sleeps, requests: Requests, tasks: Tasks, woken: _Woken, first: Index, second: Index
 ) -> npt.NDArray[np.bool_]:
     """Return which first waits a question ended that had no answer before the second ones.
 
@@ -108,10 +108,9 @@ def _is_answered_later(
     found &= np.append(answered, 0)[wait] > again
     found &= ~np.isin(tasks.role[sleeps.waker_utid[first]], (ROLE_CODE[UNKNOWN], ROLE_CODE[KERNEL]))
     at = asof_backward(thread[requests.utid], requests.ts, client, sleeps.woken[second])
-    until = np.where(requests.dur < 0, np.iinfo(np.int64).max, requests.ts + requests.dur)
-    found &= np.append(until, -1)[at] > again
-    woken = _Woken.by_any(sleeps, thread, server).of_anybody(server, asked, again)
-    in_vain: npt.NDArray[np.bool_] = found & (woken == 0)
+    until = np.append(requests.ts + requests.dur, -1)[at]
+    found &= (until > again) | np.append(requests.dur < 0, False)[at]
+    in_vain: npt.NDArray[np.bool_] = found & (woken.of_anybody(server, asked, again) == 0)
     return in_vain
 
 

@@ -108,9 +108,8 @@ class Clients:
 
     def behind(self, utid: Index, time: Times) -> Index:
         """Return for which client each task (-1: none) works at a time, or else itself."""
-        return (
-            utid if self.for_clients is None else self._client(self.for_clients, utid, time, utid)
-        )
+        jobs = self.for_clients
+        return utid if jobs is None else self._client(jobs, utid, time, utid)
 
     def _client(self, jobs: Jobs, utid: Index, time: Times, default: Index) -> Index:
         """Return whose of the jobs each task is at; ``default`` where it is at none."""
@@ -136,7 +135,7 @@ class Clients:
         sleeper[at] = self._client(jobs, sleeps.utid[at], sleeps.ts[at], sleeper[at])
         waker[at] = self._client(jobs, sleeps.waker_utid[at], sleeps.woken[at], waker[at])
         known = replace(known, sleeper=sleeper, waker=waker)
-        return passed_on(sleeps, self.trace.tasks, self.suspects, known)
+        return passed_on(sleeps, self.suspects, servers, known)
 
     @cached_property
     def in_their_place(self) -> Trace:
@@ -215,9 +214,7 @@ def _without_pauses(jobs: Jobs, alone: Mask, until: int) -> Jobs:
 
     ``until``: the end of the recording.
     """
-    order = np.lexsort((jobs.end, jobs.server))
-    server, client = jobs.server[order], jobs.client[order]
-    begin, end = jobs.begin[order], jobs.end[order]
+    server, client, begin, end = jobs.server, jobs.client, jobs.begin, jobs.end
     is_first = np.r_[True, server[1:] != server[:-1]][: len(server)]
     before = np.where(is_first, 0, np.r_[0, end[:-1]][: len(server)])
     begin = np.where(alone[server], np.minimum(before, begin), begin)

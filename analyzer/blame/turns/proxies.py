@@ -16,8 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
-from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE
-from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Sleeps, Times
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.servers import Servers
@@ -37,14 +35,14 @@ def between_servers(sleeps: Sleeps, suspects: Suspects, servers: Servers) -> Row
     return np.flatnonzero(by_others & may_be_for_a_turn(sleeps))
 
 
-def passed_on(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, known: ForWhom) -> ForWhom:
+def passed_on(sleeps: Sleeps, suspects: Suspects, servers: Servers, known: ForWhom) -> ForWhom:
     """Return for which clients proxies wait and end waits; else it is as ``known``.
 
     They have no role: what has one may wake the background after an answer of its own.
     """
-    thread = tasks.thread.astype(np.int64)
+    thread = servers.thread
     passes = np.append(suspects.unknown, False)  # the last: no task
-    asks = np.append(suspects.background | (tasks.role == ROLE_CODE[FOREGROUND]), False)
+    asks = np.append(servers.background | servers.foreground, False)
     message = np.isin(sleeps.reason, JOBS) & (sleeps.woken > sleeps.ts) & (sleeps.waker_utid >= 0)
     ended = np.flatnonzero(message & passes[sleeps.waker_utid])
     ended = ended[~_looks_only(sleeps, thread, ended)]
