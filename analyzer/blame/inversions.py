@@ -88,7 +88,7 @@ class _Search:
         foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
         self._open = foreground[paths.segments.request]
         self._unknown_on_chain = np.zeros(len(self._open), bool)
-        self._passed = passed_on(paths.edges, trace.sleeps)
+        self._passed = passed_on(paths.edges, trace)
         self.found: list[Candidates] = []
 
     def undecided(self, mask: npt.NDArray[np.bool_]) -> Positions:

@@ -8,6 +8,15 @@ A lock goes from one waiter to the next. Who wakes a waiter had it last, but wai
 
 B's critical path leads to ``backup``, and through its wait to A. Had ``backup`` not been there, B
 would have waited for A all the same: only the time that ``backup`` held the lock is its own.
+
+Readers do not wait for each other, but those who come behind a writer in the queue wait for him
+(kernel/locking/rwsem.c)::
+
+    client A   reads |--------------------|
+    backup           waits for it         |writes|
+    client B              waits for it           | reads     woken by backup
+
+Had ``backup`` not been there, B would have read together with A: all its wait is the backup's.
 """
 
 from __future__ import annotations
@@ -15,20 +24,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE
-from rcp.analyzer.arrays.trace import Index, Sleeps
+from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.paths.segments import Edges
+from rcp.probes.contract.codes import LockType
+from rcp.probes.contract.events import LOCK_WAIT
 
 Mask = npt.NDArray[np.bool_]
 
 
-def passed_on(edges: Edges, sleeps: Sleeps) -> Mask:
-    """Return which edges are waits for the same lock as their parents.
+def passed_on(edges: Edges, trace: Trace) -> Mask:
+    """Return which edges are waits for the same lock as their parents, but for a reader's.
 
     A futex need not be a lock, and the owner of a lock made of futexes is mostly unknown (rwlocks,
     semaphores). But who waited for the same word could not change it meanwhile, whatever it means.
     Without a recorded address it is not known whether two locks are the same.
     """
+    sleeps = trace.sleeps
     below = edges.depth > 0
     parent, sleep = edges.parent[below], edges.sleep[below]
     above = edges.sleep[parent]
@@ -37,7 +50,35 @@ def passed_on(edges: Edges, sleeps: Sleeps) -> Mask:
     same = (sleeps.object[sleep] == sleeps.object[above]) & (sleeps.object[sleep] != 0)
     passed = np.zeros(len(edges), bool)
     passed[below] = is_lock & same & (reason == edges.reason[parent])
+    at = np.flatnonzero(passed)
+    passed[at] = ~_keeps_readers_apart(trace, edges.sleep[edges.parent[at]], edges.sleep[at])
     return passed
+
+
+def _keeps_readers_apart(trace: Trace, reader: Index, writer: Index) -> Mask:
+    """Return where a wait to read is behind a ``writer``'s wait, and that behind another reader.
+
+    ``reader``, ``writer``: positions of sleeps on the same lock.
+    """
+    sleeps, rows = trace.sleeps, trace.rows[LOCK_WAIT.name]
+    thread = trace.tasks.thread.astype(np.int64)
+    waiter, begin = thread[trace.utids[LOCK_WAIT.name]], rows["ts"].astype(np.int64)
+    kind = np.append(rows["type"].astype(np.int64), -1)
+    lock = np.append(rows["lock"], np.uint64(0))
+
+    def last(by: Times, time: Times, of: Index) -> Times:
+        """Return what kind of lock each thread has waited for last, if for that of sleep ``of``."""
+        at = asof_backward(waiter, begin, by, time)
+        return np.where(lock[at] == sleeps.object[of], kind[at], -1)
+
+    woken, by = sleeps.woken[writer], sleeps.waker_utid[writer]
+    before = last(np.where(by >= 0, thread[by], -1), woken, writer)
+    # Who did not have to wait has left no record. The owner was a reader if it is only guessed.
+    shared = (before == LockType.RWSEM_READ) | ((before < 0) & sleeps.owner_guessed[writer])
+    reads = last(thread[sleeps.utid[reader]], sleeps.ts[reader], reader) == LockType.RWSEM_READ
+    writes = last(thread[sleeps.utid[writer]], sleeps.ts[writer], writer) == LockType.RWSEM_WRITE
+    apart: Mask = reads & writes & shared
+    return apart
 
 
 def first_to_blame(edges: Edges, chosen: Mask, passed: Mask) -> Index:

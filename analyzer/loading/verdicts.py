@@ -103,7 +103,7 @@ def edge(trace: Trace, paths: Paths) -> Columns:
         "waiter_utid": edges.waiter,
         "reason": Coded(edges.reason, REASONS),
         "object": null_if(objects, objects == 0),
-        "is_passed": passed_on(edges, trace.sleeps),
+        "is_passed": passed_on(edges, trace),
         "waker_utid": missing(edges.waker),
         "io_id": _io_id(trace, edges.io),
     }

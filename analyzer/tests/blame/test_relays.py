@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import WRITE, Synth
+from rcp.probes.contract.codes import LockType
 from rcp.probes.contract.events import WaitReason
 
 if TYPE_CHECKING:
@@ -59,6 +60,64 @@ def test_without_an_address_nothing_is_known_of_two_locks() -> None:
 def test_who_waited_for_the_same_futex_did_not_hold_it_whoever_did() -> None:
     assert blamed(relay(WaitReason.FUTEX, owner=True)) == [("condition", "backup", 10)]
     assert blamed(relay(WaitReason.FUTEX)) == [("condition", "backup", 10)]
+
+
+READ, WRITES = LockType.RWSEM_READ, LockType.RWSEM_WRITE
+
+
+@pytest.mark.parametrize(
+    ("waiter_wants", "backup_wants", "holder_waited", "by_reader", "blamed_us"),
+    [
+        (READ, WRITES, None, True, 80),  # without the backup both would read
+        (READ, WRITES, READ, False, 80),  # the lock has gone from a writer to a reader meanwhile
+        (WRITES, WRITES, None, True, 10),
+        (READ, READ, None, True, 10),
+        (READ, WRITES, None, False, 10),
+        (READ, WRITES, WRITES, True, 10),  # and from a reader to a writer
+        (READ, LockType.MUTEX, None, True, 10),
+    ],
+)
+def test_a_reader_waits_for_a_writer_in_the_queue_and_so_for_readers(
+    waiter_wants: LockType,
+    backup_wants: LockType,
+    holder_waited: LockType | None,
+    by_reader: bool,
+    blamed_us: int,
+) -> None:
+    """client1 has the lock until 180 µs; ``by_reader``: the first owner was one."""
+    synth = Synth(ROLES)
+    holder, waiter = synth.task("client1"), synth.task("client2", target=True)
+    backup = synth.task("backup")
+    for task in (holder, backup):
+        synth.preempt(task, 1, 2)  # they are watched
+    synth.request(waiter, 100 * US, 200 * US, nr=WRITE)
+    lock: dict[str, Any] = {"reason": WaitReason.LOCK, "obj": LOCK, "guessed": by_reader}
+    synth.sleep(waiter, 110 * US, 190 * US, waker=backup, **lock)
+    synth.sleep(backup, 105 * US, 180 * US, waker=holder, **lock)
+    synth.lock_wait(waiter, 109 * US, 191 * US, lock=LOCK, kind=waiter_wants)
+    synth.lock_wait(backup, 104 * US, 181 * US, lock=LOCK, kind=backup_wants)
+    if holder_waited is not None:
+        synth.lock_wait(holder, 90 * US, 120 * US, lock=LOCK, kind=holder_waited)
+    assert blamed(found(synth)) == [("lock", "backup", blamed_us)]
+
+
+def test_a_writer_behind_another_one_is_not_what_keeps_readers_apart() -> None:
+    """client1 reads until 170 µs, then client3 writes, then the backup, and then client2 reads."""
+    synth = Synth(ROLES)
+    holder, other = synth.task("client1"), synth.task("client3")
+    waiter, backup = synth.task("client2", target=True), synth.task("backup")
+    for task in (holder, other, backup):
+        synth.preempt(task, 1, 2)
+    synth.request(waiter, 100 * US, 200 * US, nr=WRITE)
+    lock: dict[str, Any] = {"reason": WaitReason.LOCK, "obj": LOCK, "guessed": True}
+    for task, begin, end, before, kind in (
+        (other, 103, 170, holder, WRITES),
+        (backup, 105, 180, other, WRITES),
+        (waiter, 110, 190, backup, READ),
+    ):
+        synth.sleep(task, begin * US, end * US, waker=before, **lock)
+        synth.lock_wait(task, begin * US, end * US, lock=LOCK, kind=kind)
+    assert blamed(found(synth)) == [("lock", "backup", 10)]
 
 
 @pytest.mark.parametrize(
