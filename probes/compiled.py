@@ -32,6 +32,7 @@ SELF_PID = 0x3C6A70AD
 PREEMPT_COUNT = 0x3C6A70AF3C6A70AE
 PER_CPU_OFFSET = 0x3C6A70B13C6A70B0
 MEMORY_PAGES = 0x3C6A70B33C6A70B2
+THROTTLE_POLICY = 0x3C6A70B53C6A70B4
 """Placeholders. Not larger than 2³¹ in each half, which is how far instructions hold numbers."""
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.contract.events import FILE, RECORDS, REQUEST, TASK, Record
+from rcp.probes.contract.events import RECORDS, REQUEST, TASK, Record
 from rcp.probes.contract.memory import MemorySpool
 from rcp.probes.contract.percent import percent
 from rcp.probes.drain import Source
-from rcp.probes.flight.rolling import counters_since, without_exited
+from rcp.probes.flight.rolling import LASTING, counters_since, without_exited
 from rcp.probes.signals import Signals
 
 _DRAIN_S = 0.25
@@ -63,7 +63,7 @@ class History:
     def __init__(self) -> None:
         """Start empty."""
         self._chunks: list[tuple[int, str, Rows]] = []
-        self._lasting: dict[str, Rows] = {r.name: np.empty(0, r.dtype) for r in (TASK, FILE)}
+        self._lasting: dict[str, Rows] = {r.name: np.empty(0, r.dtype) for r in LASTING}
 
     def add(self, record: Record, rows: Rows, now_ns: int) -> None:
         """Add records that arrived at ``now_ns``."""

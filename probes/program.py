@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rcp.probes.compiled import MEMORY_PAGES, PER_CPU_OFFSET, PREEMPT_COUNT, SELF_PID
+from rcp.probes.compiled import (
+    MEMORY_PAGES,
+    PER_CPU_OFFSET,
+    PREEMPT_COUNT,
+    SELF_PID,
+    THROTTLE_POLICY,
+)
 from rcp.probes.contract.events import (
     RECORDS,
     SOCKET_REQUEST_NR,
@@ -32,6 +38,7 @@ HEADERS = (
     "stack.h",
     "compat.h",
     "context.h",
+    "cgroup.h",
     "cpu_max.h",
     "packet.h",
     "inode.h",
@@ -54,6 +61,8 @@ RING_BYTES = {
     "lock_wait": 1 << 22,
     "io_cause": 1 << 22,
     "cmdline": 1 << 18,
+    "cgroup": 1 << 18,
+    "cgroup_limit": 1 << 16,
     "policy_event": 1 << 21,  # at most one an io, and ios that are held back are few
 }
 """Ring sizes in bytes by record name, where the default of 1 MiB does not fit."""
@@ -195,6 +204,7 @@ def values(features: Features, self_pid: int) -> dict[int, int]:
         PREEMPT_COUNT: features.preempt_count_addr,
         PER_CPU_OFFSET: features.per_cpu_offset_addr,
         MEMORY_PAGES: features.memory_pages,
+        THROTTLE_POLICY: features.throttle_policy_addr,
     }
 
 
@@ -230,6 +240,7 @@ def cflags(options: Options, features: Features) -> list[str]:
         "RCP_GLOB_ACCEPT": f"{globs.accept:#x}ULL",
         "RCP_PREEMPT_COUNT_ADDR": f"{PREEMPT_COUNT if knows_addresses(features) else 0:#x}ULL",
         "RCP_PER_CPU_OFFSET_ADDR": f"{PER_CPU_OFFSET if knows_addresses(features) else 0:#x}ULL",
+        "RCP_THROTTLE_POLICY_ADDR": f"{THROTTLE_POLICY:#x}ULL",
         **_request_macros(options.requests),
     }
     for record in RECORDS:

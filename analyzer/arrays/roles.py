@@ -10,7 +10,8 @@ Of the rules that match a task, the most particular one decides, and the first a
 1. one for the thread: it does not match the main thread of its process, from which the task would
    inherit it. A page cleaner in a database that is foreground as a whole is background.
 2. one for the process, by name, pid or command line
-3. one for a cgroup, which is inherited by whatever program a server executes
+3. one for a cgroup, which is inherited by whatever program a server executes, and by the cgroups
+   below; of two, the one below
 4. one of a profile
 5. that of who started its process: what a background task starts is background too
 """
@@ -18,7 +19,7 @@ Of the rules that match a task, the most particular one decides, and the first a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.cgroup_tree import path_to
 from rcp.probes.contract.events import TaskFlag
 
 FOREGROUND, BACKGROUND, KERNEL, UNKNOWN = "foreground", "background", "kernel", "unknown"
@@ -51,7 +53,8 @@ class RoleRule:
 
     role: str
     text: str
-    cgroup_id: int | None = None
+    cgroups: frozenset[int] = field(default_factory=frozenset)
+    """The cgroup of a ``cgroup:`` rule, and those below it (``with_cgroups_below``)."""
     pids: frozenset[int] = field(default_factory=frozenset)
     titles: Mapping[int, str] = field(default_factory=dict, hash=False)
     """By pid, the part of its command line that a ``cmdline:`` rule matched, if at the start."""
@@ -109,9 +112,9 @@ def parse_rule(entry: Any, cmdlines: Sequence[tuple[int, str]]) -> RoleRule:
                 pids.add(pid)
                 if not found.start() and (title := found[0].strip()):
                     titles[pid] = title
-    return RoleRule(
-        role, text, entry.get("cgroup_id"), frozenset(pids), titles, bool(entry.get("profile"))
-    )
+    cgroup = entry.get("cgroup_id") if kind == "cgroup" else None
+    cgroups = frozenset([] if cgroup is None else [cgroup])
+    return RoleRule(role, text, cgroups, frozenset(pids), titles, bool(entry.get("profile")))
 
 
 def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
@@ -126,6 +129,18 @@ def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
     return [replace(rule, pids=rule.pids.union(late.get(rule.text, ()))) for rule in rules]
 
 
+def with_cgroups_below(rules: Iterable[RoleRule], parent: Mapping[int, int]) -> list[RoleRule]:
+    """Return the rules; one for a cgroup holds for those below it too.
+
+    ``parent``: the cgroup above each one that is known.
+    """
+    above = {one: frozenset(path_to(one, parent)) for one in parent}
+    return [
+        replace(rule, cgroups=rule.cgroups.union(o for o in above if rule.cgroups & above[o]))
+        for rule in rules
+    ]
+
+
 def matches(rule: RoleRule, task: TaskFacts) -> bool:
     """Return whether ``rule`` matches ``task``."""
     kind, _, value = rule.text.partition(":")
@@ -134,7 +149,7 @@ def matches(rule: RoleRule, task: TaskFacts) -> bool:
     if kind == "pid":
         return task.pid == int(value)
     if kind == "cgroup":
-        return rule.cgroup_id is not None and task.cgroup_id == rule.cgroup_id
+        return task.cgroup_id in rule.cgroups
     return task.pid in rule.pids
 
 
@@ -159,7 +174,8 @@ def role_of(
         return UNKNOWN, RECORDER_RULE
     found = [rule for rule in rules if matches(rule, task)]
     if found:
-        rule = min(found, key=lambda rule: _generality(rule, main))
+        # Of a cgroup and one above, the one below: it has fewer below it.
+        rule = min(found, key=lambda rule: (_generality(rule, main), len(rule.cgroups)))
         return rule.role, rule.text
     if task.flags & TaskFlag.KTHREAD:
         return KERNEL, KTHREAD_RULE

@@ -47,7 +47,7 @@ def _change(file: Path, change: RoleChange, target: Path) -> None:
     metavar="ROLE=RULE",
     shell_complete=words("foreground=", "background="),
     help="Add a role rule, before those of the recording: foreground= or background= comm:GLOB, "
-    "pid:N, cgroup:ID or cmdline:REGEX; can be repeated.",
+    "pid:N, cgroup:PATH or cmdline:REGEX; can be repeated.",
 )
 @click.option(
     "--set",
@@ -86,7 +86,8 @@ def roles(
 
     With --add, --set, --profile or --reset, assign roles by other rules and analyze the recording
     again. A rule for a thread takes precedence over one that it inherits from its process or
-    cgroup. Among equals, foreground rules come before background rules, and both before profiles.
+    cgroup, and one for a cgroup holds for those below it too. Among equals, foreground rules come
+    before background rules, and both before profiles. A cgroup is given by path or id.
 
     \b
     Examples:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.cgroups import RESOURCES
 from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import RECORDED
 from rcp.analyzer.arrays.roles import ROLES
@@ -22,6 +23,8 @@ from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import request_names
 from rcp.probes.contract.events import (
     BY_NAME,
+    CGROUP,
+    CGROUP_LIMIT,
     FILE,
     RECORDS,
     REQUEST,
@@ -115,6 +118,12 @@ _PAGE_DROP = """
 
 _READ_AGAIN = "SELECT ts, ino, first_page, n_pages, utid AS tid, dev FROM read_again"
 
+_CGROUP_LIMIT = f"""
+    SELECT ts, cgroup_id, coalesce(amount, 0) AS amount, period_us, coalesce(dev, 0) AS dev,
+        {_position(RESOURCES, "resource")} AS resource
+    FROM cgroup_limit
+"""
+
 _INTERRUPT = "SELECT ts, ts + dur AS end_ns, io_id AS io, utid AS tid, cpu FROM interrupt"
 
 _SOURCES = {
@@ -130,6 +139,7 @@ _SOURCES = {
     "refault": _REFAULT,
     "page_drop": _PAGE_DROP,
     "read_again": _READ_AGAIN,
+    "cgroup_limit": _CGROUP_LIMIT,
     "interrupt": _INTERRUPT,
 }
 
@@ -199,6 +209,21 @@ def tasks_of(store: Store) -> Tasks:
     )
 
 
+def cgroups_of(store: Store) -> Records:
+    """Return the cgroup records of a store, none of one of an older rcp."""
+    if CGROUP.name not in store.tables():
+        return np.empty(0, CGROUP.dtype)
+    found = store.query("SELECT ts, cgroup_id, coalesce(parent_id, 0), path FROM cgroup")
+    rows = [(*numbers, path.rpartition("/")[2].encode()) for *numbers, path in found]
+    return np.array(rows, CGROUP.dtype)
+
+
+def cgroup_paths(store: Store) -> dict[str, int]:
+    """Return the ids of the cgroups of a store by their paths."""
+    known = CGROUP.name in store.tables()
+    return dict(store.query("SELECT path, cgroup_id FROM cgroup ORDER BY ts") if known else [])
+
+
 def _sleep_of(store: Store) -> str:
     """Return the query of sleeps, without what was not recorded when the store was written."""
     known = "SELECT 1 FROM duckdb_columns() WHERE (table_name, column_name) = ('sleep', 'has_sent')"
@@ -208,9 +233,14 @@ def _sleep_of(store: Store) -> str:
 def trace_from(store: Store, meta: Mapping[str, Any], tasks: Tasks) -> Trace:
     """Return the trace a store was loaded from, with ``tasks`` for its task table."""
     rows: dict[str, Records] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
-    for name, sql in ({"sleep": _sleep_of(store)} | _SOURCES).items():
+    sources = {"sleep": _sleep_of(store)} | _SOURCES
+    # Stores of an older rcp have no such table.
+    if CGROUP_LIMIT.name not in store.tables():
+        del sources[CGROUP_LIMIT.name]
+    for name, sql in sources.items():
         rows[name] = _filled(BY_NAME[name], store.arrays(sql), tasks.tid)
     rows[REQUEST.name] = _requests(store, request_names(meta), tasks.tid)
     rows[FILE.name] = _files(store)
+    rows[CGROUP.name] = cgroups_of(store)
     stacks = dict(store.query("FROM stack"))
     return trace_of(rows, tasks, stacks)

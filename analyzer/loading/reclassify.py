@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rcp.analyzer.arrays.roles import cmdlines_of, parse_rules
+from rcp.analyzer.arrays.cgroup_tree import parents
+from rcp.analyzer.arrays.roles import cmdlines_of, parse_rules, with_cgroups_below
 from rcp.analyzer.arrays.tasks import with_roles
 from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading import who_and_where
 from rcp.analyzer.loading.load import analyze, new_store, request_names
-from rcp.analyzer.loading.rebuild import tasks_of, trace_from
+from rcp.analyzer.loading.rebuild import cgroup_paths, cgroups_of, tasks_of, trace_from
 from rcp.analyzer.loading.role_change import RoleChange, changed_meta, idle_rules
 
 DEPENDENT = ("meta", "task", "role_rule", "request", "segment", "edge", "inversion", "io_share")
@@ -32,15 +33,16 @@ def reclassify(source: Path, store: Store, change: RoleChange, target: Path) -> 
     warnings about rules without effect. Raises StoreError when a rule is wrong, or the store cannot
     be written.
     """
-    meta = changed_meta(change, facts(store))
+    meta = changed_meta(change, facts(store), cgroup_paths(store))
     warnings = []
     if unmatched_cmdlines(meta["roles"], meta):
         warnings.append("the recording has no command lines: cmdline: rules match nothing.")
-    rules = parse_rules(meta)
+    rules = with_cgroups_below(parse_rules(meta), parents(cgroups_of(store)))
     trace = trace_from(store, meta, with_roles(tasks_of(store), rules))
+    known = set(store.tables()) - set(DEPENDENT)
     store.close()
     with new_store(target) as written:
-        written.copy(source, [table for table in written.tables() if table not in DEPENDENT])
+        written.copy(source, [table for table in written.tables() if table in known])
         written.insert(
             {
                 "meta": who_and_where.meta(meta),
@@ -49,4 +51,4 @@ def reclassify(source: Path, store: Store, change: RoleChange, target: Path) -> 
             }
         )
         analyze(written, trace, request_names(meta), float(meta.get("recorded_share", 1.0)))
-    return [*warnings, *idle_rules(change, meta, trace.tasks)]
+    return [*warnings, *idle_rules(change, rules, trace.tasks)]

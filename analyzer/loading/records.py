@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.cgroups import RESOURCES, Cgroups
 from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import CONTEXTS, Trace
@@ -15,6 +16,8 @@ from rcp.analyzer.blame.journal.transactions import blocks_of_handles, commit_of
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
 from rcp.probes.contract.events import (
+    CGROUP,
+    CGROUP_LIMIT,
     FILE,
     INHERITANCE,
     INTERRUPT,
@@ -352,6 +355,36 @@ def read_again(trace: Trace) -> Columns:
     return {"utid": trace.utids[READ_AGAIN.name], **{name: rows[name] for name in names}}
 
 
+def cgroup(trace: Trace) -> Columns:
+    """Columns of ``cgroup``."""
+    rows, cgroups = trace.rows[CGROUP.name], Cgroups.of(trace)
+    ids = rows["cgroup_id"].tolist()
+    texts = (name.decode(errors="replace") for name in rows["name"].tolist())
+    name = dict(zip(ids, texts, strict=True))
+    # The root has no name, and of others the whole path may not be known.
+    paths = ([name.get(one, "…") for one in cgroups.path(of)] for of in ids)
+    return {
+        "ts": rows["ts"],
+        "cgroup_id": rows["cgroup_id"],
+        "parent_id": null_if(rows["parent_id"], rows["parent_id"] == 0),
+        "path": ["/".join(path) or "/" for path in paths],
+    }
+
+
+def cgroup_limit(trace: Trace) -> Columns:
+    """Columns of ``cgroup_limit``."""
+    rows = trace.rows[CGROUP_LIMIT.name]
+    resource = np.where(rows["resource"] < len(RESOURCES), rows["resource"], 0)
+    return {
+        "ts": rows["ts"],
+        "cgroup_id": rows["cgroup_id"],
+        "resource": Coded(resource, RESOURCES),
+        "dev": null_if(rows["dev"], rows["dev"] == 0),
+        "amount": null_if(rows["amount"], rows["amount"] == 0),
+        "period_us": rows["period_us"],
+    }
+
+
 def interrupt(trace: Trace) -> Columns:
     """Columns of ``interrupt``."""
     rows = trace.rows[INTERRUPT.name]
@@ -378,6 +411,8 @@ TABLES: dict[str, Callable[[Trace], Columns]] = {
     "refault": refault,
     "page_drop": page_drop,
     "read_again": read_again,
+    "cgroup": cgroup,
+    "cgroup_limit": cgroup_limit,
     "interrupt": interrupt,
     "policy_event": policy_event,
     "inheritance": inheritance,

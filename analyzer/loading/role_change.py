@@ -11,9 +11,9 @@ from rcp.analyzer.arrays.roles import (
     FOREGROUND,
     ROLES,
     RoleError,
+    RoleRule,
     matches,
     parse_rule,
-    parse_rules,
 )
 from rcp.analyzer.arrays.tasks import Tasks, task_facts
 from rcp.analyzer.db.store import StoreError
@@ -44,23 +44,23 @@ class RoleChange:
         return bool(rules) or self.is_reset or self.is_undo
 
 
-def rule_entry(option: str, role: str, text: str, meta: Mapping[str, Any]) -> dict[str, Any]:
+def rule_entry(option: str, role: str, text: str, known: Mapping[str, int]) -> dict[str, Any]:
     """Return a rule in the form of ``meta["roles"]``; raise StoreError when it cannot be applied.
 
     As when recording, a bare word is a glob for thread names and a bare number a pid. A cgroup is
-    given by its id, or by a path that a rule of the recording names.
+    given by its id, or by its path if that is ``known``.
     """
     kind, separator, value = text.partition(":")
     if not separator and text not in _KINDS:
         kind, value = ("pid" if text.isdigit() else "comm"), text
     if kind not in _KINDS or not value:
         raise StoreError(
-            f"bad {option} '{role}={text}': write {role}=comm:GLOB, pid:N, cgroup:ID or "
+            f"bad {option} '{role}={text}': write {role}=comm:GLOB, pid:N, cgroup:PATH or "
             "cmdline:REGEX."
         )
     entry: dict[str, Any] = {"role": role, "rule": f"{kind}:{value}"}
     if kind == "cgroup":
-        entry["cgroup_id"] = _cgroup_id(value, entry["rule"], meta)
+        entry["cgroup_id"] = _cgroup_id(value, known)
     try:
         parse_rule(entry, ())
     except RoleError as error:
@@ -68,18 +68,28 @@ def rule_entry(option: str, role: str, text: str, meta: Mapping[str, Any]) -> di
     return entry
 
 
-def _cgroup_id(value: str, text: str, meta: Mapping[str, Any]) -> int:
-    known = {entry.get("rule"): entry.get("cgroup_id") for entry in meta.get("roles", [])}
-    found = int(value) if value.isdigit() else known.get(text)
+def _cgroup_id(value: str, known: Mapping[str, int]) -> int:
+    found = int(value) if value.isdigit() else known.get(_path(value))
     if found is None:
         raise StoreError(
-            f"the recording has cgroups by id only, not {value}: write cgroup:ID, with an id "
-            "of `rcp-trace sql FILE 'SELECT DISTINCT cgroup_id, comm FROM task'`."
+            f"the recording has no cgroup {value}: write a path of its table `cgroup`, or an id of "
+            "`rcp-trace sql FILE 'SELECT DISTINCT cgroup_id, comm FROM task'`."
         )
     return int(found)
 
 
-def _own(option: str, settings: Iterable[str], meta: Mapping[str, Any]) -> Iterator[Entry]:
+def _path(text: str) -> str:
+    """Return a path of a cgroup as given by the user as one below the root."""
+    return "/" + text.removeprefix("/sys/fs/cgroup").strip("/")
+
+
+def known_cgroups(meta: Mapping[str, Any], paths: Mapping[str, int]) -> dict[str, int]:
+    """Return the ids of cgroups by path: of those recorded, and of those that rules name."""
+    entries = (e for e in meta.get("roles", []) if e.get("cgroup_id") is not None)
+    return dict(paths) | {_path(e["rule"].partition(":")[2]): e["cgroup_id"] for e in entries}
+
+
+def _own(option: str, settings: Iterable[str], known: Mapping[str, int]) -> Iterator[Entry]:
     for setting in settings:
         role, separator, text = setting.partition("=")
         if not separator or role not in (FOREGROUND, BACKGROUND):
@@ -87,15 +97,15 @@ def _own(option: str, settings: Iterable[str], meta: Mapping[str, Any]) -> Itera
                 f"bad {option} {setting!r}: write foreground=RULE or background=RULE, "
                 "as in background=comm:rsync."
             )
-        yield rule_entry(option, role, text, meta)
+        yield rule_entry(option, role, text, known)
 
 
-def _of_profiles(names: Iterable[str], meta: Mapping[str, Any]) -> Iterator[Entry]:
+def _of_profiles(names: Iterable[str]) -> Iterator[Entry]:
     for name in names:
         if name not in profiles():
             raise StoreError(f"no profile {name!r}: there are {', '.join(profiles())}.")
         for rule in profiles()[name].rules:
-            yield {**rule_entry("--profile", rule.role, rule.rule, meta), "profile": name}
+            yield {**rule_entry("--profile", rule.role, rule.rule, {}), "profile": name}
 
 
 def _place(entry: Entry) -> int:
@@ -103,12 +113,16 @@ def _place(entry: Entry) -> int:
     return 2 if "profile" in entry else int(entry["role"] != FOREGROUND)
 
 
-def changed_meta(change: RoleChange, meta: Mapping[str, Any]) -> dict[str, Any]:
+def changed_meta(
+    change: RoleChange, meta: Mapping[str, Any], cgroups: Mapping[str, int]
+) -> dict[str, Any]:
     """Return ``meta`` with the rules that *change* leaves, in order of precedence.
 
     Foreground rules come before background rules, and both before profiles; among equals those
     just given come first. The rules until now are kept in ``meta[BEFORE]``. Raises StoreError.
+    ``cgroups``: ids of the recording's by their paths.
     """
+    known = known_cgroups(meta, cgroups)
     now, before = list(meta.get("roles", [])), list(meta.get(BEFORE, []))
     if change.is_undo:
         if not before:
@@ -118,9 +132,9 @@ def changed_meta(change: RoleChange, meta: Mapping[str, Any]) -> dict[str, Any]:
     if change.is_reset:
         kept = before[0] if before else now
     given = [
-        *_own("--set", change.replaced, meta),
-        *_own("--add", change.added, meta),
-        *_of_profiles(change.profiles, meta),
+        *_own("--set", change.replaced, known),
+        *_own("--add", change.added, known),
+        *_of_profiles(change.profiles),
     ]
     rules: list[Entry] = []
     for entry in sorted([*given, *kept], key=_place):
@@ -129,16 +143,16 @@ def changed_meta(change: RoleChange, meta: Mapping[str, Any]) -> dict[str, Any]:
     return {**meta, "roles": rules, BEFORE: [*before, now]}
 
 
-def idle_rules(change: RoleChange, meta: Mapping[str, Any], tasks: Tasks) -> Iterator[str]:
+def idle_rules(change: RoleChange, rules: Iterable[RoleRule], tasks: Tasks) -> Iterator[str]:
     """Yield a warning for each rule of *change* that decides the role of no thread.
 
-    *meta* has the rules of the change, *tasks* the roles that they gave. Profiles have rules for
-    more than one machine has, so theirs are left out.
+    *rules* are those after the change, *tasks* have the roles that they gave. Profiles have rules
+    for more than one machine has, so theirs are left out.
     """
     settings = {setting.partition("=")[0::2] for setting in (*change.added, *change.replaced)}
     given = {(role, text if ":" in text else _spelled(text)) for role, text in settings}
     decided = {*zip(tasks.role.tolist(), tasks.role_rule, strict=True)}
-    for rule in parse_rules(meta):
+    for rule in rules:
         if (rule.role, rule.text) not in given or (ROLES.index(rule.role), rule.text) in decided:
             continue
         matched = zip(task_facts(tasks), tasks.role.tolist(), tasks.role_rule, strict=True)

@@ -64,22 +64,31 @@ static inline u64 blkg_of(struct bio *bio)
 #endif
 }
 
+static inline u64 cgroup_id_of(struct cgroup *cgrp)
+{
+	struct kernfs_node *node = NULL;
+	u64 id = 0;
+
+	/* bcc rewrites only pointers that it read itself */
+	bpf_probe_read_kernel(&node, sizeof(node), &cgrp->kn);
+	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
+	return id;
+}
+
 static inline u64 cgroup_of_blkg(u64 blkg)
 {
-	u64 id = 0;
 #ifdef RCP_HAS_bio_bi_blkg
 	struct blkcg *blkcg = NULL;
-	struct kernfs_node *node = NULL;
 	struct cgroup *cgroup = NULL;
 
 	if (!blkg)
 		return 0;
 	bpf_probe_read_kernel(&blkcg, sizeof(blkcg), &((struct blkcg_gq *)blkg)->blkcg);
 	bpf_probe_read_kernel(&cgroup, sizeof(cgroup), &blkcg->css.cgroup);
-	bpf_probe_read_kernel(&node, sizeof(node), &cgroup->kn);
-	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
+	return cgroup_id_of(cgroup);
+#else
+	return 0;
 #endif
-	return id;
 }
 
 /*

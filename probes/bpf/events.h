@@ -46,6 +46,12 @@
 #define RCP_LOCK_PERCPU_RWSEM 4
 #define RCP_LOCK_RTMUTEX 5
 
+#define RCP_LIMITED_CPU 1
+#define RCP_LIMITED_READ_BYTES 2
+#define RCP_LIMITED_WRITE_BYTES 3
+#define RCP_LIMITED_READ_IOS 4
+#define RCP_LIMITED_WRITE_IOS 5
+
 #define RCP_POLICY_IO_HELD 1
 #define RCP_POLICY_IO_STARVED 2
 #define RCP_POLICY_SLOT_WAIT 3
@@ -348,6 +354,26 @@ struct read_again_record {
 };
 _Static_assert(sizeof(struct read_again_record) == 40, "probes/contract/events.py and the compiler disagree");
 
+/* a cgroup that tasks were in, or one above it, when it was first met */
+struct cgroup_record {
+	__u64 ts; /* when it was met */
+	__u64 cgroup_id; /* cgroup v2 id */
+	__u64 parent_id; /* id of the cgroup above, 0 for the root */
+	char name[128]; /* its folder's name, cut if longer */
+};
+_Static_assert(sizeof(struct cgroup_record) == 152, "probes/contract/events.py and the compiler disagree");
+
+/* a limit of a cgroup in which, or below which, a task or io had to wait for one */
+struct cgroup_limit_record {
+	__u64 ts; /* when it was found */
+	__u64 cgroup_id; /* cgroup v2 id */
+	__u64 amount; /* what it may use in each period; 0: as much as it likes, from now */
+	__u64 period_us; /* length of a period */
+	__u32 dev; /* of a limit of ios: device number, major << 20 | minor, else 0 */
+	__u32 resource; /* LimitedResource */
+};
+_Static_assert(sizeof(struct cgroup_limit_record) == 40, "probes/contract/events.py and the compiler disagree");
+
 /* Index of a record type in the counters: its position in events.RECORDS. */
 enum rcp_record {
 	REC_TASK,
@@ -370,9 +396,11 @@ enum rcp_record {
 	REC_INTERRUPT,
 	REC_PAGE_DROP,
 	REC_READ_AGAIN,
+	REC_CGROUP,
+	REC_CGROUP_LIMIT,
 };
 
-#define REC_COUNT 20
+#define REC_COUNT 22
 
 /* A ring per record type; program.py:cflags gives the sizes. */
 #ifndef RCP_WITHOUT_RINGS
@@ -396,4 +424,6 @@ BPF_RINGBUF_OUTPUT(refault_ring, RCP_REFAULT_PAGES);
 BPF_RINGBUF_OUTPUT(interrupt_ring, RCP_INTERRUPT_PAGES);
 BPF_RINGBUF_OUTPUT(page_drop_ring, RCP_PAGE_DROP_PAGES);
 BPF_RINGBUF_OUTPUT(read_again_ring, RCP_READ_AGAIN_PAGES);
+BPF_RINGBUF_OUTPUT(cgroup_ring, RCP_CGROUP_PAGES);
+BPF_RINGBUF_OUTPUT(cgroup_limit_ring, RCP_CGROUP_LIMIT_PAGES);
 #endif

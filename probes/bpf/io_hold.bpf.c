@@ -35,9 +35,11 @@ KRETFUNC_PROBE(__blk_throtl_bio, struct bio *bio, u64 ret)
 
 	if (!state)
 		return 0;
-	if ((u8)ret) /* bool: the register's other bytes mean nothing */
+	if ((u8)ret) { /* bool: the register's other bytes mean nothing */
 		state->flags |= RCP_IO_THROTTLED;
-	else if (state->flags & BIO_IN_THROTTLE)
+		note_io_limits(bio);
+	} else if (state->flags & BIO_IN_THROTTLE) {
 		bios.delete(&key); /* not delayed: it is queued like any other */
+	}
 	return 0;
 }

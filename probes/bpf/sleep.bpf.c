@@ -158,8 +158,10 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 		event.flags = RCP_SLEEP_FIRST_SEEN;
 	state->sleep_ts = 0;
 	/* also where nothing is recorded: it looks for those that come after it */
-	if (waited_for_cpu_max(next, event.ts ? event.woken_ns : now, now))
+	if (waited_for_cpu_max(next, event.ts ? event.woken_ns : now, now)) {
 		event.flags |= RCP_SLEEP_CPU_MAX;
+		note_cpu_limits(next);
+	}
 	if (event.ts && is_too_short(event.run_ns - event.ts)) {
 		state->has_sent |= !!(event.flags & RCP_SLEEP_HAS_SENT);
 		return;

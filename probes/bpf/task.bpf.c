@@ -30,16 +30,11 @@ static inline int in_target_cgroup(struct cgroup *cgrp)
 {
 #if RCP_TARGET_CGROUP
 	struct cgroup *ancestor = NULL;
-	struct kernfs_node *node = NULL;
-	u64 id = 0;
 
 	if (cgrp->level < RCP_TARGET_LEVEL)
 		return 0;
-	/* bcc rewrites only pointers that it read itself */
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgrp->ancestors[RCP_TARGET_LEVEL]);
-	bpf_probe_read_kernel(&node, sizeof(node), &ancestor->kn);
-	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
-	return id == RCP_TARGET_CGROUP;
+	return cgroup_id_of(ancestor) == RCP_TARGET_CGROUP;
 #else
 	return 0;
 #endif
@@ -51,6 +46,7 @@ static inline u32 identity_of(struct task_struct *task, struct task_record *even
 	u32 flags = 0;
 
 	event->cgroup_id = cgrp->kn->id;
+	note_cgroups(cgrp);
 	if (task->flags & PF_KTHREAD)
 		return RCP_TASK_IS_KTHREAD;
 	if (event->pid == RCP_SELF_PID)

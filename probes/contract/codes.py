@@ -127,6 +127,16 @@ class StackedLayer(enum.IntEnum):
     XFS = 3  # it frees removed files, and notes what is on disk
 
 
+class LimitedResource(enum.IntEnum):
+    """What a cgroup may use no more of in a period (cpu.max, io.max)."""
+
+    CPU = 1  # ns of CPU time
+    READ_BYTES = 2
+    WRITE_BYTES = 3
+    READ_IOS = 4
+    WRITE_IOS = 5
+
+
 class PolicyLevel(enum.IntEnum):
     """Criticality of a task's I/O (include/uapi/linux/prctl.h, PR_RCP_*)."""
 

@@ -22,6 +22,7 @@ from rcp.probes.contract.codes import FileFlag as FileFlag
 from rcp.probes.contract.codes import FoundBy as FoundBy
 from rcp.probes.contract.codes import InheritanceKind as InheritanceKind
 from rcp.probes.contract.codes import IoFlag as IoFlag
+from rcp.probes.contract.codes import LimitedResource as LimitedResource
 from rcp.probes.contract.codes import LockType as LockType
 from rcp.probes.contract.codes import MarkSource as MarkSource
 from rcp.probes.contract.codes import Mechanism as Mechanism
@@ -380,6 +381,30 @@ INTERRUPT = Record(
     ),
 )
 
+CGROUP = Record(
+    "cgroup",
+    "a cgroup that tasks were in, or one above it, when it was first met",
+    (
+        Field("ts", "<u8", "when it was met"),
+        Field("cgroup_id", "<u8", "cgroup v2 id"),
+        Field("parent_id", "<u8", "id of the cgroup above, 0 for the root"),
+        Field("name", "S128", "its folder's name, cut if longer"),
+    ),
+)
+
+CGROUP_LIMIT = Record(
+    "cgroup_limit",
+    "a limit of a cgroup in which, or below which, a task or io had to wait for one",
+    (
+        Field("ts", "<u8", "when it was found"),
+        Field("cgroup_id", "<u8", "cgroup v2 id"),
+        Field("amount", "<u8", "what it may use in each period; 0: as much as it likes, from now"),
+        Field("period_us", "<u8", "length of a period"),
+        Field("dev", "<u4", "of a limit of ios: device number, major << 20 | minor, else 0"),
+        Field("resource", "<u4", "LimitedResource"),
+    ),
+)
+
 RECORDS: tuple[Record, ...] = (
     TASK,
     SLEEP,
@@ -401,5 +426,7 @@ RECORDS: tuple[Record, ...] = (
     INTERRUPT,
     PAGE_DROP,
     READ_AGAIN,
+    CGROUP,
+    CGROUP_LIMIT,
 )
 BY_NAME: dict[str, Record] = {record.name: record for record in RECORDS}

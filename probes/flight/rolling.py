@@ -17,11 +17,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.probes.contract.events import BY_NAME, FILE, RECORDS, TASK, Record, TaskFlag
+from rcp.probes.contract.events import (
+    BY_NAME,
+    CGROUP,
+    CGROUP_LIMIT,
+    FILE,
+    RECORDS,
+    TASK,
+    Record,
+    TaskFlag,
+)
 from rcp.probes.contract.spool import Spool, SpoolWriter, open_spool
 from rcp.probes.contract.spooling.frames import CoveredFile, frames_path
 
-LASTING = (TASK, FILE)
+LASTING = (TASK, FILE, CGROUP, CGROUP_LIMIT)
 """Record types that are not deleted with the window."""
 
 _PIECES = 8  # of a window, which may be up to one piece longer than --keep

@@ -18,7 +18,8 @@ _CAP_SYS_ADMIN, _CAP_SYSLOG, _CAP_PERFMON, _CAP_BPF = 21, 34, 38, 39  # uapi/lin
 # Functions that a kernel has with CONFIG_KASAN and CONFIG_X86_FRED only.
 _KASAN, _FRED = "kasan_report", "asm_fred_entrypoint_user"
 _PREEMPT_COUNT, _PER_CPU_OFFSET = ("__preempt_count", "pcpu_hot"), "__per_cpu_offset"
-_ADDRESSED = {*_PREEMPT_COUNT, _PER_CPU_OFFSET}
+_THROTTLE_POLICY = "blkcg_policy_throtl"
+_ADDRESSED = {*_PREEMPT_COUNT, _PER_CPU_OFFSET, _THROTTLE_POLICY}
 _NAME_AT = 19  # in a line of /proc/kallsyms
 _TRACEFS_MOUNTS = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 
@@ -57,6 +58,8 @@ class Features:
     """CONFIG_KASAN: kernel stacks are twice as large."""
     memory_pages: int = 0
     """Pages of memory of this machine; 0 if not known."""
+    throttle_policy_addr: int = 0
+    """Address of the block layer's policy of io.max; 0 if not known."""
     has_fred: bool = False
     """CONFIG_X86_FRED: the frame at the top of kernel stacks may be larger."""
 
@@ -166,7 +169,7 @@ def _wanted_symbols() -> tuple[set[str], set[str]]:
     """Return the functions that probes hook, and the other symbols that tell something."""
     functions = {name for p in PROBES for name in (*p.functions, *p.optional_functions)}
     iterators = {_function_of(name) for probe in PROBES for name in probe.tracepoints}
-    return functions, {*_PREEMPT_COUNT, _PER_CPU_OFFSET, _KASAN, _FRED, *iterators}
+    return functions, {*_ADDRESSED, _KASAN, _FRED, *iterators}
 
 
 def _other_names(known: Collection[str]) -> set[str]:
@@ -210,6 +213,7 @@ def read_features(root: Path = Path("/")) -> Features:
         preempt_count_addr=preempt,
         per_cpu_offset_addr=symbols.get(_PER_CPU_OFFSET, 0),
         memory_pages=_memory_pages(root),
+        throttle_policy_addr=symbols.get(_THROTTLE_POLICY, 0),
         missing_tracepoints=missing,
         missing_functions=tuple(sorted(absent - idle)),
         idle_functions=tuple(sorted(idle)),

@@ -24,12 +24,14 @@ STRUCTS: dict[str, str] = {
     ),
     "bio_vec": "bv_page bv_offset",
     "blkcg": "css.cgroup",
-    "blkcg_gq": "blkcg",
+    "blkcg_gq": "blkcg parent pd q",
+    "blkcg_policy": "plid",
     "block_device": "bd_dev",
     "buffer_head": "b_blocknr b_bdev",
     "cfs_rq": "rq throttled_clock_pelt throttled_clock_pelt_time",
-    "cgroup": "kn level ancestors root",
+    "cgroup": "kn level ancestors root self.parent",
     "cgroup_root": "hierarchy_id",
+    "cgroup_subsys_state": "cgroup",
     "css_set": "dfl_cgrp",
     "dentry": "d_name.name d_parent d_u.d_alias",
     "dm_crypt_io": "base_bio work",
@@ -48,7 +50,7 @@ STRUCTS: dict[str, str] = {
     "iomap_ioend": "io_inode",
     "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",
-    "kernfs_node": "id",
+    "kernfs_node": "id name",
     "kiocb": "ki_complete ki_filp",
     "loop_device": "lo_disk rootcg_work",
     "loop_worker": "lo work",
@@ -71,9 +73,11 @@ STRUCTS: dict[str, str] = {
     "sock": "sk_type",
     "super_block": "s_dev",
     "task_struct": (
-        "__state cgroups comm flags io_context journal_info mm pid real_parent se.cfs_rq "
-        "start_time tgid thread_pid"
+        "__state cgroups comm flags io_context journal_info mm pid real_parent sched_task_group "
+        "se.cfs_rq start_time tgid thread_pid"
     ),
+    "task_group": "css.cgroup parent cfs_bandwidth.quota cfs_bandwidth.period",
+    "throtl_grp": "bps iops",
     "transaction_s": "t_tid t_journal",
     "vm_area_struct": "vm_file",
     "vm_fault": "vma",

@@ -21,7 +21,7 @@ from rcp.analyzer.loading.load import load_spool
 from rcp.analyzer.loading.reclassify import reclassify
 from rcp.analyzer.loading.role_change import BEFORE, RoleChange
 from rcp.fixtures.synth import DEVICE, FDATASYNC, Synth
-from rcp.probes.contract.events import LockType, PolicyKind, WaitReason
+from rcp.probes.contract.events import LimitedResource, LockType, PolicyKind, WaitReason
 
 Roles = list[tuple[str, str]]
 WRITER_FIRST: Roles = [("foreground", "comm:writer"), ("background", "comm:checkpointer")]
@@ -83,6 +83,8 @@ def everything(roles: Roles) -> Synth:
     synth.request(fg, 9000, 0)
     synth.sleep(4711, 1, 2, waker=4712)  # never described
     synth.file(7, "wal", "pg")
+    synth.cgroup(3, synth.cgroup(1), "pg")
+    synth.limit(3, LimitedResource.WRITE_IOS, 100, dev=DEVICE)
     synth.lose("sleep", lost=3)
     return synth
 
@@ -121,11 +123,13 @@ def test_reclassified_is_as_if_recorded_so(loaded: Loaded, before: Roles, after:
     assert rows_of(expected)["inversion"]
 
 
-def test_a_store_of_an_older_rcp_knows_of_no_messages(loaded: Loaded, tmp_path: Path) -> None:
-    """It lacks the column."""
+def test_a_store_of_an_older_rcp_knows_less(loaded: Loaded, tmp_path: Path) -> None:
+    """It lacks columns and tables."""
     store = loaded(everything(WRITER_FIRST))
     with duckdb.connect(str(store)) as connection:
         connection.execute("ALTER TABLE sleep DROP COLUMN has_sent")
+        for table in ("cgroup", "cgroup_limit"):
+            connection.execute(f"DROP TABLE {table}")
     result = run("roles", store, "--set", "background=comm:writer", "-o", tmp_path / "new.duckdb")
     assert result.exit_code == 0, result.output
 
@@ -176,12 +180,12 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["--set", "background=user:x"],
-            "bad --set 'background=user:x': write background=comm:GLOB, pid:N, cgroup:ID or "
+            "bad --set 'background=user:x': write background=comm:GLOB, pid:N, cgroup:PATH or "
             "cmdline:REGEX.",
         ),
         (
             ["--add", "background=comm"],
-            "bad --add 'background=comm': write background=comm:GLOB, pid:N, cgroup:ID or "
+            "bad --add 'background=comm': write background=comm:GLOB, pid:N, cgroup:PATH or "
             "cmdline:REGEX.",
         ),
         (
@@ -190,7 +194,7 @@ def test_threads_are_listed_with_what_they_did(loaded: Loaded) -> None:
         ),
         (
             ["--set", "background=cgroup:/db"],
-            "the recording has cgroups by id only, not /db: write cgroup:ID, with an id of "
+            "the recording has no cgroup /db: write a path of its table `cgroup`, or an id of "
             "`rcp-trace sql FILE 'SELECT DISTINCT cgroup_id, comm FROM task'`.",
         ),
         (

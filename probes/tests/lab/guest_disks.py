@@ -19,6 +19,8 @@ else:
 
 N_HELD = 23
 """Ios under io.max: a prime number, so that no other count is taken for it."""
+N_PER_S = 50
+"""The limit of writes."""
 
 N_SYNCS = 7
 SPIN_NS, GAP_NS = 5_000_000, 5_000
@@ -49,11 +51,12 @@ def queued_on(disk: Disk) -> Iterator[Callable[[], str]]:
 def held_back(stage: Stage, group: Group) -> dict[str, Any]:
     """Seven writes under io.max, and as many without; ftrace sees when bios reach the queue."""
     disk = stage.disk(depth=64)
-    group.limit(disk, "wiops=50")
+    group.limit(disk, f"wiops={N_PER_S}")
     with queued_on(disk) as witness:
         end(task("held-back", group.inside(lambda: direct(disk, N_HELD, write=True))))
         end(task("let-through", lambda: direct(disk, N_HELD, write=True)))
-        return {"dev": device_of(disk), "n_ios": N_HELD, "witness": witness()}
+        limit = {"cgroup": group.id, "write_ios": N_PER_S}
+        return {"dev": device_of(disk), "n_ios": N_HELD, "witness": witness()} | limit
 
 
 def flushed(stage: Stage) -> dict[str, Any]:

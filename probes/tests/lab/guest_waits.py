@@ -49,14 +49,16 @@ def admission(stage: Stage) -> None:
     price(stage, priced, iops=20)
     seen("iocost", "ioc_rqos_throttle", group.inside(lambda: direct(priced, 20)))
     truth["io.max"] = held_back(stage, group)
-    limited(group)
+    limited(stage, group)
 
 
-def limited(group: Group) -> None:
-    """A task that computes for ten of its group's periods; the kernel counts its pauses."""
+def limited(stage: Stage, group: Group) -> None:
+    """A task below a group computes for ten periods of that; the kernel counts its pauses."""
     group.limit_cpu(quota_us=5_000, period_us=50_000)
-    end(task("limited", group.inside(burn)))
-    truth["cpu.max"] = group.cpu_stat()
+    below = Group(stage, "below", group)
+    below.weigh_cpu(100)
+    end(task("limited", below.inside(burn)))
+    truth["cpu.max"] = group.cpu_stat() | {"cgroup": group.id, "below": below.id}
 
 
 def evicted(stage: Stage) -> None:

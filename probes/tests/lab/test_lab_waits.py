@@ -11,8 +11,11 @@ import numpy.typing as npt
 import pytest
 
 from rcp.analyzer.arrays.reasons import REASONS, function_name, reason_codes
+from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import FUA, OP_FLUSH, OP_WRITE, PREFLUSH
 from rcp.probes.contract.events import (
+    CGROUP,
+    CGROUP_LIMIT,
     INTERRUPT,
     IO,
     PAGE_DROP,
@@ -21,6 +24,7 @@ from rcp.probes.contract.events import (
     SLEEP,
     TASK,
     IoFlag,
+    LimitedResource,
     SleepFlag,
     WaitReason,
 )
@@ -220,6 +224,25 @@ def test_pages_that_are_dropped_are_told_and_reads_of_that_file_afterwards(waits
     ios = {(int(io["submitter_tid"]), int(io["queued_ns"])) for io in waits.ios}
     assert {(int(row["tid"]), int(row["ts"])) for row in again} <= ios
     assert {row["dev"] for row in (*drops, *again)} == {drops[0]["dev"]}
+
+
+def test_cgroups_are_recorded_with_those_above_and_their_limits(waits: Waits) -> None:
+    """The task that computes is below the group with the limit; the one that writes is in it."""
+    cpu, io = waits.truth["cpu.max"], waits.truth["io.max"]
+    parents = {int(row["cgroup_id"]): row for row in waits.spool.records(CGROUP)}
+    below, group = parents[cpu["below"]], parents[cpu["cgroup"]]
+    assert (int(below["parent_id"]), int(group["parent_id"])) == (cpu["cgroup"], ROOT_CGROUP)
+    assert below["name"].decode() == f"{group['name'].decode()}below"
+    found = {
+        (int(row["cgroup_id"]), int(row["resource"]), int(row["dev"])): row
+        for row in waits.spool.records(CGROUP_LIMIT)
+        if int(row["cgroup_id"]) in (cpu["cgroup"], cpu["below"])
+    }
+    values = {key: (int(row["amount"]), int(row["period_us"])) for key, row in found.items()}
+    assert values == {
+        (cpu["cgroup"], LimitedResource.CPU, 0): (5_000_000, 50_000),
+        (io["cgroup"], LimitedResource.WRITE_IOS, io["dev"]): (io["write_ios"], 1_000_000),
+    }
 
 
 @pytest.mark.parametrize(
