@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_forward, group_codes
+from rcp.analyzer.arrays.as_of import asof_forward
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
@@ -27,6 +27,7 @@ from rcp.analyzer.blame.device.evidence import (
     MODEL_CONFIDENCE,
     QUOTA_CONFIDENCE,
 )
+from rcp.analyzer.blame.device.io_max import IoMax
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
@@ -138,18 +139,19 @@ class Contention:
         )
 
     def io_max(self, chosen: Positions) -> Candidates:
-        """Blame the suspect that used up the cgroup's io.max for segments of throttled ios.
-
-        Limits of a parent cgroup, which several cgroups share, are not considered.
-        """
-        if len(chosen) == 0:
-            return self.stage(chosen, ADMISSION_SLOT, "ios")
-        ios, cgroup = self.trace.ios, self.trace.rows[IO.name]["cgroup_id"]
-        # The shared resource is a cgroup's limit on a device, not the device.
-        limited = replace(ios, dev=group_codes(ios.dev, cgroup.astype(np.int64)).astype("u4"))
-        # The limit is a rate, so what counts is how much was let in, not for how long.
-        rules = replace(self, trace=replace(self.trace, ios=limited))
-        return rules.stage(chosen, ADMISSION_SLOT, "ios")
+        """Blame the suspects that used up a cgroup's io.max for segments of throttled ios."""
+        segments, parties = self.paths.segments, self.parties
+        lo, io = segments.ts[chosen], segments.io[chosen]
+        hi, party = lo + segments.dur[chosen], parties.of_segments(segments, chosen)
+        found = [self.stage(chosen[:0], ADMISSION_SLOT, "ios")]
+        for at, ios, measure in IoMax(self.trace).rounds(io, lo, hi):
+            windows = Windows(lo[at], hi[at], ios.dev[io[at]].astype(np.int64), party[at], io[at])
+            # The limit is a rate, so what counts is how much was let in, not for how long.
+            ahead = ios_ahead(windows, ios, ios.got, self.blame.io_excess, self.suspects, measure)
+            held_up = chosen[at[ahead.guilty]]
+            kind, edge = KIND["admission_slot"], segments.edge[held_up]
+            found.append(self._candidates(ahead, ahead.guilty, held_up, kind, edge))
+        return Candidates.concatenate(found)
 
     def stage(self, chosen: Positions, kind: int, measure: Measure) -> Candidates:
         """Blame the owner of the ios ahead of, or at the device with, an io in this stage."""

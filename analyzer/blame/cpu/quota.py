@@ -4,23 +4,27 @@
     quota of 4 |c|b|b|b|                |c|
     client             wants to run |~~~~~|      backup had three quarters of it
 
-The limit may be that of a cgroup above. Then only the members of the task's own one are known.
+The limit may be that of a cgroup above, and several of them may have one. Then it is the one of
+which the cgroups below it had used most (``arrays.cgroups``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.tasks import ROOT_CGROUP
+from rcp.analyzer.arrays.cgroups import Cgroups, Limit
+from rcp.analyzer.arrays.tasks import ROOT_CGROUP, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
 from rcp.analyzer.blame.owners import SHARE_MIN
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import Suspects
+from rcp.probes.contract.events import LimitedResource
 
 PERIOD_NS = 100_000_000
 """A period of cpu.max, unless it is set (kernel/sched/core.c:default_cfs_period)."""
@@ -71,16 +75,51 @@ class _OnCpu:
         return ends
 
 
-def _pieces(trace: Trace) -> tuple[Index, Times, Times]:
-    """Return when each task was on a CPU, in order of tasks: (utid, begin, end)."""
-    sleeps, tasks = trace.sleeps, trace.tasks
-    order, end = slices_of(sleeps, tasks.thread, np.arange(len(sleeps)))
-    utid, begin = sleeps.utid[order], sleeps.run[order]
-    # What a thread did after its last record is not known: it may sleep to this day.
-    end = np.where(end == NEVER, begin, end)
-    by_task = np.argsort(utid, kind="stable")
-    utid, begin = utid[by_task], begin[by_task]
-    return utid, begin, np.maximum(end[by_task], begin)
+@dataclass(frozen=True)
+class _OnCpus:
+    """When each task was on a CPU, in order of tasks."""
+
+    tasks: Tasks
+    utid: Index
+    begin: Times
+    end: Times
+
+    @staticmethod
+    def of(trace: Trace) -> _OnCpus:
+        sleeps, tasks = trace.sleeps, trace.tasks
+        order, end = slices_of(sleeps, tasks.thread, np.arange(len(sleeps)))
+        utid, begin = sleeps.utid[order], sleeps.run[order]
+        # What a thread did after its last record is not known: it may sleep to this day.
+        end = np.where(end == NEVER, begin, end)
+        by_task = np.argsort(utid, kind="stable")
+        utid, begin = utid[by_task], begin[by_task]
+        return _OnCpus(tasks, utid, begin, np.maximum(end[by_task], begin))
+
+    def of_task(self, utid: int) -> _OnCpu:
+        own = slice(*np.searchsorted(self.utid, [utid, utid + 1]))
+        return _OnCpu.of(self.begin[own], self.end[own])
+
+    def of_tasks(self, utid: npt.NDArray[np.integer]) -> _OnCpu:
+        chosen = np.zeros(len(self.tasks), bool)
+        chosen[utid] = True
+        piece = chosen[self.utid]
+        return _OnCpu.of(self.begin[piece], self.end[piece])
+
+    def used_up(
+        self, cgroups: Cgroups, limits: Sequence[Limit], own: int, lo: Times, hi: Times
+    ) -> Times:
+        """Return the cgroup of which limit most was used before each [lo, hi); default ``own``."""
+        if len({limit.cgroup for limit in limits}) < 2:
+            return np.full(len(lo), limits[0].cgroup if limits else own)
+        used = []
+        for limit in limits:
+            members = np.flatnonzero(cgroups.is_within(self.tasks.cgroup_id, limit.cgroup))
+            time = self.of_tasks(members).between(lo - PERIOD_NS, hi)
+            used.append(limit.used(time, lo - PERIOD_NS, hi))
+        # Of equals the innermost one.
+        last = len(limits) - 1 - np.argmax(np.stack(used)[::-1], axis=0)
+        most_used: Times = np.array([limit.cgroup for limit in limits], np.int64)[last]
+        return most_used
 
 
 def used_up(
@@ -90,23 +129,24 @@ def used_up(
 
     As with other pools: if suspects used most of it, the wait is all theirs.
     """
-    cgroup = trace.tasks.cgroup_id
+    cgroup, cgroups = trace.tasks.cgroup_id[waiter], Cgroups.of(trace)
     if not len(waiter) or not len(trace.sleeps):
         return _joined([])
-    of_piece, piece_begin, piece_end = _pieces(trace)
+    on_cpus = _OnCpus.of(trace)
+    limited = np.full(len(waiter), ROOT_CGROUP, np.int64)
+    for group in np.unique(cgroup[cgroup > ROOT_CGROUP]).tolist():
+        wait = np.flatnonzero(cgroup == group)
+        limits = cgroups.limits_for(group, (LimitedResource.CPU,))
+        limited[wait] = on_cpus.used_up(cgroups, limits, group, lo[wait], hi[wait])
     found: list[UsedUp] = []
-    for group in np.unique(cgroup[waiter]):
-        if group <= ROOT_CGROUP:
-            continue
-        wait = np.flatnonzero(cgroup[waiter] == group)
+    for group in np.unique(limited[limited > ROOT_CGROUP]).tolist():
+        wait = np.flatnonzero(limited == group)
         begin, end = lo[wait] - PERIOD_NS, hi[wait]
-        members = np.flatnonzero(cgroup == group).astype(np.int32)
-        piece = np.flatnonzero(np.isin(of_piece, members))
-        of_all = _OnCpu.of(piece_begin[piece], piece_end[piece]).between(begin, end)
+        members = np.flatnonzero(cgroups.is_within(trace.tasks.cgroup_id, group))
+        of_all = on_cpus.of_tasks(members).between(begin, end)
         used: list[UsedUp] = []
         for utid in members[suspects.any[members]].tolist():
-            own = slice(*np.searchsorted(of_piece, [utid, utid + 1]))
-            time = _OnCpu.of(piece_begin[own], piece_end[own]).between(begin, end)
+            time = on_cpus.of_task(utid).between(begin, end)
             part = np.where(suspects.is_exempt(utid, party[wait]), 0, time) / np.maximum(of_all, 1)
             at = np.flatnonzero(part)
             used.append(UsedUp(wait[at], np.full(len(at), utid, np.int32), part[at]))

@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.cgroups import Cgroups
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import OP_READ, Index, Ios, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
@@ -81,6 +82,10 @@ class _Memory:
     suspects: Suspects
     blame: Blame
     causes: Causes
+
+    @cached_property
+    def _cgroups(self) -> Cgroups:
+        return Cgroups.of(self.trace)
 
     @cached_property
     def came_in(self) -> npt.NDArray[np.intp]:
@@ -152,18 +157,19 @@ class _Memory:
         return bytes_
 
     def _domain(self, cgroup: Times) -> Times:
-        """Return what stands for each cgroup (0: the machine): those without members are one."""
-        has_members = np.isin(cgroup, self.trace.tasks.cgroup_id)
-        domain: Times = np.where(has_members, cgroup, _ANY_BUT_ROOT)
+        """Return what stands for each cgroup (0: the machine): those nobody is known in are one."""
+        of_task = np.unique(self.trace.tasks.cgroup_id)
+        known = [one for one in np.unique(cgroup) if self._cgroups.is_within(of_task, one).any()]
+        domain: Times = np.where(np.isin(cgroup, known), cgroup, _ANY_BUT_ROOT)
         return np.where((cgroup >= 0) & (cgroup <= ROOT_CGROUP), 0, domain)
 
     def _inside(self, domain: int) -> npt.NDArray[np.intp]:
-        """Return the ios whose pages count against the limit of a domain.
-
-        A cgroup with members of its own has none below it that are limited by it.
-        """
+        """Return the ios whose pages count against the limit of a domain."""
         if domain == 0:
             return self.came_in
         of_task, owner = self.trace.tasks.cgroup_id, self.owner[self.came_in]
-        members = of_task > ROOT_CGROUP if domain == _ANY_BUT_ROOT else of_task == domain
+        if domain == _ANY_BUT_ROOT:
+            members = of_task > ROOT_CGROUP
+        else:
+            members = self._cgroups.is_within(of_task, domain)
         return self.came_in[members[owner] & (owner >= 0)]

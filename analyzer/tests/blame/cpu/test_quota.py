@@ -8,6 +8,7 @@ import pytest
 
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import WRITE, Synth
+from rcp.probes.contract.events import LimitedResource
 
 if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Ask
@@ -96,3 +97,25 @@ def test_who_used_next_to_nothing_is_not_to_blame(used_ms: int) -> None:
 
 def test_another_cgroup_has_a_quota_of_its_own() -> None:
     assert throttled(("backup", 30), cgroup=8) == []
+
+
+POD, DATABASE, BACKUP = 20, 21, 22
+
+
+@pytest.mark.parametrize(
+    ("of_pod_ms", "of_database_ms", "is_guilty"),
+    [(40, None, True), (40, 60, True), (None, 10, False), (200, 10, False), (None, None, False)],
+    ids=["of the pod", "nearer to the pod's", "its own", "nearer to its own", "not known"],
+)
+def test_of_several_limits_most_of_one_was_used(
+    of_pod_ms: int | None, of_database_ms: int | None, is_guilty: bool
+) -> None:
+    """In a container the client has run for 10 ms, the backup for 30 ms in another one."""
+    synth = group(("backup", 30), cgroup=BACKUP, of_client=DATABASE)
+    for one, above in ((POD, 1), (DATABASE, POD), (BACKUP, POD)):
+        synth.cgroup(one, above)
+    for one, quota_ms in ((POD, of_pod_ms), (DATABASE, of_database_ms)):
+        if quota_ms is not None:
+            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    expected = [("cpu_max", "backup", 90)] if is_guilty else []  # from 1010 to 1100 ms
+    assert [row for row in blamed(found(synth)) if row[0] == "cpu_max"] == expected
