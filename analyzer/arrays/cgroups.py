@@ -13,7 +13,7 @@ parents: such a cgroup has nothing above it, and a depth of 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +22,19 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.cgroup_tree import parents, path_to
 from rcp.analyzer.arrays.chunked import Records
-from rcp.analyzer.arrays.trace import Times, Trace
+from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.probes.contract.events import CGROUP, CGROUP_LIMIT, LimitedResource
 
 RESOURCES = ("unknown", *(resource.name.lower() for resource in LimitedResource))
 """Names of what is limited; the position is the code in records."""
+
+
+_ABOUT = 0.9
+"""Of limits, from above, of which so much of the most was used, the cgroup's own is the likelier:
+only who is sure to be in the way is to be blamed."""
+
+_FOUND_NS = 1_000_000
+"""A limit is recorded so long after the end of a wait for it, at most."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +46,28 @@ class Limit:
     since: Times
     per_ns: npt.NDArray[np.float64]
     """Bytes, ios, or ns of CPU time for each ns; 0 where it has no limit."""
+    period_ns: Times
 
-    def used(self, amount: Times, lo: Times, hi: Times) -> npt.NDArray[np.float64]:
-        """Return what part of it an ``amount`` used in [lo, hi) is; 0 where there is none."""
-        one = np.zeros(len(self.since), np.int64)
-        at = np.maximum(asof_backward(one, self.since, np.zeros_like(hi), hi), 0)
-        most = self.per_ns[at] * np.maximum(hi - lo, 1)
+    def at(self, time: Times) -> Index:
+        """Return how it was at each time: a position in ``since``.
+
+        Before it is known, as it was found first. It is found when a wait for it ends, or begins.
+        """
+        of_all = np.zeros(len(self.since), np.int64)
+        found = asof_backward(of_all, self.since, np.zeros_like(time), time + _FOUND_NS)
+        return np.maximum(found, 0)
+
+    def used(self, amount: Times, dur: Times, time: Times) -> npt.NDArray[np.float64]:
+        """Return what part of it, as it is at a time, an ``amount`` used in ``dur`` ns is."""
+        most = self.per_ns[self.at(time)] * np.maximum(dur, 1)
         return np.where(most > 0, amount / np.where(most > 0, most, 1), 0)
+
+
+def most_used(used: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.intp]:
+    """Return of which limit (row) most was used at each time; of about equals, the last one."""
+    is_most = np.stack(used) >= _ABOUT * np.max(used, axis=0)
+    last: npt.NDArray[np.intp] = len(used) - 1 - np.argmax(is_most[::-1], axis=0)
+    return last
 
 
 @dataclass(frozen=True)
@@ -88,7 +111,7 @@ class Cgroups:
             for resource in resources:
                 of = np.sort(own[own["resource"] == resource], order="ts")
                 if len(of):
-                    period_ns = np.maximum(of["period_us"].astype(np.float64) * 1000, 1)
-                    per_ns = of["amount"] / period_ns
-                    found.append(Limit(above, resource, of["ts"].astype(np.int64), per_ns))
+                    period_ns = np.maximum(of["period_us"].astype(np.int64) * 1000, 1)
+                    since, per_ns = of["ts"].astype(np.int64), of["amount"] / period_ns
+                    found.append(Limit(above, resource, since, per_ns, period_ns))
         return found

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroup_tree import path_to
+from rcp.analyzer.arrays.cgroup_tree import full_path, parents, path_to, paths_of
 from rcp.probes.contract.events import TaskFlag
 
 FOREGROUND, BACKGROUND, KERNEL, UNKNOWN = "foreground", "background", "kernel", "unknown"
@@ -129,16 +129,24 @@ def parse_rules(meta: Mapping[str, Any]) -> list[RoleRule]:
     return [replace(rule, pids=rule.pids.union(late.get(rule.text, ()))) for rule in rules]
 
 
-def with_cgroups_below(rules: Iterable[RoleRule], parent: Mapping[int, int]) -> list[RoleRule]:
-    """Return the rules; one for a cgroup holds for those below it too.
+def with_cgroups_below(rules: Iterable[RoleRule], cgroups: npt.NDArray[np.void]) -> list[RoleRule]:
+    """Return the rules; one for a cgroup holds for those below it, and for later ones of its path.
 
-    ``parent``: the cgroup above each one that is known.
+    ``cgroups``: the cgroup records. A service that is started again has another cgroup.
     """
+    parent, paths = parents(cgroups), paths_of(cgroups)
     above = {one: frozenset(path_to(one, parent)) for one in parent}
-    return [
-        replace(rule, cgroups=rule.cgroups.union(o for o in above if rule.cgroups & above[o]))
-        for rule in rules
-    ]
+    return [replace(rule, cgroups=_below(rule, above, paths)) for rule in rules]
+
+
+def _below(
+    rule: RoleRule, above: Mapping[int, frozenset[int]], paths: Mapping[int, str]
+) -> frozenset[int]:
+    kind, _, value = rule.text.partition(":")
+    if kind != "cgroup":
+        return rule.cgroups
+    own = rule.cgroups.union(one for one, path in paths.items() if path == full_path(value))
+    return own.union(one for one in above if own & above[one])
 
 
 def matches(rule: RoleRule, task: TaskFacts) -> bool:
@@ -174,8 +182,11 @@ def role_of(
         return UNKNOWN, RECORDER_RULE
     found = [rule for rule in rules if matches(rule, task)]
     if found:
-        # Of a cgroup and one above, the one below: it has fewer below it.
-        rule = min(found, key=lambda rule: (_generality(rule, main), len(rule.cgroups)))
+        rule = min(found, key=lambda rule: _generality(rule, main))
+        if rule.cgroups:
+            # Of a cgroup and one above, the one below: it has fewer below it.
+            alike = (r for r in found if _generality(r, main) == _generality(rule, main))
+            rule = min((r for r in alike if r.cgroups), key=lambda r: len(r.cgroups))
         return rule.role, rule.text
     if task.flags & TaskFlag.KTHREAD:
         return KERNEL, KTHREAD_RULE

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroup_tree import parents
 from rcp.analyzer.arrays.chunked import columns_of, parts_of
 from rcp.analyzer.arrays.io_ids import IoIds
 from rcp.analyzer.arrays.layers import Layers, layers_of
@@ -307,7 +306,7 @@ def build_trace(
     rows: Mapping[str, Records], rules: Sequence[RoleRule], stacks: Mapping[int, Sequence[str]]
 ) -> Trace:
     """Return the records of a spool, by type name, as columns with utids and positions."""
-    rules = with_cgroups_below(rules, parents(rows[CGROUP.name]))
+    rules = with_cgroups_below(rules, rows[CGROUP.name])
     return trace_of(rows, build_tasks(rows[TASK.name], _event_tids(rows), rules), stacks)
 
 

@@ -27,7 +27,6 @@ from rcp.analyzer.blame.device.evidence import (
     MODEL_CONFIDENCE,
     QUOTA_CONFIDENCE,
 )
-from rcp.analyzer.blame.device.io_max import IoMax
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.service_model import modelled_solo_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
@@ -137,21 +136,6 @@ class Contention:
             wait,
             np.where(dirtied.is_needless[at], LIMIT_CONFIDENCE, GUESS_CONFIDENCE),
         )
-
-    def io_max(self, chosen: Positions) -> Candidates:
-        """Blame the suspects that used up a cgroup's io.max for segments of throttled ios."""
-        segments, parties = self.paths.segments, self.parties
-        lo, io = segments.ts[chosen], segments.io[chosen]
-        hi, party = lo + segments.dur[chosen], parties.of_segments(segments, chosen)
-        found = [self.stage(chosen[:0], ADMISSION_SLOT, "ios")]
-        for at, ios, measure in IoMax(self.trace).rounds(io, lo, hi):
-            windows = Windows(lo[at], hi[at], ios.dev[io[at]].astype(np.int64), party[at], io[at])
-            # The limit is a rate, so what counts is how much was let in, not for how long.
-            ahead = ios_ahead(windows, ios, ios.got, self.blame.io_excess, self.suspects, measure)
-            held_up = chosen[at[ahead.guilty]]
-            kind, edge = KIND["admission_slot"], segments.edge[held_up]
-            found.append(self._candidates(ahead, ahead.guilty, held_up, kind, edge))
-        return Candidates.concatenate(found)
 
     def stage(self, chosen: Positions, kind: int, measure: Measure) -> Candidates:
         """Blame the owner of the ios ahead of, or at the device with, an io in this stage."""

@@ -53,6 +53,7 @@ from rcp.analyzer.blame.cpu.interrupts import interrupted_for
 from rcp.analyzer.blame.cpu.prepares import prepared_for
 from rcp.analyzer.blame.device.blamed_time import blamed_ns, wants_data
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
+from rcp.analyzer.blame.device.io_max import held_back
 from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
@@ -229,7 +230,7 @@ class _Search:
         self.add(rules.flush(self.undecided(at_flush)))
         throttled = of_io & (segments.kind == ADMISSION_SLOT)
         throttled[throttled] = rules.trace.ios.throttled[segments.io[throttled]]
-        self.add(rules.io_max(self.undecided(throttled)))
+        self.add(held_back(rules, self.undecided(throttled)))
         of_io &= ~throttled
         stages: tuple[tuple[int, Measure], ...] = (
             (ADMISSION_TAG, "held"),

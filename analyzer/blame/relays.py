@@ -64,12 +64,17 @@ def _keeps_readers_apart(trace: Trace, reader: Index, writer: Index) -> Mask:
     thread = trace.tasks.thread.astype(np.int64)
     waiter, begin = thread[trace.utids[LOCK_WAIT.name]], rows["ts"].astype(np.int64)
     kind = np.append(rows["type"].astype(np.int64), -1)
-    lock = np.append(rows["lock"], np.uint64(0))
+    lock, end = np.append(rows["lock"], np.uint64(0)), np.append(rows["end_ns"], np.uint64(0))
 
     def last(by: Times, time: Times, of: Index) -> Times:
-        """Return what kind of lock each thread has waited for last, if for that of sleep ``of``."""
+        """Return what kind of lock each thread has waited for, if for that of sleep ``of``.
+
+        It must have got it after that sleep began: an older wait tells nothing of how it has the
+        lock now.
+        """
         at = asof_backward(waiter, begin, by, time)
-        return np.where(lock[at] == sleeps.object[of], kind[at], -1)
+        is_of = (lock[at] == sleeps.object[of]) & (end[at] > sleeps.ts[of].astype(np.uint64))
+        return np.where(is_of, kind[at], -1)
 
     woken, by = sleeps.woken[writer], sleeps.waker_utid[writer]
     before = last(np.where(by >= 0, thread[by], -1), woken, writer)

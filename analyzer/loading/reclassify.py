@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rcp.analyzer.arrays.cgroup_tree import parents
 from rcp.analyzer.arrays.roles import cmdlines_of, parse_rules, with_cgroups_below
 from rcp.analyzer.arrays.tasks import with_roles
 from rcp.analyzer.db.meta import facts
@@ -37,7 +36,7 @@ def reclassify(source: Path, store: Store, change: RoleChange, target: Path) -> 
     warnings = []
     if unmatched_cmdlines(meta["roles"], meta):
         warnings.append("the recording has no command lines: cmdline: rules match nothing.")
-    rules = with_cgroups_below(parse_rules(meta), parents(cgroups_of(store)))
+    rules = with_cgroups_below(parse_rules(meta), cgroups_of(store))
     trace = trace_from(store, meta, with_roles(tasks_of(store), rules))
     known = set(store.tables()) - set(DEPENDENT)
     store.close()

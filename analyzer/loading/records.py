@@ -8,7 +8,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroups import RESOURCES, Cgroups
+from rcp.analyzer.arrays.cgroup_tree import paths_of
+from rcp.analyzer.arrays.cgroups import RESOURCES
 from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import CONTEXTS, Trace
@@ -357,17 +358,13 @@ def read_again(trace: Trace) -> Columns:
 
 def cgroup(trace: Trace) -> Columns:
     """Columns of ``cgroup``."""
-    rows, cgroups = trace.rows[CGROUP.name], Cgroups.of(trace)
-    ids = rows["cgroup_id"].tolist()
-    texts = (name.decode(errors="replace") for name in rows["name"].tolist())
-    name = dict(zip(ids, texts, strict=True))
-    # The root has no name, and of others the whole path may not be known.
-    paths = ([name.get(one, "…") for one in cgroups.path(of)] for of in ids)
+    rows = trace.rows[CGROUP.name]
+    paths = paths_of(rows)
     return {
-        "ts": rows["ts"],
+        "ts": rows["ts"].astype(np.int64),
         "cgroup_id": rows["cgroup_id"],
         "parent_id": null_if(rows["parent_id"], rows["parent_id"] == 0),
-        "path": ["/".join(path) or "/" for path in paths],
+        "path": [paths[one] for one in rows["cgroup_id"].astype(np.int64).tolist()],
     }
 
 
@@ -376,7 +373,7 @@ def cgroup_limit(trace: Trace) -> Columns:
     rows = trace.rows[CGROUP_LIMIT.name]
     resource = np.where(rows["resource"] < len(RESOURCES), rows["resource"], 0)
     return {
-        "ts": rows["ts"],
+        "ts": rows["ts"].astype(np.int64),
         "cgroup_id": rows["cgroup_id"],
         "resource": Coded(resource, RESOURCES),
         "dev": null_if(rows["dev"], rows["dev"] == 0),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rcp.analyzer.arrays.cgroup_tree import full_path
 from rcp.analyzer.arrays.roles import (
     BACKGROUND,
     FOREGROUND,
@@ -69,7 +70,7 @@ def rule_entry(option: str, role: str, text: str, known: Mapping[str, int]) -> d
 
 
 def _cgroup_id(value: str, known: Mapping[str, int]) -> int:
-    found = int(value) if value.isdigit() else known.get(_path(value))
+    found = int(value) if value.isdigit() else known.get(full_path(value))
     if found is None:
         raise StoreError(
             f"the recording has no cgroup {value}: write a path of its table `cgroup`, or an id of "
@@ -78,15 +79,10 @@ def _cgroup_id(value: str, known: Mapping[str, int]) -> int:
     return int(found)
 
 
-def _path(text: str) -> str:
-    """Return a path of a cgroup as given by the user as one below the root."""
-    return "/" + text.removeprefix("/sys/fs/cgroup").strip("/")
-
-
 def known_cgroups(meta: Mapping[str, Any], paths: Mapping[str, int]) -> dict[str, int]:
     """Return the ids of cgroups by path: of those recorded, and of those that rules name."""
     entries = (e for e in meta.get("roles", []) if e.get("cgroup_id") is not None)
-    return dict(paths) | {_path(e["rule"].partition(":")[2]): e["cgroup_id"] for e in entries}
+    return dict(paths) | {full_path(e["rule"].partition(":")[2]): e["cgroup_id"] for e in entries}
 
 
 def _own(option: str, settings: Iterable[str], known: Mapping[str, int]) -> Iterator[Entry]:

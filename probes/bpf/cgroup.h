@@ -25,42 +25,69 @@ struct limit_value {
 BPF_TABLE("lru_hash", u64, u8, cgroups_met, 4096);
 BPF_TABLE("lru_hash", struct limit_key, struct limit_value, limits_met, 4096);
 
-/* Records a cgroup, and those above it, unless they were met before. */
-static inline void note_cgroups(struct cgroup *cgrp)
+static inline struct cgroup *cgroup_above(struct cgroup *cgrp)
 {
 	struct cgroup_subsys_state *parent = NULL;
-	u64 id = cgroup_id_of(cgrp), own;
+	struct cgroup *above = NULL;
+
+	bpf_probe_read_kernel(&parent, sizeof(parent), &cgrp->self.parent);
+	if (parent)
+		bpf_probe_read_kernel(&above, sizeof(above), &parent->cgroup);
+	return above;
+}
+
+/* Records a cgroup; returns 0 when there was no room for that. */
+static inline int record_cgroup(struct cgroup *cgrp, u64 id, u64 parent_id)
+{
 	struct kernfs_node *node = NULL;
 	struct cgroup_record *event;
 	const char *name = NULL;
+
+	/* in the ring: there is no room for it on the stack */
+	event = cgroup_ring.ringbuf_reserve(sizeof(*event));
+	if (!event) {
+		lost.increment(REC_CGROUP);
+		return 0;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->ts = bpf_ktime_get_ns();
+	event->cgroup_id = id;
+	event->parent_id = parent_id;
+	bpf_probe_read_kernel(&node, sizeof(node), &cgrp->kn);
+	bpf_probe_read_kernel(&name, sizeof(name), &node->name);
+	bpf_probe_read_kernel_str(event->name, sizeof(event->name), name);
+	cgroup_ring.ringbuf_submit(event, RCP_NO_WAKEUP);
+	written.increment(REC_CGROUP);
+	return 1;
+}
+
+/*
+ * Records a cgroup, and those above it, unless they were met before. When one of them is lost, it
+ * has not been met, nor have those below: the next task there tries again.
+ */
+static inline void note_cgroups(struct cgroup *cgrp)
+{
+	struct cgroup *lowest = cgrp, *above;
+	u64 id = cgroup_id_of(cgrp), parent_id;
+	int is_lost = 0;
 	u8 yes = 1;
 
 #pragma clang loop unroll(disable)
-	for (int level = 0; level < CGROUP_LEVELS && id; level++) {
+	for (int level = 0; level < CGROUP_LEVELS && id && !is_lost; level++) {
 		if (cgroups_met.lookup(&id))
 			return;
-		/* in the ring: there is no room for it on the stack */
-		event = cgroup_ring.ringbuf_reserve(sizeof(*event));
-		if (!event) {
-			lost.increment(REC_CGROUP);
-			return;
-		}
-		__builtin_memset(event, 0, sizeof(*event));
-		event->ts = bpf_ktime_get_ns();
-		event->cgroup_id = own = id;
-		bpf_probe_read_kernel(&node, sizeof(node), &cgrp->kn);
-		bpf_probe_read_kernel(&name, sizeof(name), &node->name);
-		bpf_probe_read_kernel_str(event->name, sizeof(event->name), name);
-		bpf_probe_read_kernel(&parent, sizeof(parent), &cgrp->self.parent);
-		id = 0;
-		if (parent) {
-			bpf_probe_read_kernel(&cgrp, sizeof(cgrp), &parent->cgroup);
-			id = cgroup_id_of(cgrp);
-		}
-		event->parent_id = id;
-		cgroup_ring.ringbuf_submit(event, RCP_NO_WAKEUP);
-		written.increment(REC_CGROUP);
-		cgroups_met.update(&own, &yes);
+		above = cgroup_above(cgrp);
+		parent_id = above ? cgroup_id_of(above) : 0;
+		is_lost = !record_cgroup(cgrp, id, parent_id);
+		cgroups_met.update(&id, &yes);
+		cgrp = above;
+		id = parent_id;
+	}
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < CGROUP_LEVELS && is_lost && lowest != cgrp; level++) {
+		id = cgroup_id_of(lowest);
+		cgroups_met.delete(&id);
+		lowest = cgroup_above(lowest);
 	}
 }
 
@@ -96,11 +123,11 @@ static inline void note_cpu_limits(struct task_struct *task)
 #pragma clang loop unroll(disable)
 	for (int level = 0; level < CGROUP_LEVELS && group; level++) {
 		bpf_probe_read_kernel(&cgrp, sizeof(cgrp), &group->css.cgroup);
-		if (!cgrp) /* an autogroup */
+		key.cgroup_id = cgrp ? cgroup_id_of(cgrp) : 0;
+		if (!key.cgroup_id) /* an autogroup, or of cgroup v1 */
 			return;
 		bpf_probe_read_kernel(&quota, sizeof(quota), &group->cfs_bandwidth.quota);
 		bpf_probe_read_kernel(&period, sizeof(period), &group->cfs_bandwidth.period);
-		key.cgroup_id = cgroup_id_of(cgrp);
 		note_limit(key, quota == ~0ULL ? 0 : quota, period / 1000); /* RUNTIME_INF */
 		bpf_probe_read_kernel(&group, sizeof(group), &group->parent);
 	}
@@ -139,7 +166,7 @@ static inline void note_limits_of(struct blkcg_gq *blkg, u32 policy, u32 dev)
 
 	/* its policy data is the first member of the group */
 	bpf_probe_read_kernel(&group, sizeof(group), (void *)data);
-	if (!group)
+	if (!group || !key.cgroup_id) /* in cgroup v1 no limit counts below its cgroup */
 		return;
 #pragma clang loop unroll(disable)
 	for (u32 is_write = 0; is_write < 2; is_write++) {
@@ -164,8 +191,10 @@ static inline void note_io_limits(struct bio *bio)
 
 	/* the number stands for another one (compiled.py): nothing may be added to it before */
 	asm volatile("" : "+r"(throttle));
-	bpf_probe_read_kernel(&policy, sizeof(policy), &((struct blkcg_policy *)throttle)->plid);
-	if (policy < 0 || !blkg)
+	/* without an address the read fails */
+	if (bpf_probe_read_kernel(&policy, sizeof(policy),
+				  &((struct blkcg_policy *)throttle)->plid) ||
+	    policy < 0 || !blkg)
 		return;
 	dev = device_of_blkg(blkg);
 #pragma clang loop unroll(disable)

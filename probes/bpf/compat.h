@@ -64,12 +64,19 @@ static inline u64 blkg_of(struct bio *bio)
 #endif
 }
 
+/* The id in the tree of cgroup v2; 0 for one of v1, whose trees have the same numbers. */
 static inline u64 cgroup_id_of(struct cgroup *cgrp)
 {
 	struct kernfs_node *node = NULL;
+	struct cgroup_root *root = NULL;
+	int hierarchy = 0;
 	u64 id = 0;
 
 	/* bcc rewrites only pointers that it read itself */
+	bpf_probe_read_kernel(&root, sizeof(root), &cgrp->root);
+	bpf_probe_read_kernel(&hierarchy, sizeof(hierarchy), &root->hierarchy_id);
+	if (hierarchy)
+		return 0;
 	bpf_probe_read_kernel(&node, sizeof(node), &cgrp->kn);
 	bpf_probe_read_kernel(&id, sizeof(id), &node->id);
 	return id;

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroups import Cgroups, Limit
+from rcp.analyzer.arrays.cgroups import Cgroups, Limit, most_used
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
@@ -114,12 +114,11 @@ class _OnCpus:
         used = []
         for limit in limits:
             members = np.flatnonzero(cgroups.is_within(self.tasks.cgroup_id, limit.cgroup))
-            time = self.of_tasks(members).between(lo - PERIOD_NS, hi)
-            used.append(limit.used(time, lo - PERIOD_NS, hi))
-        # Of equals the innermost one.
-        last = len(limits) - 1 - np.argmax(np.stack(used)[::-1], axis=0)
-        most_used: Times = np.array([limit.cgroup for limit in limits], np.int64)[last]
-        return most_used
+            # Not during the wait: nobody below the limit runs then, and who is beside it does.
+            period = limit.period_ns[limit.at(hi)]
+            used.append(limit.used(self.of_tasks(members).between(lo - period, lo), period, hi))
+        found: Times = np.array([limit.cgroup for limit in limits], np.int64)[most_used(used)]
+        return found
 
 
 def used_up(

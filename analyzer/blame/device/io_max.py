@@ -1,31 +1,38 @@
-"""Which cgroup's io.max an io waits for, and whose ios were let in meanwhile.
+"""Ios that a cgroup's io.max holds back, and whose ios were let in meanwhile.
 
 The limit may be the io's own cgroup's or that of one above, and a cgroup may have four: bytes and
-ios a second, of reads and writes. It is the one of which most was used of late::
+ios a second, of reads and writes. It is the one that the io itself would have exceeded most::
 
-    pod            io.max 200 writes a second     199 let in of late, so this one
-      database     io.max 500 writes a second       9 let in
-      backup                                      190 let in
+    pod            io.max 200 writes a second     20 let in within 100 ms, and the one that waits
+      database     io.max 500 writes a second      1 let in
+      backup                                      19 let in
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import group_codes
-from rcp.analyzer.arrays.cgroups import Cgroups, Limit
-from rcp.analyzer.arrays.trace import Index, Ios, Times, Trace
+from rcp.analyzer.arrays.cgroups import Cgroups, Limit, most_used
+from rcp.analyzer.arrays.trace import OP_DISCARD, Index, Ios, Times, Trace
+from rcp.analyzer.blame.ahead import Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
-from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.contention import Contention
 from rcp.probes.contract.events import IO, LimitedResource
 
 LOOKBACK_NS = 100_000_000
-"""blk-throttle counts by slices that last so long (block/blk-throttle.c:DFL_THROTL_SLICE)."""
+"""blk-throttle counts by slices of a tenth of a second on disks, shorter ones on SSDs before v6.15
+(block/blk-throttle.c:DFL_THROTL_SLICE_HD, DFL_THROTL_SLICE_SSD)."""
+
+_DISCARDED_BYTES = 512
+"""What a discard counts for, however long it is (block/blk-throttle.c:throtl_bio_data_size)."""
 
 _BYTES = (LimitedResource.READ_BYTES, LimitedResource.WRITE_BYTES)
 _LIMITS: tuple[tuple[LimitedResource, LimitedResource], ...] = (
@@ -34,8 +41,30 @@ _LIMITS: tuple[tuple[LimitedResource, LimitedResource], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Limited:
+def held_back(rules: Contention, chosen: Positions) -> Candidates:
+    """Blame the suspects that used up a cgroup's io.max for ``chosen`` segments of throttled ios.
+
+    The limit is a rate, so what counts is how much was let in, not for how long.
+    """
+    segments, trace = rules.paths.segments, rules.trace
+    chosen = chosen[trace.rows[IO.name]["cgroup_id"][segments.io[chosen]] > 0]
+    lo, io = segments.ts[chosen], segments.io[chosen]
+    hi, party = lo + segments.dur[chosen], rules.parties.of_segments(segments, chosen)
+    kind, nothing = KIND["admission_slot"], segments.edge[:0]
+    found = [candidate_rows(chosen[:0], kind, nothing, lo[:0], nothing, nothing, 1.0)]
+    for at, ios, measure in _IoMax(trace).rounds(io, lo, hi):
+        windows = Windows(lo[at], hi[at], ios.dev[io[at]].astype(np.int64), party[at], io[at])
+        ahead = ios_ahead(windows, ios, ios.got, rules.blame.io_excess, rules.suspects, measure)
+        by = ahead.of_owners(ahead.guilty)
+        segment = chosen[at[ahead.guilty[by.row]]]
+        dur, edge = segments.dur[segment], segments.edge[segment]
+        found.append(
+            candidate_rows(segment, kind, by.utid, dur, edge, edge, 1.0, by.beside, by.share)
+        )
+    return Candidates.concatenate(found)
+
+
+class _Limited(NamedTuple):
     """Throttled ios, each with the limit that it waits for."""
 
     cgroup: Times
@@ -44,64 +73,93 @@ class Limited:
     """It is one of bytes; False for one of ios, and where it is not known which."""
 
 
+class _LetIn(NamedTuple):
+    """The ios that count against a limit: when they were let in, and how much they are in all."""
+
+    got: Times
+    total: Times
+    """Of the ios before each one; and of all."""
+
+
 @dataclass(frozen=True)
-class IoMax:
+class _IoMax:
     """The limits of cgroups on devices."""
 
     trace: Trace
+    _let_in: dict[tuple[int, int, int, bool], _LetIn] = field(default_factory=dict)
 
     @cached_property
     def _cgroups(self) -> Cgroups:
         return Cgroups.of(self.trace)
 
     @cached_property
-    def _of_io(self) -> Times:
-        cgroup: Times = self.trace.rows[IO.name]["cgroup_id"].astype(np.int64)
-        return cgroup
+    def _of_io(self) -> tuple[Times, npt.NDArray[np.intp]]:
+        """The cgroups of ios, and which of them each io has."""
+        of_io = self.trace.rows[IO.name]["cgroup_id"].astype(np.int64)
+        known, position = np.unique(of_io, return_inverse=True)
+        return known, position
+
+    @cached_property
+    def _is_write(self) -> Times:
+        """As the kernel tells them apart (include/linux/blk_types.h:op_is_write)."""
+        is_write: Times = self.trace.ios.op.astype(np.int64) & 1
+        return is_write
+
+    @cached_property
+    def _bytes(self) -> npt.NDArray[np.uint32]:
+        ios = self.trace.ios
+        return np.where(ios.op == OP_DISCARD, _DISCARDED_BYTES, ios.bytes).astype(np.uint32)
 
     def rounds(self, io: Index, lo: Times, hi: Times) -> Iterator[tuple[Positions, Ios, Measure]]:
         """Yield waits that can be judged together, and the ios, with the shared limit as device.
 
         ``io`` waits in [lo, hi). Cgroups of one depth are never within each other.
         """
-        limited = self._limited(io, lo, hi)
+        limited, (known, position) = self._limited(io, lo, hi), self._of_io
         depth = np.array([len(self._cgroups.path(one)) - 1 for one in limited.cgroup.tolist()], int)
         for by_bytes in (False, True):
             for one in np.unique(depth[limited.by_bytes == by_bytes]).tolist():
-                above = self._cgroups.at_depth(self._of_io, one)
-                shared = group_codes(self.trace.ios.dev, above).astype("u4")
+                above = self._cgroups.at_depth(known, one)[position]
+                shared = group_codes(self.trace.ios.dev, above, self._is_write).astype("u4")
+                ios = replace(self.trace.ios, dev=shared, bytes=self._bytes)
                 at = np.flatnonzero((depth == one) & (limited.by_bytes == by_bytes))
-                yield at, replace(self.trace.ios, dev=shared), "bytes" if by_bytes else "ios"
+                yield at, ios, "bytes" if by_bytes else "ios"
 
-    def _limited(self, io: Index, lo: Times, hi: Times) -> Limited:
-        ios, own = self.trace.ios, self._of_io[io]
+    def _limited(self, io: Index, lo: Times, hi: Times) -> _Limited:
+        """Return which limits hold the ios back that wait in [lo, hi)."""
+        known, position = self._of_io
+        dev, own, is_write = self.trace.ios.dev[io], known[position[io]], self._is_write[io]
         cgroup, by_bytes = own.copy(), np.zeros(len(io), bool)
-        is_write = ios.op[io] & 1  # as the kernel tells them apart: bio_data_dir()
-        alike = group_codes(ios.dev[io], own, is_write)
+        alike = group_codes(dev, own, is_write)
         for group in np.unique(alike).tolist():
             at = np.flatnonzero(alike == group)
-            dev, which = int(ios.dev[io[at[0]]]), int(is_write[at[0]])
-            limits = self._cgroups.limits_for(int(own[at[0]]), _LIMITS[which], dev)
+            of_dev, way = int(dev[at[0]]), int(is_write[at[0]])
+            limits = self._cgroups.limits_for(int(own[at[0]]), _LIMITS[way], of_dev)
             if not limits:
                 continue
-            used = [self._used(limit, dev, which, lo[at], hi[at]) for limit in limits]
-            # Of equals the innermost one.
-            last = len(limits) - 1 - np.argmax(np.stack(used)[::-1], axis=0)
-            cgroup[at] = np.array([limit.cgroup for limit in limits])[last]
-            of_bytes = [limit.resource in _BYTES for limit in limits]
-            by_bytes[at] = np.array(of_bytes)[last]
-        return Limited(cgroup, by_bytes)
+            used = [self._used(limit, of_dev, way, io[at], lo[at], hi[at]) for limit in limits]
+            which = most_used(used)
+            cgroup[at] = np.array([limit.cgroup for limit in limits])[which]
+            by_bytes[at] = np.array([limit.resource in _BYTES for limit in limits])[which]
+        return _Limited(cgroup, by_bytes)
 
     def _used(
-        self, limit: Limit, dev: int, is_write: int, lo: Times, hi: Times
+        self, limit: Limit, dev: int, way: int, io: Index, lo: Times, hi: Times
     ) -> npt.NDArray[np.float64]:
-        """Return what part of a limit was used up to the end of each wait."""
-        ios = self.trace.ios
-        let_in = (ios.dev == dev) & (ios.op & 1 == is_write)
-        let_in &= self._cgroups.is_within(self._of_io, limit.cgroup)
-        order = np.argsort(ios.got[let_in], kind="stable")
-        size = ios.bytes[let_in][order] if limit.resource in _BYTES else np.ones(len(order))
-        total = np.concatenate(([0], np.cumsum(size.astype(np.int64))))
-        moments = ios.got[let_in][order]
-        until, since = (total[np.searchsorted(moments, time)] for time in (hi, lo - LOOKBACK_NS))
-        return limit.used(until - since, lo - LOOKBACK_NS, hi)
+        """Return what part of a limit would have been used, had each io been let in at once."""
+        of_bytes = limit.resource in _BYTES
+        key = (limit.cgroup, dev, way, of_bytes)
+        if key not in self._let_in:
+            self._let_in[key] = self._let_in_of(*key)
+        got, total = self._let_in[key]
+        since, until = (np.searchsorted(got, time) for time in (lo - LOOKBACK_NS, hi))
+        itself = self._bytes[io].astype(np.int64) if of_bytes else 1
+        return limit.used(total[until] - total[since] + itself, hi - lo + LOOKBACK_NS, hi)
+
+    def _let_in_of(self, cgroup: int, dev: int, way: int, of_bytes: bool) -> _LetIn:
+        ios, (known, position) = self.trace.ios, self._of_io
+        within = self._cgroups.is_within(known, cgroup)[position]
+        chosen = np.flatnonzero(within & (ios.dev == dev) & (self._is_write == way))
+        chosen = chosen[np.argsort(ios.got[chosen], kind="stable")]
+        size = self._bytes[chosen].astype(np.int64) if of_bytes else np.ones(len(chosen), np.int64)
+        return _LetIn(ios.got[chosen], np.concatenate(([0], np.cumsum(size))))

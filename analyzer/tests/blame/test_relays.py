@@ -66,21 +66,24 @@ READ, WRITES = LockType.RWSEM_READ, LockType.RWSEM_WRITE
 
 
 @pytest.mark.parametrize(
-    ("waiter_wants", "backup_wants", "holder_waited", "by_reader", "blamed_us"),
+    ("waiter_wants", "backup_wants", "holder_waited", "until_us", "by_reader", "blamed_us"),
     [
-        (READ, WRITES, None, True, 80),  # without the backup both would read
-        (READ, WRITES, READ, False, 80),  # the lock has gone from a writer to a reader meanwhile
-        (WRITES, WRITES, None, True, 10),
-        (READ, READ, None, True, 10),
-        (READ, WRITES, None, False, 10),
-        (READ, WRITES, WRITES, True, 10),  # and from a reader to a writer
-        (READ, LockType.MUTEX, None, True, 10),
+        (READ, WRITES, None, 0, True, 80),  # without the backup both would read
+        (READ, WRITES, READ, 120, False, 80),  # it has gone from a writer to a reader meanwhile
+        (READ, WRITES, READ, 95, False, 10),  # it read before, and now writes
+        (READ, WRITES, WRITES, 95, True, 80),  # it wrote before, and now reads
+        (WRITES, WRITES, None, 0, True, 10),
+        (READ, READ, None, 0, True, 10),
+        (READ, WRITES, None, 0, False, 10),
+        (READ, WRITES, WRITES, 120, True, 10),  # and from a reader to a writer
+        (READ, LockType.MUTEX, None, 0, True, 10),
     ],
 )
 def test_a_reader_waits_for_a_writer_in_the_queue_and_so_for_readers(
     waiter_wants: LockType,
     backup_wants: LockType,
     holder_waited: LockType | None,
+    until_us: int,
     by_reader: bool,
     blamed_us: int,
 ) -> None:
@@ -97,7 +100,7 @@ def test_a_reader_waits_for_a_writer_in_the_queue_and_so_for_readers(
     synth.lock_wait(waiter, 109 * US, 191 * US, lock=LOCK, kind=waiter_wants)
     synth.lock_wait(backup, 104 * US, 181 * US, lock=LOCK, kind=backup_wants)
     if holder_waited is not None:
-        synth.lock_wait(holder, 90 * US, 120 * US, lock=LOCK, kind=holder_waited)
+        synth.lock_wait(holder, 90 * US, until_us * US, lock=LOCK, kind=holder_waited)
     assert blamed(found(synth)) == [("lock", "backup", blamed_us)]
 
 

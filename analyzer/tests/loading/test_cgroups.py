@@ -94,3 +94,21 @@ def test_a_cgroup_that_is_not_there_is_named(tmp_path: Path) -> None:
         "rcp-trace: error: the recording has no cgroup /x: write a path of its table `cgroup`, or "
         "an id of `rcp-trace sql FILE 'SELECT DISTINCT cgroup_id, comm FROM task'`.\n"
     )
+
+
+def test_a_service_that_is_started_again_has_the_same_path(tmp_path: Path) -> None:
+    """The recorder has resolved the rule's path to the first one."""
+    synth = members()
+    synth.cgroup(31, 1, "other")
+    synth.sleep(synth.task("again", cgroup_id=31), 1, 2)
+    synth.meta["roles"] = [{"role": "background", "rule": "cgroup:other", "cgroup_id": 30}]
+    path = tmp_path / "x.duckdb"
+    load_spool(synth.write(tmp_path / "x.spool"), path)
+    found = roles_of(path)
+    assert (found["rsync"], found["again"]) == ("background", "background")
+
+
+def test_a_cgroup_of_a_damaged_recording_may_be_anything(ask: Ask) -> None:
+    synth = Synth()
+    synth.cgroup((1 << 64) - 1, (1 << 63) + 1, "x")
+    assert ask(synth, "SELECT path FROM cgroup") == [("…/x",)]

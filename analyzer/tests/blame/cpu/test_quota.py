@@ -119,3 +119,23 @@ def test_of_several_limits_most_of_one_was_used(
             synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
     expected = [("cpu_max", "backup", 90)] if is_guilty else []  # from 1010 to 1100 ms
     assert [row for row in blamed(found(synth)) if row[0] == "cpu_max"] == expected
+
+
+@pytest.mark.parametrize(("of_pod_ms", "backup_ms"), [(60, 30), (100, 60), (50, 20)])
+def test_who_runs_while_others_are_held_back_shows_that_the_pod_is_not(
+    of_pod_ms: int, backup_ms: int
+) -> None:
+    """The client has used up the 20 ms of its container; the backup runs a part of each 10 ms."""
+    synth = Synth(ROLES)
+    client = synth.task("client", target=True, cgroup_id=DATABASE)
+    backup = synth.task("backup", cgroup_id=BACKUP)
+    for one, above, quota_ms in ((POD, 1, of_pod_ms), (DATABASE, POD, 20), (BACKUP, POD, None)):
+        synth.cgroup(one, above)
+        if quota_ms is not None:
+            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    synth.sleep(client, 900 * MS, 1000 * MS)
+    for begin in range(800, 1200, 10):
+        synth.sleep(backup, begin * MS + backup_ms * MS // 10, (begin + 10) * MS)
+    synth.request(client, 1000 * MS, 1110 * MS, nr=WRITE)
+    synth.preempt(client, 1020 * MS, 1100 * MS, ran=backup, cpu_max=True)
+    assert [row for row in blamed(found(synth)) if row[0] == "cpu_max"] == []

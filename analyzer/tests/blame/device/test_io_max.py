@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rcp.analyzer.arrays.trace import OP_DISCARD, OP_READ, OP_WRITE
 from rcp.analyzer.tests.blame.found import found
 from rcp.analyzer.tests.blame.stage import US, Stage
 from rcp.fixtures.synth import DEVICE
@@ -19,7 +20,7 @@ Limits = dict[tuple[int, LimitedResource], int]
 
 
 def blamed(
-    limits: Limits, *, dev: int = DEVICE, n_own: int = 0, size: int = 4096
+    limits: Limits, *, dev: int = DEVICE, n_own: int = 0, size: int = 4096, op: int = OP_WRITE
 ) -> list[tuple[str, str, int]]:
     """The writer's io is held from 110 to 170 µs; the backup's, in another container, are let in.
 
@@ -34,7 +35,8 @@ def blamed(
     held = {"flags": IoFlag.THROTTLED}
     for got in (120, 150):
         end = (got + 5) * US
-        synth.io(stage.bg, 10 * US, end, got=got * US, cgroup_id=BACKUP, size=size, **held)
+        of_backup = {"cgroup_id": BACKUP, "size": size, "op": op}
+        synth.io(stage.bg, 10 * US, end, got=got * US, **of_backup, **held)
     for got in range(n_own):
         begin = (121 + got) * US
         synth.io(stage.client, 10 * US, begin + US, got=begin, cgroup_id=DATABASE, **held)
@@ -82,3 +84,43 @@ def test_a_limit_of_bytes_is_used_up_by_bytes(resource: LimitedResource, blamed_
     """Two large writes of the backup beside ten small ones of another client."""
     ((kind, culprit, dur_us),) = blamed({(POD, resource): 200}, n_own=10, size=1 << 20)
     assert (kind, culprit, dur_us) == ("admission_slot", "backup", blamed_us)
+
+
+def test_what_is_read_does_not_use_up_a_limit_of_writes() -> None:
+    assert blamed({(POD, WRITES): 200}, op=OP_READ, n_own=1) == []
+
+
+def test_a_discard_counts_little_in_a_limit_of_bytes() -> None:
+    """Of 1 MiB each, beside ten writes of 4 KiB."""
+    assert blamed({(POD, BYTES): 200}, op=OP_DISCARD, size=1 << 20, n_own=10) == []
+
+
+@pytest.mark.parametrize(("of_pod", "of_backup"), [(100, 60), (200, 150), (60, 30)])
+def test_a_limit_that_is_nearly_used_is_not_the_one(of_pod: int, of_backup: int) -> None:
+    """Of 20 a second, the writer's own container has used up all; the backup is never held back."""
+    stage = Stage()
+    synth = stage.synth
+    for one, above in ((ROOT, 0), (POD, ROOT), (DATABASE, POD), (BACKUP, POD)):
+        synth.cgroup(one, above, "x")
+    synth.limit(POD, WRITES, of_pod, dev=DEVICE)
+    synth.limit(DATABASE, WRITES, 20, dev=DEVICE)
+    second = 1_000_000 * US
+    for number in range(of_backup):
+        begin = number * second // of_backup
+        synth.io(stage.bg, begin, begin + US, cgroup_id=BACKUP)
+    synth.request(stage.client, 0, second)
+    of_own: dict[str, int] = {"cgroup_id": DATABASE, "flags": IoFlag.THROTTLED}
+    for number in range(1, 20):
+        got = number * second // 20
+        io = synth.io(stage.client, got - second // 20, got + US, got=got, **of_own)
+        synth.sleep(stage.client, got - second // 20, got + US, io=io, stack=["io_schedule"])
+    assert [row for row in found(synth) if row.kind == "admission_slot"] == []
+
+
+def test_ios_of_no_known_cgroup_share_no_limit() -> None:
+    stage = Stage()
+    held = {"flags": IoFlag.THROTTLED}
+    stage.synth.io(stage.bg, 10 * US, 125 * US, got=120 * US, **held)
+    io = stage.synth.io(stage.fg, 110 * US, 180 * US, got=170 * US, **held)
+    stage.synth.sleep(stage.fg, 110 * US, 180 * US, io=io, stack=["io_schedule"])
+    assert found(stage.synth) == []
