@@ -69,6 +69,9 @@ _MEANS = frozenset(
 ) | {"condition", "reclaim", "journal_commit"}
 """Reasons that a context replaces."""
 
+# fs/pipe.c, net/unix/af_unix.c and ipc/msg.c: a writer sleeps there until there is room
+_FULL = frozenset(("pipe_write", "anon_pipe_write", "unix_wait_for_peer", "do_msgsnd"))
+
 # kernel/locking: functions between the one that sleeps and the one that wants the lock
 _LOCKING = re.compile(
     r"_*(mutex_lock|rwsem_down|down|rt_mutex|ww_mutex|schedule|trace_contention|percpu_down)\w*"
@@ -151,6 +154,12 @@ def reason_codes(
 def idle_stacks(stacks: Mapping[int, Sequence[str]]) -> npt.NDArray[np.int64]:
     """Return the ids of the stacks of idle workers of a workqueue (kernel/workqueue.c)."""
     return np.array([key for key, frames in stacks.items() if _is_idle(frames)], np.int64)
+
+
+def room_stacks(stacks: Mapping[int, Sequence[str]]) -> npt.NDArray[np.int64]:
+    """Return the ids of the stacks of those who wait for room in a full pipe or queue."""
+    full = (k for k, frames in stacks.items() if not _FULL.isdisjoint(map(function_name, frames)))
+    return np.array(sorted(full), np.int64)
 
 
 def _is_idle(frames: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.chunked import columns_of, parts_of
 from rcp.analyzer.arrays.io_ids import IoIds
 from rcp.analyzer.arrays.layers import Layers, layers_of
-from rcp.analyzer.arrays.reasons import idle_stacks, reason_codes
+from rcp.analyzer.arrays.reasons import idle_stacks, reason_codes, room_stacks
 from rcp.analyzer.arrays.roles import RoleRule, with_cgroups_below
 from rcp.analyzer.arrays.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
 from rcp.probes.contract.events import (
@@ -77,6 +77,8 @@ class Sleeps:
     """Position in ``reasons.REASONS``."""
     has_no_work: npt.NDArray[np.bool_]
     """An idle worker of a workqueue."""
+    for_room: npt.NDArray[np.bool_]
+    """In a pipe or queue that is full; or, there, for a lock or memory."""
     object: npt.NDArray[np.uint64]
     owner_utid: Index
     owner_guessed: npt.NDArray[np.bool_]
@@ -174,7 +176,7 @@ def _sleeps(
     resolver: Resolver,
     stacks: Mapping[int, Sequence[str]],
 ) -> Sleeps:
-    idle = idle_stacks(stacks)
+    idle, full = idle_stacks(stacks), room_stacks(stacks)
 
     def convert(part: Records) -> dict[str, npt.NDArray[Any]]:
         ts = _times(part, "ts")
@@ -197,6 +199,7 @@ def _sleeps(
             "context": context,
             "reason": reason_codes(part["reason"], part["stack_id"], stacks),
             "has_no_work": np.isin(part["stack_id"], idle),
+            "for_room": np.isin(part["stack_id"], full),
             "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,

@@ -6,8 +6,8 @@ The first of these rules that applies to a segment decides:
    make a ``condition`` true, or the io waited for carries its data (``io_dependency``) or is a
    ``flush`` that it asked for. It is not to blame for the time that it waited for the same lock
    itself (``relays``).
-2. A server on the chain is at a background client's job, and finishes that first
-   (``condition``).
+2. A server on the chain is at a background client's job, and finishes that first, or there is no
+   room in a queue that is full of the background's messages (``condition``).
 3. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
@@ -63,6 +63,7 @@ from rcp.analyzer.blame.owners import Blame, guilty_edges
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.slack import Slack
 from rcp.analyzer.blame.suspects import ADMISSION, THROTTLE, Suspects, first_on_chain
+from rcp.analyzer.blame.turns.full_queues import kept_full
 from rcp.analyzer.blame.turns.served_first import served_first
 from rcp.analyzer.paths.critical_path import CPU, CPU_MAX, RUNQUEUE
 from rcp.analyzer.paths.interrupts import INTERRUPTED
@@ -208,8 +209,8 @@ class _Search:
 
     def by_turns(self) -> None:
         """Rule 2."""
-        chosen = self.undecided(self.paths.segments.edge >= 0)
-        self.add(served_first(self.contention, chosen))
+        for rule in (served_first, kept_full):
+            self.add(rule(self.contention, self.undecided(self.paths.segments.edge >= 0)))
 
     def by_contention(self) -> None:
         """Rules 3 to 5."""

@@ -110,7 +110,7 @@ struct sleep_record {
 	__u64 woken_ns; /* made runnable; equals ts when PREEMPTED */
 	__u64 run_ns; /* on a CPU again */
 	__u64 waker_io; /* io whose completion woke it, else 0 */
-	__u64 object; /* address waited on: lock, journal, page, buffer or futex, else 0 */
+	__u64 object; /* address waited on: lock, journal, page, buffer, futex or full pipe, else 0 */
 	__u64 ino; /* inode whose page was waited for, else 0 */
 	__u32 dev; /* file system of that inode or of the journal, else 0 */
 	__u32 ran_tid; /* task that ran on the CPU just before this one got it */

@@ -15,17 +15,48 @@ static inline int note_message(int sent)
 	return 0;
 }
 
-#ifdef RCP_HAVE_pipe_write
-KRETFUNC_PROBE(pipe_write, void *iocb, void *from, long sent)
+#if defined(RCP_HAVE_pipe_write) || defined(RCP_HAVE_anon_pipe_write)
+/* Who waits for room in a full pipe waits for what others have written to that pipe. */
+static inline int begin_pipe_write(struct kiocb *iocb)
 {
+	struct task_state *state = known_state();
+
+	if (state)
+		state->note = (struct wait_note){ .object = (u64)iocb->ki_filp->f_inode };
+	return 0;
+}
+
+static inline int end_pipe_write(long sent)
+{
+	struct task_state *state = known_state();
+
+	if (state && !state->note.reason)
+		state->note = (struct wait_note){};
 	return note_message(sent);
 }
 #endif
 
+#ifdef RCP_HAVE_pipe_write
+KFUNC_PROBE(pipe_write, struct kiocb *iocb)
+{
+	return begin_pipe_write(iocb);
+}
+
+KRETFUNC_PROBE(pipe_write, void *iocb, void *from, long sent)
+{
+	return end_pipe_write(sent);
+}
+#endif
+
 #ifdef RCP_HAVE_anon_pipe_write
+KFUNC_PROBE(anon_pipe_write, struct kiocb *iocb)
+{
+	return begin_pipe_write(iocb);
+}
+
 KRETFUNC_PROBE(anon_pipe_write, void *iocb, void *from, long sent)
 {
-	return note_message(sent);
+	return end_pipe_write(sent);
 }
 #endif
 

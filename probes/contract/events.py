@@ -94,7 +94,11 @@ SLEEP = Record(
         Field("woken_ns", "<u8", "made runnable; equals ts when PREEMPTED"),
         Field("run_ns", "<u8", "on a CPU again"),
         Field("waker_io", "<u8", "io whose completion woke it, else 0"),
-        Field("object", "<u8", "address waited on: lock, journal, page, buffer or futex, else 0"),
+        Field(
+            "object",
+            "<u8",
+            "address waited on: lock, journal, page, buffer, futex or full pipe, else 0",
+        ),
         Field("ino", "<u8", "inode whose page was waited for, else 0"),
         Field("dev", "<u4", "file system of that inode or of the journal, else 0"),
         Field("ran_tid", "<u4", "task that ran on the CPU just before this one got it"),

@@ -61,6 +61,8 @@ class JobWaits:
     """Its task has sent a message before it."""
     word: Times
     """Address of the futex, 0 if not recorded."""
+    for_room: npt.NDArray[np.bool_]
+    """In a full pipe or queue, which is no wait for an answer."""
 
     def __len__(self) -> int:
         return len(self.thread)
@@ -90,6 +92,7 @@ class JobWaits:
             is_futex,
             sleeps.has_sent[first],
             np.where(is_futex, sleeps.object[last].astype(np.int64), 0),
+            sleeps.for_room[last],
         )
 
 
