@@ -30,15 +30,15 @@ RESOURCES = ("unknown", *(resource.name.lower() for resource in LimitedResource)
 
 
 _ABOUT = 0.9
-"""Of limits, from above, of which so much of the most was used, the cgroup's own is the likelier:
-only who is sure to be in the way is to be blamed."""
+"""Where two limits were used to within a tenth of each other, either may be the one: then it is the
+innermost, for only who is sure to be in the way is to be blamed."""
 
 _FOUND_NS = 1_000_000
-"""A limit is recorded so long after the end of a wait for it, at most."""
+"""A limit is recorded at most so long after the end of a wait for it."""
 
 
 @dataclass(frozen=True)
-class Limit:
+class CgroupLimit:
     """What a cgroup may use of a resource, as it was at different times."""
 
     cgroup: int
@@ -102,7 +102,7 @@ class Cgroups:
 
     def limits_for(
         self, cgroup: int, resources: tuple[LimitedResource, ...], dev: int = 0
-    ) -> list[Limit]:
+    ) -> list[CgroupLimit]:
         """Return the limits that count for a cgroup: its own and those above, from above."""
         rows = self.limits[self.limits["dev"] == dev]
         found = []
@@ -113,5 +113,5 @@ class Cgroups:
                 if len(of):
                     period_ns = np.maximum(of["period_us"].astype(np.int64) * 1000, 1)
                     since, per_ns = of["ts"].astype(np.int64), of["amount"] / period_ns
-                    found.append(Limit(above, resource, since, per_ns, period_ns))
+                    found.append(CgroupLimit(above, resource, since, per_ns, period_ns))
         return found

@@ -270,6 +270,7 @@ REASON_TABLE: tuple[Reason, ...] = (
                 "anon_pipe_read",
                 "anon_pipe_write",
                 "pipe_wait_readable",
+                "pipe_wait_writable",
                 "wait_for_partner",
             ),
         },

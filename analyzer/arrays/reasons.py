@@ -70,7 +70,12 @@ _MEANS = frozenset(
 """Reasons that a context replaces."""
 
 # fs/pipe.c, net/unix/af_unix.c and ipc/msg.c: a writer sleeps there until there is room
-_FULL = frozenset(("pipe_write", "anon_pipe_write", "unix_wait_for_peer", "do_msgsnd"))
+_FULL = frozenset(
+    (
+        *("pipe_write", "anon_pipe_write", "pipe_wait_writable"),
+        *("unix_wait_for_peer", "do_msgsnd"),
+    )
+)
 
 # kernel/locking: functions between the one that sleeps and the one that wants the lock
 _LOCKING = re.compile(

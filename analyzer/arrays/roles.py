@@ -145,7 +145,8 @@ def _below(
     kind, _, value = rule.text.partition(":")
     if kind != "cgroup":
         return rule.cgroups
-    own = rule.cgroups.union(one for one, path in paths.items() if path == full_path(value))
+    wanted = None if value.isdigit() else full_path(value)
+    own = rule.cgroups.union(one for one, path in paths.items() if path == wanted)
     return own.union(one for one in above if own & above[one])
 
 

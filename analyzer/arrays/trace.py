@@ -78,7 +78,8 @@ class Sleeps:
     has_no_work: npt.NDArray[np.bool_]
     """An idle worker of a workqueue."""
     for_room: npt.NDArray[np.bool_]
-    """In a pipe or queue that is full; or, there, for a lock or memory."""
+    """In a function that waits for room in a full pipe or queue; the reason tells whether for that,
+    or for a lock or memory."""
     object: npt.NDArray[np.uint64]
     owner_utid: Index
     owner_guessed: npt.NDArray[np.bool_]

@@ -37,8 +37,9 @@ Mask = npt.NDArray[np.bool_]
 def passed_on(edges: Edges, trace: Trace) -> Mask:
     """Return which edges are waits for the same lock as their parents, but for a reader's.
 
-    A futex need not be a lock, and the owner of a lock made of futexes is mostly unknown (rwlocks,
-    semaphores). But who waited for the same word could not change it meanwhile, whatever it means.
+    Or for room in the same pipe. A futex need not be a lock, and the owner of a lock made of
+    futexes is mostly unknown (rwlocks, semaphores). But who waited for the same word could not
+    change it meanwhile, whatever it means.
     Without a recorded address it is not known whether two locks are the same.
     """
     sleeps = trace.sleeps
@@ -47,6 +48,8 @@ def passed_on(edges: Edges, trace: Trace) -> Mask:
     above = edges.sleep[parent]
     reason = edges.reason[below]
     is_lock = IS_EXCLUSIVE[reason] | (reason == CODE["futex"])
+    # A writer that gets room in a pipe wakes the next one (fs/pipe.c:pipe_write).
+    is_lock |= sleeps.for_room[sleep] & sleeps.for_room[above]
     same = (sleeps.object[sleep] == sleeps.object[above]) & (sleeps.object[sleep] != 0)
     passed = np.zeros(len(edges), bool)
     passed[below] = is_lock & same & (reason == edges.reason[parent])

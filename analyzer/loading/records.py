@@ -359,6 +359,8 @@ def read_again(trace: Trace) -> Columns:
 def cgroup(trace: Trace) -> Columns:
     """Columns of ``cgroup``."""
     rows = trace.rows[CGROUP.name]
+    # One is recorded again after another above it was lost, or was met long ago.
+    rows = rows[np.sort(np.unique(rows["cgroup_id"], return_index=True)[1])]
     paths = paths_of(rows)
     return {
         "ts": rows["ts"].astype(np.int64),

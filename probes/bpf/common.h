@@ -73,6 +73,7 @@ struct task_state {
 	u32 lock_type;
 	u32 lock_owner_flags; /* RCP_SLEEP_OWNER_GUESSED */
 	s32 lock_stack_id;
+	u64 pipe; /* inode of the pipe that it writes to */
 	u64 handle_ts;
 	u64 request_ts;
 	u64 request_arg0;

@@ -22,7 +22,7 @@ static inline int begin_pipe_write(struct kiocb *iocb)
 	struct task_state *state = known_state();
 
 	if (state)
-		state->note = (struct wait_note){ .object = (u64)iocb->ki_filp->f_inode };
+		state->pipe = (u64)iocb->ki_filp->f_inode;
 	return 0;
 }
 
@@ -30,8 +30,8 @@ static inline int end_pipe_write(long sent)
 {
 	struct task_state *state = known_state();
 
-	if (state && !state->note.reason)
-		state->note = (struct wait_note){};
+	if (state)
+		state->pipe = 0;
 	return note_message(sent);
 }
 #endif

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroups import Cgroups, Limit, most_used
+from rcp.analyzer.arrays.cgroups import CgroupLimit, Cgroups, most_used
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
@@ -106,7 +106,7 @@ class _OnCpus:
         return _OnCpu.of(self.begin[piece], self.end[piece])
 
     def used_up(
-        self, cgroups: Cgroups, limits: Sequence[Limit], own: int, lo: Times, hi: Times
+        self, cgroups: Cgroups, limits: Sequence[CgroupLimit], own: int, lo: Times, hi: Times
     ) -> Times:
         """Return the cgroup of which limit most was used before each [lo, hi); default ``own``."""
         if len({limit.cgroup for limit in limits}) < 2:
@@ -114,9 +114,10 @@ class _OnCpus:
         used = []
         for limit in limits:
             members = np.flatnonzero(cgroups.is_within(self.tasks.cgroup_id, limit.cgroup))
-            # Not during the wait: nobody below the limit runs then, and who is beside it does.
+            # It ends with a period. Who is beside the limit runs on meanwhile, so that time is out.
             period = limit.period_ns[limit.at(hi)]
-            used.append(limit.used(self.of_tasks(members).between(lo - period, lo), period, hi))
+            begin = np.minimum(hi - period * -(-(hi - lo) // period), lo)
+            used.append(limit.used(self.of_tasks(members).between(begin, lo), period, hi))
         found: Times = np.array([limit.cgroup for limit in limits], np.int64)[most_used(used)]
         return found
 

@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import group_codes
-from rcp.analyzer.arrays.cgroups import Cgroups, Limit, most_used
-from rcp.analyzer.arrays.trace import OP_DISCARD, Index, Ios, Times, Trace
+from rcp.analyzer.arrays.cgroups import CgroupLimit, Cgroups, most_used
+from rcp.analyzer.arrays.trace import OP_DISCARD, OP_FLUSH, Index, Ios, Times, Trace
 from rcp.analyzer.blame.ahead import Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
 from rcp.probes.contract.events import IO, LimitedResource
 
-LOOKBACK_NS = 100_000_000
+SLICES_NS = 100_000_000
 """blk-throttle counts by slices of a tenth of a second on disks, shorter ones on SSDs before v6.15
 (block/blk-throttle.c:DFL_THROTL_SLICE_HD, DFL_THROTL_SLICE_SSD)."""
 
@@ -35,7 +35,7 @@ _DISCARDED_BYTES = 512
 """What a discard counts for, however long it is (block/blk-throttle.c:throtl_bio_data_size)."""
 
 _BYTES = (LimitedResource.READ_BYTES, LimitedResource.WRITE_BYTES)
-_LIMITS: tuple[tuple[LimitedResource, LimitedResource], ...] = (
+_RESOURCES_OF: tuple[tuple[LimitedResource, LimitedResource], ...] = (
     (LimitedResource.READ_BYTES, LimitedResource.READ_IOS),
     (LimitedResource.WRITE_BYTES, LimitedResource.WRITE_IOS),
 )
@@ -102,7 +102,9 @@ class _IoMax:
     @cached_property
     def _is_write(self) -> Times:
         """As the kernel tells them apart (include/linux/blk_types.h:op_is_write)."""
-        is_write: Times = self.trace.ios.op.astype(np.int64) & 1
+        op = self.trace.ios.op.astype(np.int64)
+        # A flush is for an empty write.
+        is_write: Times = (op & 1) | (op == OP_FLUSH)
         return is_write
 
     @cached_property
@@ -134,7 +136,7 @@ class _IoMax:
         for group in np.unique(alike).tolist():
             at = np.flatnonzero(alike == group)
             of_dev, way = int(dev[at[0]]), int(is_write[at[0]])
-            limits = self._cgroups.limits_for(int(own[at[0]]), _LIMITS[way], of_dev)
+            limits = self._cgroups.limits_for(int(own[at[0]]), _RESOURCES_OF[way], of_dev)
             if not limits:
                 continue
             used = [self._used(limit, of_dev, way, io[at], lo[at], hi[at]) for limit in limits]
@@ -144,7 +146,7 @@ class _IoMax:
         return _Limited(cgroup, by_bytes)
 
     def _used(
-        self, limit: Limit, dev: int, way: int, io: Index, lo: Times, hi: Times
+        self, limit: CgroupLimit, dev: int, way: int, io: Index, lo: Times, hi: Times
     ) -> npt.NDArray[np.float64]:
         """Return what part of a limit would have been used, had each io been let in at once."""
         of_bytes = limit.resource in _BYTES
@@ -152,9 +154,9 @@ class _IoMax:
         if key not in self._let_in:
             self._let_in[key] = self._let_in_of(*key)
         got, total = self._let_in[key]
-        since, until = (np.searchsorted(got, time) for time in (lo - LOOKBACK_NS, hi))
+        since, until = (np.searchsorted(got, time) for time in (lo - SLICES_NS, hi))
         itself = self._bytes[io].astype(np.int64) if of_bytes else 1
-        return limit.used(total[until] - total[since] + itself, hi - lo + LOOKBACK_NS, hi)
+        return limit.used(total[until] - total[since] + itself, hi - lo + SLICES_NS, hi)
 
     def _let_in_of(self, cgroup: int, dev: int, way: int, of_bytes: bool) -> _LetIn:
         ios, (known, position) = self.trace.ios, self._of_io

@@ -1,4 +1,4 @@
-"""Requests that wait for room in a pipe or queue which suspects keep full.
+"""Requests that wait for room in a pipe or queue which the background keeps full.
 
 A collector of logs takes one message after another. Who writes when the pipe is full waits until
 it is their turn::
@@ -7,9 +7,9 @@ it is their turn::
     logger        takes one   takes one   takes one
     client                 writes ~~~~~~~~~~~~|
 
-Whose messages a pipe is full of is told by those who have waited for room in it as well, once for
-each of their messages. Without the suspects' there would have been room, if theirs are most. Whom
-the logger has taken a message from is not recorded, so of a queue without an address (a datagram
+Who keeps a pipe full has waited for room in it as well, about once each time it has filled it. If
+most of the waits before the request's were the background's, there would have been room without
+it. Which message the logger takes is not recorded, so of a queue without an address (a datagram
 socket's) all waits count that the same reader has ended.
 """
 
@@ -22,22 +22,24 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import group_codes, ranges, rows_between
 from rcp.analyzer.arrays.reasons import CODE
-from rcp.analyzer.arrays.trace import Index, Sleeps, Times
+from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import MODEL_CONFIDENCE
-from rcp.analyzer.blame.owners import SHARE_MIN
 from rcp.analyzer.blame.sets import MOSTLY
 from rcp.analyzer.blame.suspects import first_on_chain
 
-LOOKBACK_NS = 100_000_000
-"""What fills a queue was sent shortly before; the queue of a slow reader may be older."""
+_FILLED_NS = 1_000_000_000
+"""What fills a queue was sent so long ago at most."""
 
-_REASONS = (CODE["pipe"], CODE["network"], CODE["unknown"])
+_LEAST_TURNS = 4
+"""Fewer waits may be those of any who came just then, as while the reader did not read."""
+
+_FULL_REASONS = (CODE["pipe"], CODE["network"], CODE["unknown"])
 
 
 def kept_full(rules: Contention, chosen: Positions) -> Candidates:
-    """Return the ``chosen`` segments below waits for room in queues that suspects keep full."""
+    """Return the ``chosen`` segments below waits for room in queues the background fills."""
     edges, segments = rules.paths.edges, rules.paths.segments
     found = _Turns.of(rules).found(rules)
     is_guilty = np.zeros(len(edges), bool)
@@ -57,59 +59,62 @@ def kept_full(rules: Contention, chosen: Positions) -> Candidates:
 
 @dataclass(frozen=True)
 class _Found:
-    """Who keeps queues full: a row for each wait and suspect, in order of waits."""
+    """Who keeps queues full: a row for each wait and background task, in order of waits."""
 
     edge: Index
     utid: Index
     part: npt.NDArray[np.float64]
-    """Of the wait that is the suspect's."""
+    """Of the wait that is the task's."""
 
 
 @dataclass(frozen=True)
 class _Turns:
-    """Waits for room, by queue and end."""
+    """Waits for room in queues, in order of queues and ends."""
 
-    sleep: npt.NDArray[np.intp]
-    """Positions in the recording's sleeps, in order."""
     queue: Times
-    """A number for the queue of each one."""
+    sender: Index
+    ended: Times
+    edge: Positions
+    """The edges that are such waits."""
+    of_edge: Times
+    """Their queues."""
 
     @staticmethod
     def of(rules: Contention) -> _Turns:
-        """Find them."""
-        sleeps, thread = rules.trace.sleeps, rules.trace.tasks.thread
-        chosen = sleeps.for_room & np.isin(sleeps.reason, _REASONS) & (sleeps.woken > sleeps.ts)
-        sleep = np.flatnonzero(chosen)
+        """Find those in which requests wait, or tasks on their paths."""
+        edges, sleeps, thread = rules.paths.edges, rules.trace.sleeps, rules.trace.tasks.thread
+        sleep = np.flatnonzero(sleeps.for_room)
+        # Whom a signal or a time-out has woken has sent nothing.
+        got_room = (sleeps.woken[sleep] > sleeps.ts[sleep]) & (sleeps.waker_utid[sleep] >= 0)
+        sleep = sleep[got_room & np.isin(sleeps.reason[sleep], _FULL_REASONS)]
         reader = np.where(sleeps.object[sleep] == 0, thread[sleeps.waker_utid[sleep]], -1)
-        return _Turns(sleep, group_codes(sleeps.object[sleep], reader))
+        queue = group_codes(sleeps.object[sleep], reader)
+        edge = np.flatnonzero(np.isin(edges.sleep, sleep))
+        of_edge = queue[np.searchsorted(sleep, edges.sleep[edge])]
+        at = np.flatnonzero(np.isin(queue, of_edge))
+        at = at[np.lexsort((sleeps.woken[sleep[at]], queue[at]))]
+        return _Turns(queue[at], sleeps.utid[sleep[at]], sleeps.woken[sleep[at]], edge, of_edge)
 
     def found(self, rules: Contention) -> _Found:
         """Return who keeps the queues full in which the edges of the paths wait for room."""
-        edges, sleeps, suspects = rules.paths.edges, rules.trace.sleeps, rules.suspects
-        at = np.flatnonzero(np.isin(edges.sleep, self.sleep))
-        if not len(at):
-            return _Found(at.astype(np.int32), at.astype(np.int32), np.zeros(0))
-        queue = self.queue[np.searchsorted(self.sleep, edges.sleep[at])]
-        hi = edges.ts[at] + edges.dur[at]
-        ended, party = (edges.ts[at] - LOOKBACK_NS, hi), rules.parties.of_edge[at]
-        sender, order = sleeps.utid[self.sleep], np.lexsort((sleeps.woken[self.sleep], self.queue))
-        n_all = np.maximum(self._n_turns(sleeps, order, queue, ended), 1)
-        rows = []
-        for utid in np.unique(sender[suspects.any[sender]]).tolist():
-            own = order[sender[order] == utid]
-            n = self._n_turns(sleeps, own, queue, ended)
-            rows.append(np.where(suspects.is_exempt(utid, party), 0, n) / n_all)
-        part = np.stack(rows) if rows else np.zeros((0, len(at)))
-        of_all = part.sum(axis=0)
-        # A queue is not full without those whose messages it is mostly full of.
-        part = np.where(of_all >= MOSTLY, part / np.maximum(of_all, MOSTLY), part)
-        wait, who = np.nonzero(((part > 0) & (of_all >= SHARE_MIN)).T)
-        utids = np.unique(sender[suspects.any[sender]])
-        return _Found(at[wait].astype(np.int32), utids[who].astype(np.int32), part[who, wait])
+        until, background = rules.paths.edges.ts[self.edge], rules.suspects.background
+        n_all = self._n_before(until, np.ones(len(self.queue), bool))
+        waits, utids, parts = [self.edge[:0]], [self.edge[:0]], [np.zeros(0)]
+        for utid in np.unique(self.sender[background[self.sender]]).tolist():
+            n = self._n_before(until, self.sender == utid)
+            some = np.flatnonzero((n > 0) & (n_all >= _LEAST_TURNS))
+            waits.append(some)
+            utids.append(np.full(len(some), utid))
+            parts.append(n[some] / n_all[some])
+        wait, part = np.concatenate(waits), np.concatenate(parts)
+        of_all = np.bincount(wait, part, len(self.edge))[wait]
+        row = np.flatnonzero(of_all >= MOSTLY)
+        row = row[np.argsort(wait[row], kind="stable")]
+        edge, utid = self.edge[wait[row]], np.concatenate(utids)[row]
+        # All of the wait is theirs.
+        return _Found(edge.astype(np.int32), utid.astype(np.int32), part[row] / of_all[row])
 
-    def _n_turns(
-        self, sleeps: Sleeps, rows: Positions, queue: Times, ended: tuple[Times, Times]
-    ) -> Times:
-        """Return how many of these ``rows`` of a queue ended in each time."""
-        woken = sleeps.woken[self.sleep[rows]]
-        return rows_between(self.queue[rows], woken, queue, *ended)[1]
+    def _n_before(self, until: Times, chosen: npt.NDArray[np.bool_]) -> Times:
+        """Return how many of the ``chosen`` turns in each edge's queue ended shortly before."""
+        queue, ended = self.queue[chosen], self.ended[chosen]
+        return rows_between(queue, ended, self.of_edge, until - _FILLED_NS, until)[1]

@@ -149,11 +149,12 @@ class Servers:
         is_asked |= by_task & foreground[asker] & unknown[thread[of]]
         answers = by_task & background[client] & may_serve[waker]
         answers |= by_task & foreground[client] & unknown[by]
-        answers &= ~sleeps.for_room[sleep]
         servers = np.unique(np.r_[thread[of[is_asked]], by[answers]])
         sleep = sleep[np.isin(thread[of], servers) | np.isin(by, servers)]
         waits = JobWaits.of(sleeps, thread, sleep, for_whom)
-        answered = np.flatnonzero(np.isin(waits.by, servers) & ~waits.for_room)
+        # Who gets room in a queue has no answer; whom the server serves next is told by it.
+        is_room = waits.for_room & background[waits.utid]
+        answered = np.flatnonzero(np.isin(waits.by, servers) & ~is_room)
         answered = answered[np.lexsort((waits.end[answered], waits.by[answered]))]
         answers = waits.take(answered)
         own = waits.take(np.flatnonzero(np.isin(waits.thread, servers)))

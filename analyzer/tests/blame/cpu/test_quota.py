@@ -139,3 +139,20 @@ def test_who_runs_while_others_are_held_back_shows_that_the_pod_is_not(
     synth.request(client, 1000 * MS, 1110 * MS, nr=WRITE)
     synth.preempt(client, 1020 * MS, 1100 * MS, ran=backup, cpu_max=True)
     assert [row for row in blamed(found(synth)) if row[0] == "cpu_max"] == []
+
+
+def test_only_the_period_that_ends_with_the_wait_counts() -> None:
+    """The client had 20 ms of the last period and 10 ms of this one, the backup 70 ms of this."""
+    synth = Synth(ROLES)
+    client = synth.task("client", target=True, cgroup_id=DATABASE)
+    backup = synth.task("backup", cgroup_id=BACKUP)
+    for one, above, quota_ms in ((POD, 1, 80), (DATABASE, POD, 20), (BACKUP, POD, None)):
+        synth.cgroup(one, above)
+        if quota_ms is not None:
+            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    synth.sleep(client, 900 * MS, 980 * MS)
+    synth.sleep(client, 1010 * MS, 1075 * MS, 1100 * MS, cpu_max=True, interrupt=True)
+    synth.sleep(backup, 900 * MS, 1000 * MS)
+    synth.sleep(backup, 1070 * MS, 1101 * MS)
+    synth.request(client, 1074 * MS, 1110 * MS, nr=WRITE)
+    assert blamed(found(synth)) == [("cpu_max", "backup", 25)]
