@@ -249,7 +249,7 @@ REASON_TABLE: tuple[Reason, ...] = (
         is_external=True,
         is_peer=True,
         functions={
-            "net/core/sock.c": ("sk_wait_data",),
+            "net/core/sock.c": ("sk_wait_data", "sock_alloc_send_pskb", "sock_wait_for_wmem"),
             "net/ipv4/tcp.c": ("tcp_recvmsg", "tcp_sendmsg"),
             "net/core/stream.c": ("sk_stream_wait_memory",),
             "net/ipv4/af_inet.c": ("inet_recvmsg",),
@@ -273,6 +273,9 @@ REASON_TABLE: tuple[Reason, ...] = (
                 "pipe_wait_writable",
                 "wait_for_partner",
             ),
+            # A message queue is a pipe of messages.
+            "ipc/msg.c": ("do_msgsnd", "do_msgrcv"),
+            "ipc/mqueue.c": ("wq_sleep",),
         },
     ),
     Reason(

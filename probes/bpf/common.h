@@ -73,17 +73,17 @@ struct task_state {
 	u32 lock_type;
 	u32 lock_owner_flags; /* RCP_SLEEP_OWNER_GUESSED */
 	s32 lock_stack_id;
-	u64 pipe; /* inode of the pipe that it writes to */
 	u64 handle_ts;
 	u64 request_ts;
 	u64 request_arg0;
+	u64 pipe; /* inode of the pipe that it writes to */
 };
 
 /* attach.py reads these */
 _Static_assert(__builtin_offsetof(struct task_state, request_nr) == 104, "request_nr");
 _Static_assert(__builtin_offsetof(struct task_state, request_ts) == 184, "request_ts");
 _Static_assert(__builtin_offsetof(struct task_state, request_arg0) == 192, "request_arg0");
-_Static_assert(sizeof(struct task_state) == 200, "task_state");
+_Static_assert(sizeof(struct task_state) == 208, "task_state");
 
 /* At most 65536 live tasks; further ones are not recorded and count as lost. */
 BPF_HASH(tasks, u32, struct task_state, 65536);

@@ -53,7 +53,9 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
     kind, nothing = KIND["admission_slot"], segments.edge[:0]
     found = [candidate_rows(chosen[:0], kind, nothing, lo[:0], nothing, nothing, 1.0)]
     for at, ios, measure in _IoMax(trace).rounds(io, lo, hi):
-        windows = Windows(lo[at], hi[at], ios.dev[io[at]].astype(np.int64), party[at], io[at])
+        # What was let in shortly before has used it up as well.
+        since, limit = lo[at] - SLICES_NS, ios.dev[io[at]].astype(np.int64)
+        windows = Windows(since, hi[at], limit, party[at], io[at])
         ahead = ios_ahead(windows, ios, ios.got, rules.blame.io_excess, rules.suspects, measure)
         by = ahead.of_owners(ahead.guilty)
         segment = chosen[at[ahead.guilty[by.row]]]

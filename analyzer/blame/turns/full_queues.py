@@ -35,7 +35,7 @@ _FILLED_NS = 1_000_000_000
 _LEAST_TURNS = 4
 """Fewer waits may be those of any who came just then, as while the reader did not read."""
 
-_FULL_REASONS = (CODE["pipe"], CODE["network"], CODE["unknown"])
+_FULL_REASONS = (CODE["pipe"], CODE["network"])
 
 
 def kept_full(rules: Contention, chosen: Positions) -> Candidates:

@@ -20,7 +20,13 @@ Limits = dict[tuple[int, LimitedResource], int]
 
 
 def blamed(
-    limits: Limits, *, dev: int = DEVICE, n_own: int = 0, size: int = 4096, op: int = OP_WRITE
+    limits: Limits,
+    *,
+    dev: int = DEVICE,
+    n_own: int = 0,
+    size: int = 4096,
+    op: int = OP_WRITE,
+    let_in_us: tuple[int, int] = (120, 150),
 ) -> list[tuple[str, str, int]]:
     """The writer's io is held from 110 to 170 µs; the backup's, in another container, are let in.
 
@@ -33,7 +39,7 @@ def blamed(
     for (cgroup, resource), amount in limits.items():
         synth.limit(cgroup, resource, amount, dev=dev)
     held = {"flags": IoFlag.THROTTLED}
-    for got in (120, 150):
+    for got in let_in_us:
         end = (got + 5) * US
         of_backup = {"cgroup_id": BACKUP, "size": size, "op": op}
         synth.io(stage.bg, 10 * US, end, got=got * US, **of_backup, **held)
@@ -124,3 +130,7 @@ def test_ios_of_no_known_cgroup_share_no_limit() -> None:
     io = stage.synth.io(stage.fg, 110 * US, 180 * US, got=170 * US, **held)
     stage.synth.sleep(stage.fg, 110 * US, 180 * US, io=io, stack=["io_schedule"])
     assert found(stage.synth) == []
+
+
+def test_what_was_let_in_shortly_before_has_used_up_the_limit_too() -> None:
+    assert blamed({(POD, WRITES): 200}, let_in_us=(30, 60)) == GUILTY
