@@ -44,7 +44,8 @@ _RESOURCES_OF: tuple[tuple[LimitedResource, LimitedResource], ...] = (
 def held_back(rules: Contention, chosen: Positions) -> Candidates:
     """Blame the suspects that used up a cgroup's io.max for ``chosen`` segments of throttled ios.
 
-    The limit is a rate, so what counts is how much was let in, not for how long.
+    The limit is a rate, so what counts is how much was let in, not for how long. If suspects had
+    most of it, the rest alone would not have reached it: then the wait is all theirs.
     """
     segments, trace = rules.paths.segments, rules.trace
     chosen = chosen[trace.rows[IO.name]["cgroup_id"][segments.io[chosen]] > 0]
@@ -57,7 +58,7 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
         since, limit = lo[at] - SLICES_NS, ios.dev[io[at]].astype(np.int64)
         windows = Windows(since, hi[at], limit, party[at], io[at])
         ahead = ios_ahead(windows, ios, ios.got, rules.blame.io_excess, rules.suspects, measure)
-        by = ahead.of_owners(ahead.guilty)
+        by = ahead.of_pool(ahead.guilty)
         segment = chosen[at[ahead.guilty[by.row]]]
         dur, edge = segments.dur[segment], segments.edge[segment]
         found.append(
