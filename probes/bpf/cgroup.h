@@ -62,10 +62,10 @@ static inline int record_cgroup(struct cgroup *cgrp, u64 id, u64 parent_id)
 }
 
 /*
- * Records a cgroup, and those above it, unless they were met before. When one of them is lost, it
- * has not been met, nor have those below: the next task there tries again.
+ * Records a cgroup, and those above it, unless they were met before; returns whether they are. When
+ * one of them is lost, it has not been met, nor have those below.
  */
-static inline void note_cgroups(struct cgroup *cgrp)
+static inline int note_cgroups(struct cgroup *cgrp)
 {
 	struct cgroup *lowest = cgrp, *above;
 	u64 id = cgroup_id_of(cgrp), parent_id;
@@ -75,7 +75,7 @@ static inline void note_cgroups(struct cgroup *cgrp)
 #pragma clang loop unroll(disable)
 	for (int level = 0; level < CGROUP_LEVELS && id && !is_lost; level++) {
 		if (cgroups_met.lookup(&id))
-			return;
+			return 1;
 		above = cgroup_above(cgrp);
 		parent_id = above ? cgroup_id_of(above) : 0;
 		is_lost = !record_cgroup(cgrp, id, parent_id);
@@ -89,6 +89,7 @@ static inline void note_cgroups(struct cgroup *cgrp)
 		cgroups_met.delete(&id);
 		lowest = cgroup_above(lowest);
 	}
+	return !is_lost;
 }
 
 /* Records a limit that is new or has changed; an amount of 0 is none. */

@@ -13,5 +13,6 @@ RAW_TRACEPOINT_PROBE(cgroup_attach_task)
 
 	if (state)
 		state->flags = flags & ~RCP_TASK_IS_PROCESS_MOVED;
+	note_cgroups(task->cgroups->dfl_cgrp);
 	return 0;
 }

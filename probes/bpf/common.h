@@ -59,7 +59,8 @@ struct task_state {
 	u64 stack_places[KNOWN_STACKS];
 	s32 known_stacks[KNOWN_STACKS];
 	u16 n_known_stacks;
-	u16 has_sent; /* a message since it last slept */
+	u8 has_sent; /* a message since it last slept */
+	u8 is_placed; /* its cgroups are recorded */
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
 	u32 pid;

@@ -147,6 +147,9 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 		excluded.increment(REC_SLEEP);
 		return;
 	}
+	/* only here, as every task comes by: each program with this in it takes longer to load */
+	if (!state->is_placed)
+		state->is_placed = note_cgroups(next->cgroups->dfl_cgrp);
 	event.run_ns = now;
 	event.tid = tid;
 	event.ran_tid = ran_tid;

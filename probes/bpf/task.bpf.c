@@ -46,7 +46,6 @@ static inline u32 identity_of(struct task_struct *task, struct task_record *even
 	u32 flags = 0;
 
 	event->cgroup_id = cgrp->kn->id;
-	note_cgroups(cgrp);
 	if (task->flags & PF_KTHREAD)
 		return RCP_TASK_IS_KTHREAD;
 	if (event->pid == RCP_SELF_PID)
