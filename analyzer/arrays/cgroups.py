@@ -28,8 +28,7 @@ from rcp.probes.contract.events import CGROUP, CGROUP_LIMIT, LimitedResource
 RESOURCES = ("unknown", *(resource.name.lower() for resource in LimitedResource))
 """Names of what is limited; the position is the code in records."""
 
-
-_ABOUT = 0.9
+ABOUT = 0.9
 """Where two limits were used to within a tenth of each other, either may be the one: then it is the
 innermost, for only who is sure to be in the way is to be blamed."""
 
@@ -65,7 +64,7 @@ class CgroupLimit:
 
 def most_used(used: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.intp]:
     """Return of which limit (row) most was used at each time; of about equals, the last one."""
-    is_most = np.stack(used) >= _ABOUT * np.max(used, axis=0)
+    is_most = np.stack(used) >= ABOUT * np.max(used, axis=0)
     last: npt.NDArray[np.intp] = len(used) - 1 - np.argmax(is_most[::-1], axis=0)
     return last
 

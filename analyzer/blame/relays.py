@@ -54,6 +54,8 @@ def passed_on(edges: Edges, trace: Trace) -> Mask:
     passed = np.zeros(len(edges), bool)
     passed[below] = is_lock & same & (reason == edges.reason[parent])
     at = np.flatnonzero(passed)
+    if not len(at):
+        return passed
     passed[at] = ~_keeps_readers_apart(trace, edges.sleep[edges.parent[at]], edges.sleep[at])
     return passed
 

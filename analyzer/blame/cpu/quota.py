@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroups import CgroupLimit, Cgroups, most_used
+from rcp.analyzer.arrays.cgroups import ABOUT, CgroupLimit, Cgroups, most_used
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
@@ -111,14 +111,20 @@ class _OnCpus:
         """Return the cgroup of which limit most was used before each [lo, hi); default ``own``."""
         if len({limit.cgroup for limit in limits}) < 2:
             return np.full(len(lo), limits[0].cgroup if limits else own)
-        used = []
+        used, used_longer = [], []
         for limit in limits:
             members = np.flatnonzero(cgroups.is_within(self.tasks.cgroup_id, limit.cgroup))
+            on_cpu = self.of_tasks(members)
             # It ends with a period. Who is beside the limit runs on meanwhile, so that time is out.
             period = limit.period_ns[limit.at(hi)]
             begin = np.minimum(hi - period * -(-(hi - lo) // period), lo)
-            used.append(limit.used(self.of_tasks(members).between(begin, lo), period, hi))
-        found: Times = np.array([limit.cgroup for limit in limits], np.int64)[most_used(used)]
+            used.append(limit.used(on_cpu.between(begin, lo), period, hi))
+            used_longer.append(limit.used(on_cpu.between(lo - period, lo), period, hi))
+        # A task that had to wait for a CPU after the period began runs later than that. If no limit
+        # was used up since, what was used before is missed.
+        is_late = np.max(used, axis=0) < ABOUT
+        which = np.where(is_late, most_used(used_longer), most_used(used))
+        found: Times = np.array([limit.cgroup for limit in limits], np.int64)[which]
         return found
 
 

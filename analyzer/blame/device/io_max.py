@@ -53,6 +53,8 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
     hi, party = lo + segments.dur[chosen], rules.parties.of_segments(segments, chosen)
     kind, nothing = KIND["admission_slot"], segments.edge[:0]
     found = [candidate_rows(chosen[:0], kind, nothing, lo[:0], nothing, nothing, 1.0)]
+    if not len(chosen):
+        return found[0]
     for at, ios, measure in _IoMax(trace).rounds(io, lo, hi):
         # What was let in shortly before has used it up as well.
         since, limit = lo[at] - SLICES_NS, ios.dev[io[at]].astype(np.int64)

@@ -156,3 +156,20 @@ def test_only_the_period_that_ends_with_the_wait_counts() -> None:
     synth.sleep(backup, 1070 * MS, 1101 * MS)
     synth.request(client, 1074 * MS, 1110 * MS, nr=WRITE)
     assert blamed(found(synth)) == [("cpu_max", "backup", 25)]
+
+
+def test_what_was_used_early_in_a_period_counts_for_who_runs_late_in_the_next() -> None:
+    """The next one begins at 1100 ms; the client runs from 1135 on, 100 ms after the backup."""
+    synth = Synth(ROLES)
+    client = synth.task("client", target=True, cgroup_id=DATABASE)
+    backup = synth.task("backup", cgroup_id=BACKUP)
+    for one, above, quota_ms in ((POD, 1, 35), (DATABASE, POD, 90), (BACKUP, POD, None)):
+        synth.cgroup(one, above)
+        if quota_ms is not None:
+            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    synth.sleep(client, 900 * MS, 1000 * MS)
+    synth.sleep(client, 1005 * MS, 1095 * MS, 1135 * MS, cpu_max=True, interrupt=True)
+    synth.sleep(backup, 900 * MS, 1005 * MS)
+    synth.preempt(backup, 1035 * MS, 1136 * MS, cpu_max=True)
+    synth.request(client, 1094 * MS, 1140 * MS, nr=WRITE)
+    assert blamed(found(synth)) == [("cpu_max", "backup", 40)]
