@@ -15,10 +15,7 @@ static inline void find_limit(struct folio *folio, struct refaulted *pages)
 #if defined(RCP_HAS_folio_memcg_data) && defined(RCP_HAS_mem_cgroup_id)
 	unsigned long data = 0, usage, limit, high;
 	struct mem_cgroup *memcg, *parent;
-	struct cgroup_root *hierarchy = NULL;
-	struct kernfs_node *node = NULL;
 	struct cgroup *cgroup = NULL;
-	int hierarchy_id = 0;
 
 	pages->limit_pages = RCP_MEMORY_PAGES;
 	bpf_probe_read_kernel(&data, sizeof(data), &folio->memcg_data);
@@ -41,13 +38,9 @@ static inline void find_limit(struct folio *folio, struct refaulted *pages)
 	if (!memcg)
 		return;
 	bpf_probe_read_kernel(&cgroup, sizeof(cgroup), &memcg->css.cgroup);
-	bpf_probe_read_kernel(&hierarchy, sizeof(hierarchy), &cgroup->root);
-	bpf_probe_read_kernel(&hierarchy_id, sizeof(hierarchy_id), &hierarchy->hierarchy_id);
-	if (hierarchy_id)
-		return; /* cgroup v1: other ids */
-	bpf_probe_read_kernel(&node, sizeof(node), &cgroup->kn);
-	bpf_probe_read_kernel(&pages->cgroup_id, sizeof(pages->cgroup_id), &node->id);
-	pages->limit_pages = limit;
+	pages->cgroup_id = cgroup_id_of(cgroup);
+	if (pages->cgroup_id)
+		pages->limit_pages = limit;
 #else
 	pages->limit_pages = RCP_MEMORY_PAGES;
 #endif

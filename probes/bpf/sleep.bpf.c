@@ -107,7 +107,7 @@ static inline void describe_wait(struct sleep_record *event, struct task_state *
 		return;
 	}
 	event->reason = note->reason;
-	event->object = note->reason ? note->object : note->object ?: state->pipe;
+	event->object = note->object ?: (note->reason ? 0 : state->pipe);
 	event->ino = note->ino;
 	event->dev = note->dev;
 	event->owner_tid = note->owner_tid;
