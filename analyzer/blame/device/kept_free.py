@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rcp.analyzer.arrays.as_of import asof_backward
-from rcp.analyzer.arrays.trace import Index, Ios, Times
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Ios, Times
 
 IDLE_MIN_NS = 50_000
 """A worker of the block layer needs tens of µs to take an io from the scheduler to the device."""
@@ -55,6 +55,8 @@ def kept_free(ios: Ios, inserted: Times, io: Index, lo: Times, hi: Times) -> Kep
         at, on = wanted[ios.dev[io[wanted]] == dev], np.flatnonzero(ios.dev == dev)
         busy = covered_ns(ios.issued[on], ios.completed[on], lo[at], hi[at])
         idle[at] = hi[at] - lo[at] - busy
+        # No scheduler sees flushes (block/blk-mq.c:blk_mq_insert_request).
+        on = on[ios.op[on] != OP_FLUSH]
         same = np.zeros(len(on), np.int64)
         before = asof_backward(same, ios.completed[on], np.zeros(len(at), np.int64), hi[at])
         last[at] = np.where(before >= 0, on[before], -1)

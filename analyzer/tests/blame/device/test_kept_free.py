@@ -19,7 +19,13 @@ FREE_AT = 120
 
 
 def waits(
-    last: str, *, got: int = 130, inserted: int = 130, until: int = 400, shared: int = 0
+    last: str,
+    *,
+    got: int = 130,
+    inserted: int = 130,
+    until: int = 400,
+    shared: int = 0,
+    flushed: str = "",
 ) -> list[Found]:
     """A client's io is in the scheduler from 130 us on, and issued when the idle time ends."""
     synth = Synth(ROLES)
@@ -29,6 +35,8 @@ def waits(
     if shared:
         synth.cause(io, ids["client2"], n_pages=10 - shared, n_causes=2)
         synth.cause(io, ids[last], n_pages=shared, n_causes=2)
+    if flushed:
+        synth.io(ids[flushed], 122 * US, 128 * US, op=2, size=0)
     end = until + 50
     own = synth.io(
         ids["client"], got * US, end * US, inserted=inserted * US, issued=until * US, op=0
@@ -58,6 +66,11 @@ def test_of_a_last_io_with_data_of_two_its_share_counts(tenths: int, share: floa
 @pytest.mark.parametrize("last", ["client", "client2"])
 def test_a_device_kept_free_for_the_foreground_is_nobodys_fault(last: str) -> None:
     assert waits(last) == []
+
+
+@pytest.mark.parametrize(("last", "flushed"), [("backup", "client"), ("client", "backup")])
+def test_a_flush_is_nothing_that_a_scheduler_sees(last: str, flushed: str) -> None:
+    assert waits(last, flushed=flushed) == waits(last)
 
 
 def test_handing_an_io_over_takes_time_too() -> None:
