@@ -31,6 +31,8 @@ class OfInversions:
 
     chain: Times
     cpu: Times
+    pools: Times
+    """Of waits for tags and slots."""
     rest: Times
 
 
@@ -52,7 +54,8 @@ def of_inversions(recorded: Recorded, change: Alteration) -> OfInversions:
     return OfInversions(
         chain=sum_by_request(blamed.request, np.where(chain & certain, blamed.dur, 0), n),
         cpu=sum_by_request(blamed.request, np.where(own & blamed.is_cpu, blamed.dur, 0), n),
-        rest=outside + _of_pools(blamed, rest, n),
+        pools=_of_pools(blamed, rest, n),
+        rest=outside,
     )
 
 

@@ -141,12 +141,26 @@ class EdgeRows(Columns):
     """The waker serves the request: its own time is still wanted."""
     is_shared: Flags
     """It waits for a unit of something shared: who freed one is not who was in the way."""
+    is_pool: Flags
+    """That is a tag or a slot."""
     is_by_helper: Flags
     """A kernel thread's work was waited for."""
     journal: Index
     """The journal thread whose commit was waited for; -1 for none."""
     is_passed: Flags
     """The waiter only passes the lock on that its parent waits for: see ``blame.relays``."""
+
+
+@dataclass(frozen=True)
+class WokeRows(Columns):
+    """Waits that requests' own threads ended; ``request``, ``of`` and ``edge`` are positions."""
+
+    request: Index
+    waiter: Times
+    of: Index
+    """The request of the waiter that waited; -1 for none."""
+    edge: Index
+    """The wait on that request's path; -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +171,10 @@ class IoRows(Columns):
     op: Times
     bytes: Times
     submitter: Times
+    queuer: Times
+    """The task that queued it at its device: below a stacked one a kernel thread."""
+    is_by_kernel: Flags
+    """The submitter is a kernel thread."""
     queued: Times
     got: Times
     issued: Times
@@ -192,6 +210,20 @@ class ShareRows(Columns):
     """By handles in the transaction that the io is part of."""
     is_kernel: Flags
     """The task is a kernel thread: it works for others."""
+
+
+@dataclass(frozen=True)
+class ServedRows(Columns):
+    """When kernel workers worked for ios, in order of worker and time."""
+
+    worker: Times
+    ts: Times
+    end_ns: Times
+    owner: Times
+    """The task whose ios they are."""
+
+    def __len__(self) -> int:
+        return len(self.worker)
 
 
 @dataclass(frozen=True)
@@ -245,7 +277,9 @@ class Recorded(Columns):
     requests: RequestRows
     segments: SegmentRows
     edges: EdgeRows
+    woke: WokeRows
     disks: IoRows
     shares: ShareRows
+    served: ServedRows
     commits: CommitRows
     blamed: BlameRows

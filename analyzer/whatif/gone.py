@@ -11,11 +11,15 @@ from rcp.analyzer.whatif.arrivals import Arrivals
 from rcp.analyzer.whatif.blamed import of_inversions, sum_by_request
 from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import OnCpuRows, Places, Recorded, SegmentRows, Totals
+from rcp.analyzer.whatif.nesting import within
 from rcp.analyzer.whatif.saved import Saved, totals_at_ios
 from rcp.analyzer.whatif.waits.cpu_time import had_cpu, waits_for_cpus
 from rcp.analyzer.whatif.waits.knock_on import knocked_on
 from rcp.analyzer.whatif.waits.own_ios import waited_instead
 from rcp.analyzer.whatif.waits.wake_ups import woken
+
+_NEARLY = 0.9
+"""More of the waits for tags and slots in a request is nearly all."""
 
 
 class Gone(NamedTuple):
@@ -78,11 +82,15 @@ def _runnable(recorded: Recorded) -> _Runnable:
 def _by_itself(
     recorded: Recorded, on_cpu: OnCpuRows, change: Alteration, saved: Saved
 ) -> tuple[Times, Times, Times]:
-    """Return what requests lose with the culprit's work, what at most, and waits for CPUs."""
+    """Return what requests lose with the culprit's work, what at most, and waits for CPUs.
+
+    What segments lose with waits for tags and slots is added to ``saved.chain``.
+    """
     segments, n, runnable = recorded.segments, len(recorded.requests), recorded.once(_runnable)
     at_ios = recorded.once(totals_at_ios)
     table = of_inversions(recorded, change)
     chain = segments.once(SegmentRows.totals)(saved.chain, n)
+    queued = _without_pools(recorded, saved.chain, table.pools)
     # A wait for a CPU in what is gone already is not gone twice.
     left = np.where(saved.chain[runnable.at] > 0, 0, segments.dur[runnable.at])
     had = had_cpu(recorded, on_cpu, np.asarray(change.utids, np.int64))
@@ -91,7 +99,31 @@ def _by_itself(
         table.cpu * runnable.totals(left, n) // np.maximum(runnable.ns, 1),
         runnable.of_known(had, n),
     )
-    rest = table.rest + cpu
+    rest = table.pools + table.rest + queued + cpu
     usual = np.maximum(chain + at_ios(saved.shared, n), table.chain) + rest
     most = np.maximum(chain + at_ios(saved.shared_at_most, n), table.chain) + rest
     return usual, most, had
+
+
+def _without_pools(recorded: Recorded, gone: Times, lost: Times) -> Times:
+    """Return what waits for CPUs after waits for tags and slots take in requests that need none.
+
+    ``lost``: what each request loses of waits for tags and slots. Where that is nearly all, those
+    for CPUs after them are gone, and are added to what is ``gone`` of each segment.
+    """
+    segments, at, n = recorded.segments, recorded.once(_in_pools), len(recorded.requests)
+    in_all = Totals(segments.request[at])(segments.dur[at], n)
+    at = at[(lost > _NEARLY * in_all)[segments.request[at]]]
+    kept, gone[at] = gone[at], segments.dur[at]
+    queued = woken(recorded, gone)
+    gone[at] = kept
+    left = np.maximum(segments.dur[queued] - gone[queued], 0)
+    gone[queued] += left
+    return sum_by_request(segments.request[queued], left, n)
+
+
+def _in_pools(recorded: Recorded) -> Places:
+    """Return the segments in waits for tags and slots."""
+    edges = recorded.edges
+    in_pool = np.append(within(edges.parent, edges.is_pool), False)
+    return np.flatnonzero(in_pool[recorded.segments.edge])

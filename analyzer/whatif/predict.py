@@ -11,11 +11,11 @@ Every request keeps its critical path. What is taken away or faster shortens the
 * Flushes shrink to what they take for what is left to write (``flush_time``). One that the culprit
   asked for is gone, but for what the next one has to write instead (``serial_flushes``). The time
   of a kernel thread on a CPU shrinks by the culprit's part of the ios that it waits for
-  (``helpers``).
+  (``helpers``), and by what it does first for ios of the culprit's (``served``).
 * Waits for a CPU shrink by the time that the culprit, or a kernel thread for it, had the CPU
   (``cpu_time``); pauses at the dirty limit by what inversions blame on the culprit.
-* A wait that is gone whole needs no wake-up (``wake_ups``), and interrupts for the culprit's ios do
-  not take a request's CPU (``interrupts``).
+* A wait that is gone whole needs no wake-up (``wake_ups``), and neither that of others' waits nor
+  interrupts for the culprit's ios take a request's CPU (``interrupts``, ``own_excess``).
 * Who gets to wait for its own io sooner waits for more of it (``own_ios``). And who waits for
   another request that is earlier now need not wait as long (``knock_on``).
 * A faster device takes less time for the rest.
@@ -48,7 +48,7 @@ from rcp.analyzer.whatif.gone import what_is_gone
 from rcp.analyzer.whatif.saved import Saved, of_segments, totals_at_ios
 from rcp.analyzer.whatif.waits.interrupts import interrupted_ns
 from rcp.analyzer.whatif.waits.undisturbed import slowest_undisturbed
-from rcp.analyzer.whatif.waits.wake_ups import undisturbed_ns
+from rcp.analyzer.whatif.waits.wake_ups import needless_wake_ups, undisturbed_ns
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,19 @@ def predict(
     faster = recorded.once(totals_at_ios)(saved.faster, len(requests))
     own = np.minimum(requests.own_ns, dur) - interrupted
     at_least = np.minimum(requests.once(undisturbed_ns), own)
-    at_most = slowest_undisturbed(recorded, gone.of_segments, most + faster + interrupted)
+    woke = needless_wake_ups(recorded, gone.of_segments, change.utids)
+    lost = most + faster + interrupted + woke.ns(waits=np.ones(len(requests), bool))
+    at_most = slowest_undisturbed(recorded, gone.of_segments, lost)
+    # Where nothing is waited for any more, the thread does less too.
+    least = np.where(usual + faster > in_interrupts, at_least, own)
 
     def left(lost: Times) -> Times:
         kept = np.maximum(dur - interrupted - lost, own)
-        # Where nothing is waited for any more, the thread does less too.
         return np.where((kept == own) & (lost > in_interrupts), at_least, kept)
 
-    predicted = np.minimum(left(usual + faster), np.maximum(at_most, own))
+    predicted = np.minimum(left(usual + faster), np.maximum(at_most, least))
+    in_wake_ups = woke.ns(waits=predicted > own)
+    predicted = np.maximum(predicted - in_wake_ups, np.minimum(at_least, own - in_wake_ups))
     return Prediction(
         recorded_ns=dur,
         predicted_ns=predicted,

@@ -23,7 +23,9 @@ from rcp.analyzer.whatif.columns import (
     Recorded,
     RequestRows,
     SegmentRows,
+    ServedRows,
     ShareRows,
+    WokeRows,
 )
 from rcp.analyzer.whatif.nesting import nearest
 
@@ -87,6 +89,8 @@ def _disks(rows: Rows) -> IoRows:
         op=rows["op"],
         bytes=rows["bytes"],
         submitter=rows["submitter_utid"],
+        queuer=rows["queuer_utid"],
+        is_by_kernel=rows["is_by_kernel"],
         queued=rows["queued_ns"],
         got=rows["got_ns"],
         issued=rows["issued_ns"],
@@ -118,11 +122,16 @@ def _edges(rows: Rows) -> tuple[EdgeRows, Index]:
         waker=np.where(served, -1, rows["waker_utid"]),
         is_served=served,
         is_shared=rows["is_shared"],
+        is_pool=rows["is_pool"],
         is_by_helper=rows["is_by_helper"],
         journal=rows["journal"],
         is_passed=rows["is_passed"],
     )
     return edges, nearest(parent, rows["journal"]).astype(np.int32)
+
+
+def _served(rows: Rows) -> ServedRows:
+    return ServedRows(rows["utid"], rows["ts"], rows["end_ns"], rows["owner_utid"])
 
 
 def _bits(numbers: npt.NDArray[Any]) -> tuple[str, int]:
@@ -189,19 +198,26 @@ def read_recorded(store: Store) -> Recorded:
         return store.arrays(query(f"whatif/{name}"), parameters)
 
     requests = RequestRows(names=read("names")["name"], **read("requests"))
-    edges, ios, shares = read("edges", _PEERS, _SHARED), read("ios"), read("shares")
+    edges, ios, shares = read("edges", _PEERS, _SHARED, _SLOTS), read("ios"), read("shares")
     found = read("segments", *_bits(requests.request_id))
     segments = _segments(found, read("cpus"), requests, ios, edges)
     waits, journal = _edges(edges)
-    blamed = read("blamed", _KINDS_OF_CHAIN, _SLOTS)
+    blamed, woke = read("blamed", _KINDS_OF_CHAIN, _SLOTS), read("woke")
     return Recorded(
         requests=requests,
         segments=SegmentRows(
             journal=np.append(journal, np.int32(-1))[segments["edge"]], **segments
         ),
         edges=waits,
+        woke=WokeRows(
+            request=positions(requests.request_id, woke["request_id"]),
+            waiter=woke["waiter_utid"],
+            of=positions(requests.request_id, woke["of_request_id"]),
+            edge=positions(edges["edge_id"], woke["edge_id"]),
+        ),
         disks=_disks(ios),
         shares=ShareRows(io=positions(ios["io_id"], shares.pop("io_id")), **shares),
+        served=_served(read("served")),
         commits=CommitRows(**read("commits")),
         blamed=BlameRows(
             request=positions(requests.request_id, blamed.pop("request_id")),

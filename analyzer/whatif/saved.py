@@ -28,6 +28,7 @@ from rcp.analyzer.whatif.waits.device_time import taken, waited_ns
 from rcp.analyzer.whatif.waits.flush_time import Flushes, flush_excess
 from rcp.analyzer.whatif.waits.helpers import helped
 from rcp.analyzer.whatif.waits.serial_flushes import still_needed
+from rcp.analyzer.whatif.waits.served import prepared, worked_for
 from rcp.analyzer.whatif.waits.wake_ups import woken
 
 
@@ -70,7 +71,7 @@ def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> S
     at_device = np.where(
         recorded.once(_in_pool)[at] | not_shared[segments.io[at]] | ~segments.is_service[at],
         0,
-        left,
+        np.maximum(left - recorded.once(_read_instead), 0),
     )
     shared, at_most = _shared(recorded, part, flushes, at_device, arrivals)
     faster = np.zeros(len(at), np.int64)
@@ -80,6 +81,18 @@ def of_segments(recorded: Recorded, change: Alteration, arrivals: Arrivals) -> S
             factor[(number == dev) & ~on_path[at]] = times
         faster = np.floor((left - shared) * (1 - 1 / factor)).astype(np.int64)
     return Saved(chain, shared, at_most, faster, part, flushes)
+
+
+def _read_instead(recorded: Recorded) -> Times:
+    """Return what of each segment at an io stays: a page that another task reads is wanted.
+
+    It would be there sooner without the culprit. But without that task too, it is still to be read.
+    """
+    segments, disks = recorded.segments, recorded.disks
+    at = segments.once(SegmentRows.at_ios)
+    io = segments.io[at]
+    is_own = disks.submitter[io] == recorded.requests.utid[segments.request[at]]
+    return np.where(is_own | disks.is_by_kernel[io], 0, disks.own_read_ns[io])
 
 
 def _chain(
@@ -104,7 +117,8 @@ def _chain(
     at = at[~on_path[at] & ~recorded.once(_in_pool)[at]]
     ended = np.floor(segments.dur[at] * part[segments.ended[at]]).astype(np.int64)
     chain[at] = np.maximum(chain[at], ended)
-    for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids)):
+    of_workers = worked_for(recorded, utids), prepared(recorded, part)
+    for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids), *of_workers):
         chain[places] = np.maximum(chain[places], ns)
     places = woken(recorded, chain)
     chain[places] = segments.dur[places]

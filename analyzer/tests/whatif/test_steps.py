@@ -26,6 +26,8 @@ def ios(draw: st.DrawFn) -> tuple[IoRows, Floats]:
         op=none,
         bytes=none,
         submitter=none,
+        queuer=none,
+        is_by_kernel=none.astype(bool),
         queued=queued,
         got=queued,
         issued=issued,

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times
 from rcp.analyzer.blame.worked_for import ROUNDING_NS
 from rcp.analyzer.whatif.columns import Floats, IoRows, Recorded, SegmentRows
 
@@ -61,8 +61,11 @@ def _devices(disks: IoRows) -> list[_Device]:
         order = np.argsort(moments, kind="stable").astype(np.int32)
         all_work = np.cumsum(np.concatenate((weight, -weight))[order])
         # An io that is queued while the device is idle waits for whom the scheduler keeps it free:
-        # those that it served last.
-        last = np.maximum.accumulate(np.where(all_work > 0, np.arange(len(order)), 0))
+        # those that it served last. No scheduler sees flushes.
+        seen = weight * (disks.op[on] != OP_FLUSH)
+        has_seen = np.cumsum(np.concatenate((seen, -seen))[order]) > 0
+        last = np.maximum.accumulate(np.where(has_seen, np.arange(len(order)), 0))
+        last = np.where(all_work > 0, np.arange(len(order)), last)
         gaps = np.diff(moments[order], append=moments.max(initial=0))
         is_issue = order < len(on)
         by_stage = order[is_issue], order[~is_issue] - np.int32(len(on))

@@ -7,11 +7,16 @@ again. And what it does to fall asleep and to go on is not done::
     predicted    |run|
 
 Of a request that waits for nothing any more, what its own thread does is taken to be what it does
-in requests that waited for nothing.
+in requests that waited for nothing. And nobody has to wake who does not wait::
+
+    culprit      has a lock |
+    request A           waits for it | has it |wakes B|
+    request B                 waits for it            | has it
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +24,11 @@ import numpy as np
 from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.whatif.columns import Flags, Places, Recorded, RequestRows
 from rcp.analyzer.whatif.nesting import around
+from rcp.analyzer.whatif.waits.own_excess import excess_ns
+
+_HARDLY, _HARDLY_NS = 0.05, 5_000
+"""A wait is gone if no more than this part of it is left, and no more time than falling asleep and
+waking up take."""
 
 _LIKE_IT_MIN = 3
 """With fewer requests that waited for nothing, what these do is no measure."""
@@ -79,11 +89,41 @@ def _in_waits(recorded: Recorded) -> _InWaits:
 
 def _whole(recorded: Recorded, gone: Times) -> Flags:
     """Return which waits are gone, with all waits within them."""
-    segments, in_waits = recorded.segments, recorded.once(_in_waits)
-    has_rest = np.zeros(len(recorded.edges.parent), bool)
-    has_rest[in_waits.wait[segments.dur[in_waits.at] > gone[in_waits.at]]] = True
+    segments, in_waits, n = recorded.segments, recorded.once(_in_waits), len(recorded.edges.parent)
+    dur = segments.dur[in_waits.at]
+    total, rest = (
+        np.bincount(in_waits.wait, ns, n) for ns in (dur, np.maximum(dur - gone[in_waits.at], 0))
+    )
+    has_rest = (rest > _HARDLY * total) | (rest > _HARDLY_NS)
     whole: Flags = in_waits.has_any & ~around(recorded.edges.parent, has_rest)
     return whole
+
+
+class NeedlessWakeUps(NamedTuple):
+    """Waiters that requests' threads woke, and which of them are known not to wait any more."""
+
+    recorded: Recorded
+    needless: Flags
+
+    def ns(self, waits: Flags) -> Times:
+        """Return how long requests' threads took to wake who does not wait any more.
+
+        ``waits``: which requests still wait for something.
+        """
+        woke, n = self.recorded.woke, len(self.recorded.requests)
+        needless = self.needless | ((woke.edge >= 0) & ~np.append(waits, True)[woke.of])
+        n_events = np.bincount(woke.request[needless], minlength=n)
+        return excess_ns(self.recorded.requests, n_events)
+
+
+def needless_wake_ups(recorded: Recorded, gone: Times, utids: Sequence[int]) -> NeedlessWakeUps:
+    """Return the wake-ups of who is taken away (``utids``), and whose wait is gone whole.
+
+    ``gone``: what each segment loses.
+    """
+    woke = recorded.woke
+    whole = np.append(_whole(recorded, gone), False)
+    return NeedlessWakeUps(recorded, np.isin(woke.waiter, utids) | whole[woke.edge])
 
 
 def undisturbed_ns(requests: RequestRows) -> Times:
