@@ -4,7 +4,8 @@ A drain takes milliseconds now and then, and so does reading counters and new st
 priority a request on the same CPU waits for that: the recording shows latency that rcp has made.
 At SCHED_IDLE the kernel takes the CPU away as soon as anything else wants it, and hands it over
 when nobody does. On a machine without idle time that is next to nothing, a three-hundredth of
-another task's share, so the recorder takes its turn again once a ring is filling up.
+another task's share, so the recorder takes its turn again once a ring is filling up. Those turns
+are short ones: its share of the CPU is that of any task, in pieces of a tenth of a millisecond.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class GivingWay:
         """``fill``: how full the fullest ring is, 0 to 1; from ``busy_fill`` on it gives no way."""
         self._fill, self._busy_fill = fill, busy_fill
         self._is_able = os.sched_getscheduler(0) == os.SCHED_OTHER and _may_return()
+        if self._is_able:
+            _choose_slice(_SLICE_NS)
         self._gives_way = False
         self._looked_s = self._again_s = 0.0
 
@@ -102,20 +105,16 @@ class GivingWay:
 
 
 def _choose(*, gives_way: bool) -> None:
-    """Choose the policy; raise OSError where that is forbidden.
-
-    A slice counts at SCHED_IDLE too, but can be chosen at SCHED_OTHER only.
-    """
-    if gives_way:
-        _choose_slice(_SLICE_NS)
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    else:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-        _choose_slice(0)
+    """Choose the policy; raise OSError where that is forbidden."""
+    policy = os.SCHED_IDLE if gives_way else os.SCHED_OTHER
+    os.sched_setscheduler(0, policy, os.sched_param(0))
 
 
 def _choose_slice(slice_ns: int) -> None:
-    """Choose the slice of SCHED_OTHER, 0: the kernel's own. Where it can not be chosen it stays."""
+    """Choose the slice, of SCHED_IDLE too; 0: the kernel's own. Where it can not be it stays.
+
+    It is kept from one policy to the next (kernel/sched/syscalls.c:_sched_setscheduler).
+    """
     number = _SETATTR_NR.get(platform.machine())
     if number is None:
         return

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rcp.probes.cost.giving_way import GivingWay, _Attributes
+from rcp.probes.cost.giving_way import GivingWay, _Attributes, _choose_slice
 
 
 def policy() -> int:
@@ -23,6 +23,7 @@ def as_before() -> Iterator[None]:
         pytest.skip("a thread may not leave SCHED_IDLE here: run as root, or with LimitNICE")
     yield
     assert policy() == os.SCHED_OTHER
+    _choose_slice(0)
 
 
 def slice_ns() -> int:
@@ -35,16 +36,23 @@ def slice_ns() -> int:
 
 
 def test_it_gives_way_inside_only() -> None:
-    own_ns = slice_ns()
     way = GivingWay(lambda: 0.1, 0.125)
-    assert (policy(), slice_ns()) == (os.SCHED_OTHER, own_ns)
+    assert policy() == os.SCHED_OTHER
     with way.unless(False):
         assert policy() == os.SCHED_IDLE
-        if own_ns:  # else the kernel is older than 6.12
-            assert slice_ns() == 100_000
         way.look()
         assert policy() == os.SCHED_IDLE
-    assert (policy(), slice_ns()) == (os.SCHED_OTHER, own_ns)
+    assert policy() == os.SCHED_OTHER
+
+
+def test_its_turns_are_short_in_both_policies() -> None:
+    if not slice_ns():
+        pytest.skip("before Linux 6.12 a task's slice can not be chosen")
+    way = GivingWay(lambda: 0.1, 0.125)
+    assert slice_ns() == 100_000
+    with way.unless(False):
+        assert slice_ns() == 100_000
+    assert slice_ns() == 100_000
 
 
 def test_a_ring_that_is_filling_up_is_drained_at_normal_priority() -> None:
