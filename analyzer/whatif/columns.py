@@ -153,9 +153,10 @@ class EdgeRows(Columns):
 
 @dataclass(frozen=True)
 class WokeRows(Columns):
-    """Waits that requests' own threads ended; ``request``, ``of`` and ``edge`` are positions."""
+    """Waits that requests' threads ended, by thread and time; ``of`` and ``edge`` are positions."""
 
-    request: Index
+    waker: Times
+    woken: Times
     waiter: Times
     of: Index
     """The request of the waiter that waited; -1 for none."""
@@ -171,8 +172,8 @@ class IoRows(Columns):
     op: Times
     bytes: Times
     submitter: Times
-    queuer: Times
-    """The task that queued it at its device: below a stacked one a kernel thread."""
+    helper: Times
+    """The kernel thread that queued it at its device; -1 if another task did."""
     is_by_kernel: Flags
     """The submitter is a kernel thread."""
     queued: Times

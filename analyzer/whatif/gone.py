@@ -113,10 +113,14 @@ def _without_pools(recorded: Recorded, gone: Times, lost: Times) -> Times:
     """
     segments, at, n = recorded.segments, recorded.once(_in_pools), len(recorded.requests)
     in_all = Totals(segments.request[at])(segments.dur[at], n)
-    at = at[(lost > _NEARLY * in_all)[segments.request[at]]]
+    needs_none = lost > _NEARLY * in_all
+    at = at[needs_none[segments.request[at]]]
+    if not len(at):
+        return np.zeros(n, np.int64)
     kept, gone[at] = gone[at], segments.dur[at]
     queued = woken(recorded, gone)
     gone[at] = kept
+    queued = queued[needs_none[segments.request[queued]]]
     left = np.maximum(segments.dur[queued] - gone[queued], 0)
     gone[queued] += left
     return sum_by_request(segments.request[queued], left, n)

@@ -69,7 +69,7 @@ def predict(
     """Return the latencies of all finished foreground requests after a change."""
     requests, dur = recorded.requests, recorded.requests.dur
     saved, blamed = of_segments(recorded, change, arrivals), blamed_in_all(recorded, change)
-    in_interrupts = _in_interrupts(recorded, saved)
+    in_interrupts = _in_interrupts(recorded, saved)  # before ``gone`` changes ``saved.chain``
     gone = what_is_gone(recorded, on_cpu, change, saved, arrivals)
     interrupted = interrupted_ns(recorded, saved.part)
     usual, most = gone.usual, np.maximum(gone.most, blamed)
@@ -77,7 +77,7 @@ def predict(
     own = np.minimum(requests.own_ns, dur) - interrupted
     at_least = np.minimum(requests.once(undisturbed_ns), own)
     woke = needless_wake_ups(recorded, gone.of_segments, change.utids)
-    lost = most + faster + interrupted + woke.ns(waits=np.ones(len(requests), bool))
+    lost = most + faster + interrupted + woke.ns(own, still_waits=True)
     at_most = slowest_undisturbed(recorded, gone.of_segments, lost)
     # Where nothing is waited for any more, the thread does less too.
     least = np.where(usual + faster > in_interrupts, at_least, own)
@@ -87,12 +87,17 @@ def predict(
         return np.where((kept == own) & (lost > in_interrupts), at_least, kept)
 
     predicted = np.minimum(left(usual + faster), np.maximum(at_most, least))
-    in_wake_ups = woke.ns(waits=predicted > own)
-    predicted = np.maximum(predicted - in_wake_ups, np.minimum(at_least, own - in_wake_ups))
+    in_wake_ups = woke.ns(own, still_waits=predicted > own)
+
+    def without_wake_ups(kept: Times) -> Times:
+        sooner: Times = np.maximum(kept - in_wake_ups, np.minimum(at_least, own - in_wake_ups))
+        return sooner
+
+    predicted = without_wake_ups(predicted)
     return Prediction(
         recorded_ns=dur,
         predicted_ns=predicted,
-        low_ns=np.minimum(predicted, left(most + faster)),
+        low_ns=np.minimum(predicted, without_wake_ups(left(most + faster))),
         high_ns=np.maximum(predicted, left(np.minimum(usual, blamed) + faster)),
     )
 

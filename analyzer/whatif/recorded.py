@@ -89,7 +89,7 @@ def _disks(rows: Rows) -> IoRows:
         op=rows["op"],
         bytes=rows["bytes"],
         submitter=rows["submitter_utid"],
-        queuer=rows["queuer_utid"],
+        helper=rows["helper_utid"],
         is_by_kernel=rows["is_by_kernel"],
         queued=rows["queued_ns"],
         got=rows["got_ns"],
@@ -210,7 +210,8 @@ def read_recorded(store: Store) -> Recorded:
         ),
         edges=waits,
         woke=WokeRows(
-            request=positions(requests.request_id, woke["request_id"]),
+            waker=woke["waker_utid"],
+            woken=woke["woken_ns"],
             waiter=woke["waiter_utid"],
             of=positions(requests.request_id, woke["of_request_id"]),
             edge=positions(edges["edge_id"], woke["edge_id"]),

@@ -28,7 +28,7 @@ from rcp.analyzer.whatif.waits.device_time import taken, waited_ns
 from rcp.analyzer.whatif.waits.flush_time import Flushes, flush_excess
 from rcp.analyzer.whatif.waits.helpers import helped
 from rcp.analyzer.whatif.waits.serial_flushes import still_needed
-from rcp.analyzer.whatif.waits.served import prepared, worked_for
+from rcp.analyzer.whatif.waits.served import worked_for
 from rcp.analyzer.whatif.waits.wake_ups import woken
 
 
@@ -117,8 +117,8 @@ def _chain(
     at = at[~on_path[at] & ~recorded.once(_in_pool)[at]]
     ended = np.floor(segments.dur[at] * part[segments.ended[at]]).astype(np.int64)
     chain[at] = np.maximum(chain[at], ended)
-    of_workers = worked_for(recorded, utids), prepared(recorded, part)
-    for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids), *of_workers):
+    of_workers = worked_for(recorded, utids, part)
+    for places, ns in (helped(recorded, chain, on_path), for_blocks(recorded, utids), of_workers):
         chain[places] = np.maximum(chain[places], ns)
     places = woken(recorded, chain)
     chain[places] = segments.dur[places]

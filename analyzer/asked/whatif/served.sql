@@ -1,7 +1,10 @@
--- When kernel workers worked for ios of loop devices or dm-crypt, or on inodes of XFS, and for whom.
-SELECT utid, ts, ts + dur AS end_ns, owner_utid
-FROM io_served
+-- When kernel workers worked for ios of loop devices or dm-crypt, or on inodes of XFS, and for whom. A
+-- loop device is flushed by an fsync of its file: that writes everybody's pages, whoever asked.
+SELECT served.utid, ts, ts + dur AS end_ns, owner_utid
+FROM io_served AS served
+LEFT JOIN io USING (io_id)
 WHERE dur > 0
-  AND utid IS NOT NULL
+  AND served.utid IS NOT NULL
   AND owner_utid IS NOT NULL
-ORDER BY utid, ts
+  AND io.op IS DISTINCT FROM 'flush'
+ORDER BY served.utid, ts

@@ -6,7 +6,7 @@ import pytest
 
 from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, PREFLUSH
 from rcp.analyzer.db.store import Store
-from rcp.analyzer.tests.whatif.worlds import BACKUP, OTHER, READER, ns, predicted, world
+from rcp.analyzer.tests.whatif.worlds import BACKUP, OTHER, READER, ns, predicted, read_io, world
 from rcp.fixtures.synth import Synth
 
 Load = Callable[[Synth], Store]
@@ -74,3 +74,19 @@ def test_what_is_only_behind_a_flush_is_at_the_device_as_any_write(load: Load) -
     assert first == 110
     # It takes 40 ns at the device alone.
     assert 110 <= second < 130
+
+
+def test_no_scheduler_keeps_a_device_free_for_who_has_flushed(load: Load) -> None:
+    synth = world()
+    read_io(synth, 1000, 1120)
+    synth.io(BACKUP, 1500, 2100)
+    synth.io(READER, 2110, 2130, op=2, size=0)
+    read_io(synth, 2000, 2820, issued=2700)
+    assert ns(predicted(load(synth), "backup").predicted_ns)[1] <= 150
+
+
+def test_before_the_first_io_but_flushes_a_device_is_kept_free_for_nobody(load: Load) -> None:
+    synth = world()
+    synth.io(BACKUP, 500, 600, op=2, size=0)
+    read_io(synth, 700, 3000, issued=2900)
+    assert ns(predicted(load(synth), "backup").predicted_ns) == [2300]

@@ -284,15 +284,6 @@ def test_an_idle_device_is_kept_free_for_those_that_it_served_last(load: Load) -
     assert ns(predicted(load(synth), "backup").predicted_ns) == [120, 130]
 
 
-def test_no_scheduler_keeps_a_device_free_for_who_has_flushed(load: Load) -> None:
-    synth = world()
-    read_io(synth, 1000, 1120)
-    synth.io(BACKUP, 1500, 2100)
-    synth.io(READER, 2110, 2130, op=2, size=0)
-    read_io(synth, 2000, 2820, issued=2700)
-    assert ns(predicted(load(synth), "backup").predicted_ns)[1] <= 150
-
-
 def test_a_device_slows_nobody_down_when_it_did_nothing_for_the_culprit(load: Load) -> None:
     synth = world()
     read_io(synth, 1000, 1120)

@@ -26,7 +26,7 @@ def ios(draw: st.DrawFn) -> tuple[IoRows, Floats]:
         op=none,
         bytes=none,
         submitter=none,
-        queuer=none,
+        helper=none,
         is_by_kernel=none.astype(bool),
         queued=queued,
         got=queued,

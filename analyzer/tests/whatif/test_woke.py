@@ -66,3 +66,31 @@ def test_who_no_longer_waits_for_what_the_culprit_did_before_is_not_woken(load: 
     hands_on = found.recorded_ns == 14 * US
     assert ns(found.predicted_ns[hands_on]) == [10 * US] * 10
     assert ns(predicted(store, "other").predicted_ns[hands_on]) == [14 * US] * 10
+
+
+def test_time_in_interrupts_is_not_taken_for_wake_ups_again(load: Load) -> None:
+    """Of 26 us, 16 are for an interrupt that ends the backup's io and for the backup's wake-up."""
+    synth = reads(10, 0, BACKUP)
+    for number in range(10, 20):
+        ts = (1 + number) * 1000 * US
+        synth.request(READER, ts, ts + 26 * US, nr=READ)
+        synth.io(BACKUP, ts - 300 * US, ts + 3 * US)
+        synth.sleep(BACKUP, ts - 95 * US, ts + 5 * US, ts + 40 * US, waker=READER)
+    found = predicted(load(synth), "backup")
+    assert ns(found.predicted_ns) == [10 * US] * 20
+    assert ns(found.low_ns) == [10 * US] * 20
+
+
+def test_a_wake_up_is_in_all_requests_that_are_under_way(load: Load) -> None:
+    """A call within another: what wakes the backup comes after the inner one has ended."""
+    synth = world()
+    for number in range(20):
+        ts, wakes = (1 + number) * 1000 * US, number >= 10
+        synth.request(READER, ts, ts + (50 if wakes else 40) * US)
+        synth.request(READER, ts + 5 * US, ts + 10 * US, nr=READ)
+        if wakes:
+            synth.sleep(BACKUP, ts - 95 * US, ts + 20 * US, ts + 100 * US, waker=READER)
+    found = predicted(load(synth), "backup")
+    outer = found.recorded_ns > 20 * US
+    assert ns(found.predicted_ns[outer]) == [40 * US] * 20
+    assert ns(found.predicted_ns[~outer]) == [5 * US] * 20

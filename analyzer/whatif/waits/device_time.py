@@ -48,7 +48,7 @@ class _Device(NamedTuple):
     all_work: Times
     """What all ios that are at the device then would take alone."""
     last: Index
-    """The last of these moments at which there was an io."""
+    """The last of these moments at which there was an io that a scheduler sees; -1 for none."""
     by_stage: tuple[Index, Index]
     """Its ios in the order in which they were issued, and completed."""
 
@@ -64,7 +64,7 @@ def _devices(disks: IoRows) -> list[_Device]:
         # those that it served last. No scheduler sees flushes.
         seen = weight * (disks.op[on] != OP_FLUSH)
         has_seen = np.cumsum(np.concatenate((seen, -seen))[order]) > 0
-        last = np.maximum.accumulate(np.where(has_seen, np.arange(len(order)), 0))
+        last = np.maximum.accumulate(np.where(has_seen, np.arange(len(order)), -1))
         last = np.where(all_work > 0, np.arange(len(order)), last)
         gaps = np.diff(moments[order], append=moments.max(initial=0))
         is_issue = order < len(on)
@@ -195,8 +195,9 @@ def _rate(device: _Device, part: Floats) -> Floats:
     """Return the culprit's part of the device from each moment on."""
     own = np.rint(part * _UNIT).astype(np.int64) * device.weight
     own_work = np.cumsum(np.concatenate((own, -own))[device.order])
-    rate: Floats = (own_work / np.maximum(device.all_work * _UNIT, 1))[device.last]
-    return rate
+    rate = own_work / np.maximum(device.all_work * _UNIT, 1)
+    last: Floats = np.append(rate, 0.0)[device.last]
+    return last
 
 
 def _summed(rate: npt.NDArray[Any], gaps: Times) -> Floats:

@@ -54,4 +54,4 @@ def interrupted_ns(recorded: Recorded, part: Floats) -> Times:
     at = segments.once(SegmentRows.in_interrupts)
     at = at[(segments.edge[at] < 0) & of_culprit[segments.ended[at]]]
     count += np.bincount(segments.request[at], minlength=len(requests))
-    return excess_ns(requests, count.astype(np.int64))
+    return excess_ns(requests, requests.own_ns, count.astype(np.int64))

@@ -8,7 +8,8 @@ and no more than a request has itself::
     with one   |-- 10 us --|-- 8 us --|            8 us for an event
     with two   |-- 14 us ----|                     4 us are gone, not 16
 
-An event takes the same time in requests of all kinds: what it takes is learned from all together.
+What it takes is learned for each kind of requests. Where a kind has too few with events, it is
+taken to be the same as in all such kinds together.
 """
 
 from __future__ import annotations
@@ -39,25 +40,35 @@ class _More(NamedTuple):
     ns: Floats
 
 
-def excess_ns(requests: RequestRows, n_events: Times) -> Times:
-    """Return how long events took of each request's own CPU time; *n_events*: how many it had."""
-    found, more = np.zeros(len(requests), np.int64), _more(requests, n_events)
-    if not more:
-        return found
-    request, longer = (np.concatenate(column) for column in zip(*more, strict=True))
-    if len(request) >= _REQUESTS_MIN:
-        cost = np.clip(np.median(longer / n_events[request]), 0, _COST_MAX_NS)
-        most = np.maximum(longer, 0)
-        found[request] = np.minimum(n_events[request] * cost, most).astype(np.int64)
+def excess_ns(requests: RequestRows, own_ns: Times, n_events: Times) -> Times:
+    """Return how long events took of each request's own CPU time ``own_ns``, which has them.
+
+    ``n_events``: how many it had.
+    """
+    found = np.zeros(len(requests), np.int64)
+    for some in _enough(_more(requests, own_ns, n_events), n_events):
+        n = n_events[some.request]
+        cost = np.clip(np.median(some.ns / n), 0, _COST_MAX_NS)
+        found[some.request] = np.minimum(n * cost, np.maximum(some.ns, 0)).astype(np.int64)
     return found
 
 
-def _more(requests: RequestRows, n_events: Times) -> list[_More]:
+def _enough(kinds: list[_More], n_events: Times) -> list[_More]:
+    """Return requests of one kind, or of several that have too few each."""
+    enough = [kind for kind in kinds if len(kind.request) >= _REQUESTS_MIN]
+    few = [kind for kind in kinds if len(kind.request) < _REQUESTS_MIN]
+    few = [kind for kind in few if np.median(kind.ns / n_events[kind.request]) <= _COST_MAX_NS]
+    if sum(len(kind.request) for kind in few) >= _REQUESTS_MIN:
+        enough.append(_More(*(np.concatenate(column) for column in zip(*few, strict=True))))
+    return enough
+
+
+def _more(requests: RequestRows, own_ns: Times, n_events: Times) -> list[_More]:
     found = []
     for alike in requests.once(_alike):
         some, none = alike[n_events[alike] > 0], alike[n_events[alike] == 0]
         if len(some) and len(none) >= _REQUESTS_MIN and n_events[some].mean() <= _FEW:
-            found.append(_More(some, requests.own_ns[some] - np.median(requests.own_ns[none])))
+            found.append(_More(some, own_ns[some] - np.median(own_ns[none])))
     return found
 
 

@@ -6,7 +6,11 @@ does first for ios of the culprit's is gone::
     request    | waits for the worker                    |
     worker     | for the backup | for the request         |
 
-For those that is recorded. Other kernel threads work for an io until they queue it at its device.
+For those that is recorded. Other kernel threads work for an io until they queue it at its device,
+and then hand it over to the driver, which may copy its data::
+
+    writeback  | before io 1 | before io 2, 3 | hands io 3 over | something else
+    queues                 io 1            io 2, 3
 """
 
 from __future__ import annotations
@@ -15,73 +19,98 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.arrays.as_of import asof_backward
+from rcp.analyzer.arrays.trace import PAGE_BYTES, Index, Times
 from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
-from rcp.analyzer.blame.worked_for import WorkedFor
-from rcp.analyzer.whatif.columns import Floats, IoRows, Places, Recorded, ServedRows
+from rcp.analyzer.blame.worked_for import PREPARE_NS, PREPARE_PAGE_NS, WorkedFor
+from rcp.analyzer.whatif.columns import Floats, Places, Recorded, ServedRows
 
 
-def worked_for(recorded: Recorded, utids: Times) -> tuple[Places, Times]:
-    """Return segments in which workers run, and how long they do that for these tasks, in ns."""
-    served = recorded.served
-    if not np.isin(served.owner, utids).any():
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return _within(recorded, served.once(_pieces), np.isin(served.owner, utids).astype(float))
+def worked_for(recorded: Recorded, utids: Times, part: Floats) -> tuple[Places, Times]:
+    """Return segments in which kernel threads run, and for how many ns they do for the culprit.
 
-
-def prepared(recorded: Recorded, part: Floats) -> tuple[Places, Times]:
-    """Return segments in which kernel threads run, and how long they do that for the culprit's ios.
-
-    ``part``: the culprit's part of each io.
+    ``utids``: the culprit's tasks; ``part``: its part of each io.
     """
-    pieces = recorded.disks.once(_before_ios)
-    share = part[pieces.of]
-    if not share.any():
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return _within(recorded, pieces, share)
+    served, queued = recorded.served, recorded.once(_queued)
+    size = np.bincount(queued.at, queued.weight, len(queued.pieces.end))
+    share = np.bincount(queued.at, queued.weight * part[queued.io], len(size)) / size
+    ns = _within(recorded, served.once(_pieces), np.isin(served.owner, utids).astype(float))
+    return recorded.once(_of_helpers), ns + _within(recorded, queued.pieces, share)
 
 
-class _Pieces(NamedTuple):
+class _PiecesOfWork(NamedTuple):
     """Pieces of work [begin, end) by worker and time; those of one worker are disjoint."""
 
-    of: Places
-    """The row of each: of an io, or of who was served."""
     worker: Times
     begin: Times
     end: Times
 
 
-def _pieces(served: ServedRows) -> _Pieces:
+def _pieces(served: ServedRows) -> _PiecesOfWork:
     # A damaged recording may have a worker at two ios at once: each ends where the next one begins.
     end = served.end_ns.copy()
     same = served.worker[1:] == served.worker[:-1]
     end[:-1] = np.where(same, np.minimum(end[:-1], served.ts[1:]), end[:-1])
-    return _Pieces(np.arange(len(served)), served.worker, served.ts, end)
+    return _PiecesOfWork(served.worker, served.ts, end)
 
 
-def _before_ios(disks: IoRows) -> _Pieces:
-    of = np.flatnonzero(disks.queuer >= 0)
-    of = of[np.lexsort((disks.queued[of], disks.queuer[of]))]
-    worker, end = disks.queuer[of], disks.queued[of]
-    begin = end - SUBMIT_DELAY_NS
-    same = worker[1:] == worker[:-1]
-    begin[1:] = np.where(same, np.maximum(begin[1:], end[:-1]), begin[1:])
-    return _Pieces(of, worker, begin, end)
+class _QueuedByHelpers(NamedTuple):
+    """Ios that kernel threads queue, and their work on those that they queue at once."""
+
+    pieces: _PiecesOfWork
+    io: Places
+    at: Places
+    """Its piece."""
+    weight: Times
+    """Its bytes, at least one."""
 
 
-def _within(recorded: Recorded, pieces: _Pieces, share: Floats) -> tuple[Places, Times]:
-    """Return the segments of helpers, and how long the pieces within take, by their shares."""
-    segments, at = recorded.segments, recorded.once(_of_helpers)
-    utid, begin = segments.utid[at], segments.ts[at]
-    most = max(int(utid.max(initial=-1)), int(pieces.worker.max(initial=-1)))
-    one = np.zeros(len(share), np.int32)
-    work = WorkedFor(np.arange(most + 1), pieces.worker, pieces.begin, pieces.end, one, share)
+def _queued(recorded: Recorded) -> _QueuedByHelpers:
+    """Return what kernel threads do for ios, but for what is recorded of that."""
+    disks, helpers = recorded.disks, recorded.segments.utid[recorded.once(_of_helpers)]
+    io = np.flatnonzero(np.isin(disks.helper, np.unique(helpers)))
+    io = io[np.lexsort((disks.queued[io], disks.helper[io]))]
+    weight, worker, when = np.maximum(disks.bytes[io], 1), disks.helper[io], disks.queued[io]
+    first = np.flatnonzero(np.diff(worker, prepend=-1) | np.diff(when, prepend=-1))
+    at = np.searchsorted(first, np.arange(len(io)), "right") - 1
+    worker, when = worker[first], when[first]
+    begin, same = when - SUBMIT_DELAY_NS, worker[1:] == worker[:-1]
+    begin[1:] = np.where(same, np.maximum(begin[1:], when[:-1]), begin[1:])
+    n_pages = np.bincount(at, weight, len(first)) / PAGE_BYTES
+    end = when + (PREPARE_NS + PREPARE_PAGE_NS * n_pages).astype(np.int64)
+    end[:-1] = np.where(same, np.minimum(end[:-1], begin[1:]), end[:-1])
+    begin, end = _not_known(recorded, worker, when, begin, end)
+    return _QueuedByHelpers(_PiecesOfWork(worker, begin, end), io, at, weight)
+
+
+def _not_known(
+    recorded: Recorded, worker: Times, when: Times, begin: Times, end: Times
+) -> tuple[Times, Times]:
+    """Return what of [begin, end) around ``when`` is not in a recorded piece of the worker's."""
+    known = recorded.served.once(_pieces)
+    last = asof_backward(known.worker, known.begin, worker, when)
+    until = np.append(known.end, 0)[last]
+    after = np.where(last >= 0, last + 1, np.searchsorted(known.worker, worker))
+    follows = np.append(known.worker, -1)[after] == worker
+    end = np.where(follows, np.minimum(end, np.append(known.begin, 0)[after]), end)
+    return np.clip(until, begin, when), np.where(until > when, when, end)
+
+
+def _within(recorded: Recorded, pieces: _PiecesOfWork, share: Floats) -> Times:
+    """Return how long the pieces within segments of helpers take, by their shares."""
+    segments, at, some = recorded.segments, recorded.once(_of_helpers), np.flatnonzero(share)
+    if not len(at) or not len(some):
+        return np.zeros(len(at), np.int64)
+    utid, begin, worker = segments.utid[at], segments.ts[at], pieces.worker[some]
+    thread = np.arange(max(int(utid.max()), int(worker.max())) + 1)
+    one = np.zeros(len(some), np.int32)
+    work = WorkedFor(thread, worker, pieces.begin[some], pieces.end[some], one, share[some])
     ns, _ = work.time(utid, begin, begin + segments.dur[at], np.ones(1, bool))
-    return at, ns
+    return ns
 
 
 def _of_helpers(recorded: Recorded) -> Index:
     """Return the segments in which a task that is waited for has a CPU, but no request's own."""
     segments, requests = recorded.segments, recorded.requests
-    is_own = np.isin(segments.utid, np.unique(requests.utid))
+    is_own = np.isin(segments.utid, np.unique(requests.utid)) | (segments.utid < 0)
     return np.flatnonzero(segments.is_own_time & (segments.edge >= 0) & ~is_own).astype(np.int32)

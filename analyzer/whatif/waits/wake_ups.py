@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rcp.analyzer.arrays.as_of import asof_backward, ranges
 from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.whatif.columns import Flags, Places, Recorded, RequestRows
 from rcp.analyzer.whatif.nesting import around
@@ -77,6 +78,8 @@ class _InWaits(NamedTuple):
     at: Index
     wait: Index
     has_any: Flags
+    total: Times
+    """How long each wait is, without those within it."""
 
 
 def _in_waits(recorded: Recorded) -> _InWaits:
@@ -84,17 +87,17 @@ def _in_waits(recorded: Recorded) -> _InWaits:
     at = np.flatnonzero((segments.edge >= 0) & (segments.dur > 0)).astype(np.int32)
     has_any = np.zeros(len(parent), bool)
     has_any[segments.edge[at]] = True
-    return _InWaits(at, segments.edge[at], around(parent, has_any))
+    total = np.bincount(segments.edge[at], segments.dur[at], len(parent))
+    return _InWaits(at, segments.edge[at], around(parent, has_any), total.astype(np.int64))
 
 
 def _whole(recorded: Recorded, gone: Times) -> Flags:
     """Return which waits are gone, with all waits within them."""
-    segments, in_waits, n = recorded.segments, recorded.once(_in_waits), len(recorded.edges.parent)
-    dur = segments.dur[in_waits.at]
-    total, rest = (
-        np.bincount(in_waits.wait, ns, n) for ns in (dur, np.maximum(dur - gone[in_waits.at], 0))
-    )
-    has_rest = (rest > _HARDLY * total) | (rest > _HARDLY_NS)
+    segments, in_waits = recorded.segments, recorded.once(_in_waits)
+    left = segments.dur[in_waits.at] - gone[in_waits.at]
+    some = np.flatnonzero(left > 0)
+    rest = np.bincount(in_waits.wait[some], left[some], len(in_waits.total))
+    has_rest = (rest > _HARDLY * in_waits.total) | (rest > _HARDLY_NS)
     whole: Flags = in_waits.has_any & ~around(recorded.edges.parent, has_rest)
     return whole
 
@@ -105,15 +108,18 @@ class NeedlessWakeUps(NamedTuple):
     recorded: Recorded
     needless: Flags
 
-    def ns(self, waits: Flags) -> Times:
+    def ns(self, own_ns: Times, still_waits: Flags | bool) -> Times:
         """Return how long requests' threads took to wake who does not wait any more.
 
-        ``waits``: which requests still wait for something.
+        ``own_ns``: the own CPU time of each request, which has these wake-ups; ``still_waits``: it
+        waits for something.
         """
         woke, n = self.recorded.woke, len(self.recorded.requests)
-        needless = self.needless | ((woke.edge >= 0) & ~np.append(waits, True)[woke.of])
-        n_events = np.bincount(woke.request[needless], minlength=n)
-        return excess_ns(self.recorded.requests, n_events)
+        still = np.append(np.full(n, still_waits), True)[woke.of]
+        needless = self.needless | ((woke.edge >= 0) & ~still)
+        event, request = self.recorded.once(_in_requests)
+        n_events = np.bincount(request[needless[event]], minlength=n)
+        return excess_ns(self.recorded.requests, own_ns, n_events)
 
 
 def needless_wake_ups(recorded: Recorded, gone: Times, utids: Sequence[int]) -> NeedlessWakeUps:
@@ -124,6 +130,21 @@ def needless_wake_ups(recorded: Recorded, gone: Times, utids: Sequence[int]) -> 
     woke = recorded.woke
     whole = np.append(_whole(recorded, gone), False)
     return NeedlessWakeUps(recorded, np.isin(woke.waiter, utids) | whole[woke.edge])
+
+
+def _in_requests(recorded: Recorded) -> tuple[Index, Index]:
+    """Return the wake-ups in requests' own time, and the requests: several may be under way."""
+    segments, woke = recorded.segments, recorded.woke
+    own = np.flatnonzero(segments.is_own_time & (segments.edge < 0))
+    utid, ts = segments.utid[own], segments.ts[own]
+    first = np.searchsorted(woke.waker, utid, "left")
+    ends = (
+        asof_backward(woke.waker, woke.woken, utid, time - 1) + 1
+        for time in (ts, ts + segments.dur[own])
+    )
+    begin, end = (np.maximum(np.where(last > 0, last, first), first) for last in ends)
+    row, event = ranges(begin, end - begin)
+    return event.astype(np.int32), segments.request[own[row]]
 
 
 def undisturbed_ns(requests: RequestRows) -> Times:
