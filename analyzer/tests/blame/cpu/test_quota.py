@@ -102,6 +102,18 @@ def test_another_cgroup_has_a_quota_of_its_own() -> None:
 POD, DATABASE, BACKUP = 20, 21, 22
 
 
+def limit(synth: Synth, of_pod_ms: int | None, of_database_ms: int | None) -> None:
+    """Put two containers into a pod, with limits for each 100 ms; None: it has none."""
+    for one, above, quota_ms in (
+        (POD, 1, of_pod_ms),
+        (DATABASE, POD, of_database_ms),
+        (BACKUP, POD, None),
+    ):
+        synth.cgroup(one, above)
+        if quota_ms is not None:
+            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+
+
 @pytest.mark.parametrize(
     ("of_pod_ms", "of_database_ms", "is_guilty"),
     [(40, None, True), (40, 60, True), (None, 10, False), (200, 10, False), (None, None, False)],
@@ -112,11 +124,7 @@ def test_of_several_limits_most_of_one_was_used(
 ) -> None:
     """In a container the client has run for 10 ms, the backup for 30 ms in another one."""
     synth = group(("backup", 30), cgroup=BACKUP, of_client=DATABASE)
-    for one, above in ((POD, 1), (DATABASE, POD), (BACKUP, POD)):
-        synth.cgroup(one, above)
-    for one, quota_ms in ((POD, of_pod_ms), (DATABASE, of_database_ms)):
-        if quota_ms is not None:
-            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    limit(synth, of_pod_ms, of_database_ms)
     expected = [("cpu_max", "backup", 90)] if is_guilty else []  # from 1010 to 1100 ms
     assert [row for row in blamed(found(synth)) if row[0] == "cpu_max"] == expected
 
@@ -129,10 +137,7 @@ def test_who_runs_while_others_are_held_back_shows_that_the_pod_is_not(
     synth = Synth(ROLES)
     client = synth.task("client", target=True, cgroup_id=DATABASE)
     backup = synth.task("backup", cgroup_id=BACKUP)
-    for one, above, quota_ms in ((POD, 1, of_pod_ms), (DATABASE, POD, 20), (BACKUP, POD, None)):
-        synth.cgroup(one, above)
-        if quota_ms is not None:
-            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    limit(synth, of_pod_ms, 20)
     synth.sleep(client, 900 * MS, 1000 * MS)
     for begin in range(800, 1200, 10):
         synth.sleep(backup, begin * MS + backup_ms * MS // 10, (begin + 10) * MS)
@@ -146,10 +151,7 @@ def test_only_the_period_that_ends_with_the_wait_counts() -> None:
     synth = Synth(ROLES)
     client = synth.task("client", target=True, cgroup_id=DATABASE)
     backup = synth.task("backup", cgroup_id=BACKUP)
-    for one, above, quota_ms in ((POD, 1, 80), (DATABASE, POD, 20), (BACKUP, POD, None)):
-        synth.cgroup(one, above)
-        if quota_ms is not None:
-            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    limit(synth, 80, 20)
     synth.sleep(client, 900 * MS, 980 * MS)
     synth.sleep(client, 1010 * MS, 1075 * MS, 1100 * MS, cpu_max=True, interrupt=True)
     synth.sleep(backup, 900 * MS, 1000 * MS)
@@ -163,10 +165,7 @@ def test_what_was_used_early_in_a_period_counts_for_who_runs_late_in_the_next() 
     synth = Synth(ROLES)
     client = synth.task("client", target=True, cgroup_id=DATABASE)
     backup = synth.task("backup", cgroup_id=BACKUP)
-    for one, above, quota_ms in ((POD, 1, 35), (DATABASE, POD, 90), (BACKUP, POD, None)):
-        synth.cgroup(one, above)
-        if quota_ms is not None:
-            synth.limit(one, LimitedResource.CPU, quota_ms * MS, period_us=100_000)
+    limit(synth, 35, 90)
     synth.sleep(client, 900 * MS, 1000 * MS)
     synth.sleep(client, 1005 * MS, 1095 * MS, 1135 * MS, cpu_max=True, interrupt=True)
     synth.sleep(backup, 900 * MS, 1005 * MS)
