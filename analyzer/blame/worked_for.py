@@ -85,10 +85,9 @@ class WorkedFor:
         worker = thread[layers.worker[known]]
         order = np.lexsort((layers.begin[known], worker))
         known, worker = known[order], worker[order]
-        begin, end = layers.begin[known], layers.end[known]
-        # Damaged records may overlap: each ends where the next one begins.
-        same = worker[1:] == worker[:-1]
-        end[:-1] = np.where(same, np.minimum(end[:-1], begin[1:]), end[:-1])
+        begin = layers.begin[known]
+        # Damaged records may overlap.
+        end = until_next(worker, begin, layers.end[known])
         owner = layers.for_whom[known]
         return WorkedFor(thread, worker, begin, end, owner, np.ones(len(owner)))
 
@@ -146,6 +145,27 @@ class WorkedFor:
         return worked, np.where(worked > 0, owner, -1).astype(np.int32)
 
 
+def until_next(worker: Times, begin: Times, end: Times) -> Times:
+    """Return the ends of pieces of work, cut where the worker's next one begins.
+
+    They are in order of worker and time.
+    """
+    same = worker[1:] == worker[:-1]
+    cut = end.copy()
+    cut[:-1] = np.where(same, np.minimum(end[:-1], begin[1:]), end[:-1])
+    return cut
+
+
+def since_last(worker: Times, queued: Times) -> Times:
+    """Return since when workers may have worked on what they queue: since what they queued before.
+
+    But not since long before. These are in order of worker and time.
+    """
+    begin, same = queued - SUBMIT_DELAY_NS, worker[1:] == worker[:-1]
+    begin[1:] = np.where(same, np.maximum(begin[1:], queued[:-1]), begin[1:])
+    return begin
+
+
 class _IoWork(NamedTuple):
     """Ios, and the time in which a thread worked on each."""
 
@@ -183,10 +203,7 @@ def _prepared(trace: Trace, thread: Times, chosen: npt.NDArray[np.bool_]) -> _Io
     of = np.flatnonzero((queuer >= 0) & chosen[queuer])
     of = of[np.lexsort((queued[of], thread[queuer[of]]))]
     io, worker, end = io[of], thread[queuer[of]], queued[of]
-    begin = end - SUBMIT_DELAY_NS
-    same = worker[1:] == worker[:-1]
-    begin[1:] = np.where(same, np.maximum(begin[1:], end[:-1]), begin[1:])
-    return _IoWork(io, worker, begin, end)
+    return _IoWork(io, worker, since_last(worker, end), end)
 
 
 def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_]) -> _IoWork:

@@ -11,7 +11,7 @@ from rcp.analyzer.whatif.arrivals import Arrivals
 from rcp.analyzer.whatif.blamed import of_inversions, sum_by_request
 from rcp.analyzer.whatif.change import Alteration
 from rcp.analyzer.whatif.columns import OnCpuRows, Places, Recorded, SegmentRows, Totals
-from rcp.analyzer.whatif.nesting import within
+from rcp.analyzer.whatif.nesting import inside
 from rcp.analyzer.whatif.saved import Saved, totals_at_ios
 from rcp.analyzer.whatif.waits.cpu_time import had_cpu, waits_for_cpus
 from rcp.analyzer.whatif.waits.knock_on import knocked_on
@@ -84,7 +84,7 @@ def _by_itself(
 ) -> tuple[Times, Times, Times]:
     """Return what requests lose with the culprit's work, what at most, and waits for CPUs.
 
-    What segments lose with waits for tags and slots is added to ``saved.chain``.
+    Waits for CPUs after waits for tags and slots that are gone are added to ``saved.chain``.
     """
     segments, n, runnable = recorded.segments, len(recorded.requests), recorded.once(_runnable)
     at_ios = recorded.once(totals_at_ios)
@@ -111,10 +111,9 @@ def _without_pools(recorded: Recorded, gone: Times, lost: Times) -> Times:
     ``lost``: what each request loses of waits for tags and slots. Where that is nearly all, those
     for CPUs after them are gone, and are added to what is ``gone`` of each segment.
     """
-    segments, at, n = recorded.segments, recorded.once(_in_pools), len(recorded.requests)
-    in_all = Totals(segments.request[at])(segments.dur[at], n)
-    needs_none = lost > _NEARLY * in_all
-    at = at[needs_none[segments.request[at]]]
+    segments, in_pools, n = recorded.segments, recorded.once(_in_pools), len(recorded.requests)
+    needs_none = lost > _NEARLY * in_pools.ns
+    at = in_pools.at[needs_none[segments.request[in_pools.at]]]
     if not len(at):
         return np.zeros(n, np.int64)
     kept, gone[at] = gone[at], segments.dur[at]
@@ -126,8 +125,14 @@ def _without_pools(recorded: Recorded, gone: Times, lost: Times) -> Times:
     return sum_by_request(segments.request[queued], left, n)
 
 
-def _in_pools(recorded: Recorded) -> Places:
-    """Return the segments in waits for tags and slots."""
-    edges = recorded.edges
-    in_pool = np.append(within(edges.parent, edges.is_pool), False)
-    return np.flatnonzero(in_pool[recorded.segments.edge])
+class _InPools(NamedTuple):
+    """The segments in waits for tags and slots, and their time, by request."""
+
+    at: Places
+    ns: Times
+
+
+def _in_pools(recorded: Recorded) -> _InPools:
+    segments, edges = recorded.segments, recorded.edges
+    at = np.flatnonzero(inside(edges.parent, edges.is_pool, segments.edge))
+    return _InPools(at, Totals(segments.request[at])(segments.dur[at], len(recorded.requests)))

@@ -25,6 +25,12 @@ def within(parent: Places, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]
     return nearest(parent, np.where(flag, 0, -1)) >= 0
 
 
+def inside(parent: Places, flag: npt.NDArray[np.bool_], wait: Places) -> npt.NDArray[np.bool_]:
+    """Return for what is in a ``wait`` (-1: in none) whether that has the flag, or is within."""
+    found: npt.NDArray[np.bool_] = np.append(within(parent, flag), False)[wait]
+    return found
+
+
 def without_relays(parent: Places, passed: npt.NDArray[np.bool_]) -> Places:
     """Return the wait around each, without those whose waker only passed it on."""
     above = parent

@@ -130,10 +130,6 @@ def _edges(rows: Rows) -> tuple[EdgeRows, Index]:
     return edges, nearest(parent, rows["journal"]).astype(np.int32)
 
 
-def _served(rows: Rows) -> ServedRows:
-    return ServedRows(rows["utid"], rows["ts"], rows["end_ns"], rows["owner_utid"])
-
-
 def _bits(numbers: npt.NDArray[Any]) -> tuple[str, int]:
     """Return a bit for each number from 0 on, as DuckDB reads them, and the last number."""
     last = int(numbers.max(initial=0))
@@ -218,7 +214,7 @@ def read_recorded(store: Store) -> Recorded:
         ),
         disks=_disks(ios),
         shares=ShareRows(io=positions(ios["io_id"], shares.pop("io_id")), **shares),
-        served=_served(read("served")),
+        served=ServedRows(**read("served")),
         commits=CommitRows(**read("commits")),
         blamed=BlameRows(
             request=positions(requests.request_id, blamed.pop("request_id")),

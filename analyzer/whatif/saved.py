@@ -19,7 +19,7 @@ from rcp.analyzer.whatif.columns import (
     SegmentRows,
     Totals,
 )
-from rcp.analyzer.whatif.nesting import within, without_relays
+from rcp.analyzer.whatif.nesting import inside, without_relays
 from rcp.analyzer.whatif.ownership import parts
 from rcp.analyzer.whatif.waits.backlog import saved_without
 from rcp.analyzer.whatif.waits.commit_time import for_blocks
@@ -143,8 +143,7 @@ def _not_needed(recorded: Recorded, at: Times) -> Times:
 def _in_pool(recorded: Recorded) -> Flags:
     """Return which segments are in waits for a unit of something shared."""
     edges = recorded.edges
-    in_pool: Flags = np.append(within(edges.parent, edges.is_shared), False)[recorded.segments.edge]
-    return in_pool
+    return inside(edges.parent, edges.is_shared, recorded.segments.edge)
 
 
 def _not_taken(recorded: Recorded) -> Flags:
@@ -171,8 +170,8 @@ def _on_path(recorded: Recorded, utids: Times) -> Flags:
         found = np.isin(segments.utid, own) & ~recorded.once(_not_taken)
     waits = np.isin(edges.waker, utids)
     if waits.any():
-        below = np.append(within(recorded.once(_around), waits), False)
-        found |= below[segments.edge] & ~recorded.once(_in_pool)
+        below = inside(recorded.once(_around), waits, segments.edge)
+        found |= below & ~recorded.once(_in_pool)
     return found
 
 

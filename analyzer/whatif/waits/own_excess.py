@@ -46,6 +46,8 @@ def excess_ns(requests: RequestRows, own_ns: Times, n_events: Times) -> Times:
     ``n_events``: how many it had.
     """
     found = np.zeros(len(requests), np.int64)
+    if not n_events.any():
+        return found
     for some in _enough(_more(requests, own_ns, n_events), n_events):
         n = n_events[some.request]
         cost = np.clip(np.median(some.ns / n), 0, _COST_MAX_NS)

@@ -19,10 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import asof_backward
+from rcp.analyzer.arrays.as_of import asof_backward, rows_between
 from rcp.analyzer.arrays.trace import PAGE_BYTES, Index, Times
-from rcp.analyzer.blame.causes import SUBMIT_DELAY_NS
-from rcp.analyzer.blame.worked_for import PREPARE_NS, PREPARE_PAGE_NS, WorkedFor
+from rcp.analyzer.blame.worked_for import (
+    PREPARE_NS,
+    PREPARE_PAGE_NS,
+    WorkedFor,
+    since_last,
+    until_next,
+)
 from rcp.analyzer.whatif.columns import Floats, Places, Recorded, ServedRows
 
 
@@ -47,10 +52,8 @@ class _PiecesOfWork(NamedTuple):
 
 
 def _pieces(served: ServedRows) -> _PiecesOfWork:
-    # A damaged recording may have a worker at two ios at once: each ends where the next one begins.
-    end = served.end_ns.copy()
-    same = served.worker[1:] == served.worker[:-1]
-    end[:-1] = np.where(same, np.minimum(end[:-1], served.ts[1:]), end[:-1])
+    # A damaged recording may have a worker at two ios at once.
+    end = until_next(served.worker, served.ts, served.end_ns)
     return _PiecesOfWork(served.worker, served.ts, end)
 
 
@@ -74,11 +77,10 @@ def _queued(recorded: Recorded) -> _QueuedByHelpers:
     first = np.flatnonzero(np.diff(worker, prepend=-1) | np.diff(when, prepend=-1))
     at = np.searchsorted(first, np.arange(len(io)), "right") - 1
     worker, when = worker[first], when[first]
-    begin, same = when - SUBMIT_DELAY_NS, worker[1:] == worker[:-1]
-    begin[1:] = np.where(same, np.maximum(begin[1:], when[:-1]), begin[1:])
+    begin = since_last(worker, when)
     n_pages = np.bincount(at, weight, len(first)) / PAGE_BYTES
     end = when + (PREPARE_NS + PREPARE_PAGE_NS * n_pages).astype(np.int64)
-    end[:-1] = np.where(same, np.minimum(end[:-1], begin[1:]), end[:-1])
+    end = until_next(worker, begin, end)
     begin, end = _not_known(recorded, worker, when, begin, end)
     return _QueuedByHelpers(_PiecesOfWork(worker, begin, end), io, at, weight)
 
@@ -90,7 +92,7 @@ def _not_known(
     known = recorded.served.once(_pieces)
     last = asof_backward(known.worker, known.begin, worker, when)
     until = np.append(known.end, 0)[last]
-    after = np.where(last >= 0, last + 1, np.searchsorted(known.worker, worker))
+    after, _ = rows_between(known.worker, known.begin, worker, when, when)
     follows = np.append(known.worker, -1)[after] == worker
     end = np.where(follows, np.minimum(end, np.append(known.begin, 0)[after]), end)
     return np.clip(until, begin, when), np.where(until > when, when, end)

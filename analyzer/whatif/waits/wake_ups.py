@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges
+from rcp.analyzer.arrays.as_of import ranges, rows_between
 from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.whatif.columns import Flags, Places, Recorded, RequestRows
 from rcp.analyzer.whatif.nesting import around
@@ -137,13 +137,8 @@ def _in_requests(recorded: Recorded) -> tuple[Index, Index]:
     segments, woke = recorded.segments, recorded.woke
     own = np.flatnonzero(segments.is_own_time & (segments.edge < 0))
     utid, ts = segments.utid[own], segments.ts[own]
-    first = np.searchsorted(woke.waker, utid, "left")
-    ends = (
-        asof_backward(woke.waker, woke.woken, utid, time - 1) + 1
-        for time in (ts, ts + segments.dur[own])
-    )
-    begin, end = (np.maximum(np.where(last > 0, last, first), first) for last in ends)
-    row, event = ranges(begin, end - begin)
+    until = ts + segments.dur[own]
+    row, event = ranges(*rows_between(woke.waker, woke.woken, utid, ts - 1, until - 1))
     return event.astype(np.int32), segments.request[own[row]]
 
 
