@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
-from rcp.analyzer.arrays.cgroup_tree import paths_of
-from rcp.analyzer.arrays.cgroups import RESOURCES
 from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import CONTEXTS, Trace
 from rcp.analyzer.blame.journal.transactions import blocks_of_handles, commit_of_handles
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import Columns, given, ids_or_none, index_or_none, missing, null_if
+from rcp.analyzer.loading import memory_records, policy_records
 from rcp.probes.contract.events import (
-    CGROUP,
-    CGROUP_LIMIT,
     FILE,
-    INHERITANCE,
     INTERRUPT,
     IO,
     IO_CAUSE,
@@ -29,27 +23,14 @@ from rcp.probes.contract.events import (
     JOURNAL_COMMIT,
     JOURNAL_HANDLE,
     LOCK_WAIT,
-    PAGE_DROP,
-    POLICY_EVENT,
-    READ_AGAIN,
-    REFAULT,
     SLEEP,
-    THROTTLE,
     FileFlag,
-    FoundBy,
-    InheritanceKind,
     IoFlag,
     LockType,
-    MarkSource,
-    Mechanism,
-    PolicyKind,
-    PolicyLevel,
     SleepFlag,
 )
 
 _OPS = {0: "read", 1: "write", 2: "flush", 3: "discard", 9: "write_zeroes"}  # enum req_op
-
-_PAUSE_MAX_MS = 1 << 40  # the kernel's maximum is 200 ms; a damaged record must not overflow ns
 
 
 def sleep(trace: Trace) -> Columns:
@@ -180,89 +161,6 @@ def io_cause(trace: Trace) -> Columns:
     }
 
 
-def throttle(trace: Trace) -> Columns:
-    """Columns of ``throttle``."""
-    rows = trace.rows[THROTTLE.name]
-    columns: Columns = {
-        "throttle_id": np.arange(1, len(rows) + 1, dtype=np.int32),
-        "utid": trace.utids[THROTTLE.name],
-        "ts": rows["ts"],
-        "pause_dur": np.clip(rows["pause_ms"], 0, _PAUSE_MAX_MS) * 1_000_000,
-        "cgroup_id": null_if(rows["cgroup_id"], rows["cgroup_id"] == 0),
-    }
-    for name in (
-        *("limit_pages", "setpoint_pages", "dirty_pages", "dirtied_pages"),
-        *("bdi_setpoint_pages", "bdi_dirty_pages"),
-        *("dirty_ratelimit_kibps", "task_ratelimit_kibps"),
-    ):
-        columns[name] = rows[name]
-    return columns
-
-
-def _coded(codes: npt.NDArray[np.integer], kind: type[IntEnum]) -> Coded:
-    """Return the names of codes, NULL for a code without a name."""
-    labels = {int(member): member.name.lower() for member in kind}
-    known = np.isin(codes, list(labels))
-    codes = np.where(known, codes.astype(np.int32), -1)
-    return Coded(codes, [labels.get(code, "") for code in range(max(labels) + 1)])
-
-
-def policy_event(trace: Trace) -> Columns:
-    """Columns of ``policy_event``."""
-    rows = trace.rows[POLICY_EVENT.name]
-    kind = rows["kind"]
-    is_mark, is_held = kind == PolicyKind.MARK, kind == PolicyKind.IO_HELD
-    is_starved = kind == PolicyKind.IO_STARVED
-    known_limit = rows["limit"] != 0
-    level = _coded(rows["level"], PolicyLevel)
-    unknown_level = ~is_mark & (rows["level"] == PolicyLevel.NONE)
-    source = _coded(rows["source"], MarkSource)
-    columns: Columns = {
-        "policy_event_id": np.arange(1, len(rows) + 1, dtype=np.int32),
-        "kind": _coded(kind, PolicyKind),
-        "utid": missing(trace.utids[POLICY_EVENT.name]),
-        "io_id": null_if(rows["io"], rows["io"] == 0),
-        "dev": null_if(rows["dev"], rows["dev"] == 0),
-        "ts": rows["ts"].astype(np.int64),
-        "dur": null_if(rows["dur_ns"].astype(np.int64), is_mark),
-        "level": Coded(np.where(unknown_level, -1, level.codes), level.labels),
-        "source": Coded(np.where(is_mark, source.codes, -1), source.labels),
-        "ioprio": null_if(rows["ioprio"], ~is_mark | (rows["source"] != MarkSource.IOPRIO)),
-    }
-    for name, of, has in (
-        ("n_used", "used", known_limit),
-        ("n_allowed", "limit", known_limit),
-        ("since_critical_dur", "critical_ns", is_held & (rows["critical_ns"] != 0)),
-        ("n_critical", "n_critical", is_starved),
-        ("n_noncritical", "n_noncritical", is_starved),
-    ):
-        columns[name] = null_if(rows[of].astype(np.int64), ~has)
-    return columns
-
-
-def inheritance(trace: Trace) -> Columns:
-    """Columns of ``inheritance``."""
-    rows = trace.rows[INHERITANCE.name]
-    kind = rows["kind"]
-    is_loan, is_promotion = kind == InheritanceKind.LOAN, kind == InheritanceKind.PROMOTION
-
-    def only(coded: Coded, where: npt.NDArray[np.bool_]) -> Coded:
-        return Coded(np.where(where, coded.codes, -1), coded.labels)
-
-    return {
-        "inheritance_id": np.arange(1, len(rows) + 1, dtype=np.int32),
-        "kind": _coded(kind, InheritanceKind),
-        "ts": rows["ts"].astype(np.int64),
-        "utid": missing(trace.utids[INHERITANCE.name]),
-        "mechanism": only(_coded(rows["mechanism"], Mechanism), is_loan),
-        "helper_utid": missing(trace.utids["helper"]),
-        "depth": null_if(rows["depth"].astype(np.int32), ~is_loan),
-        "io_id": null_if(rows["io"], rows["io"] == 0),
-        "queued_dur": null_if(rows["waited_ns"].astype(np.int64), ~is_promotion),
-        "found_by": only(_coded(rows["found_by"], FoundBy), is_promotion),
-    }
-
-
 def _path(name: str | None, parent: str | None, ino: int, device: str | None) -> str:
     if device is not None:
         return f"/dev/{device}"
@@ -330,60 +228,6 @@ def io_served(trace: Trace) -> Columns:
     }
 
 
-def refault(trace: Trace) -> Columns:
-    """Columns of ``refault``."""
-    rows = trace.rows[REFAULT.name]
-    return {
-        "utid": trace.utids[REFAULT.name],
-        "ts": rows["ts"],
-        "cgroup_id": null_if(rows["cgroup_id"], rows["cgroup_id"] == 0),
-        "limit_pages": null_if(rows["limit_pages"], rows["limit_pages"] == 0),
-        "n_pages": rows["n_pages"],
-    }
-
-
-def page_drop(trace: Trace) -> Columns:
-    """Columns of ``page_drop``; a range to the end of the file ends at the largest number."""
-    rows = trace.rows[PAGE_DROP.name]
-    names = ("ts", "dev", "ino", "first_page", "last_page", "n_pages")
-    return {"utid": trace.utids[PAGE_DROP.name], **{name: rows[name] for name in names}}
-
-
-def read_again(trace: Trace) -> Columns:
-    """Columns of ``read_again``."""
-    rows = trace.rows[READ_AGAIN.name]
-    names = ("ts", "dev", "ino", "first_page", "n_pages")
-    return {"utid": trace.utids[READ_AGAIN.name], **{name: rows[name] for name in names}}
-
-
-def cgroup(trace: Trace) -> Columns:
-    """Columns of ``cgroup``."""
-    rows = trace.rows[CGROUP.name]
-    # One is recorded again after another above it was lost, or was met long ago.
-    rows = rows[np.sort(np.unique(rows["cgroup_id"], return_index=True)[1])]
-    paths = paths_of(rows)
-    return {
-        "ts": rows["ts"].astype(np.int64),
-        "cgroup_id": rows["cgroup_id"],
-        "parent_id": null_if(rows["parent_id"], rows["parent_id"] == 0),
-        "path": [paths[one] for one in rows["cgroup_id"].astype(np.int64).tolist()],
-    }
-
-
-def cgroup_limit(trace: Trace) -> Columns:
-    """Columns of ``cgroup_limit``."""
-    rows = trace.rows[CGROUP_LIMIT.name]
-    resource = np.where(rows["resource"] < len(RESOURCES), rows["resource"], 0)
-    return {
-        "ts": rows["ts"].astype(np.int64),
-        "cgroup_id": rows["cgroup_id"],
-        "resource": Coded(resource, RESOURCES),
-        "dev": null_if(rows["dev"], rows["dev"] == 0),
-        "amount": null_if(rows["amount"], rows["amount"] == 0),
-        "period_us": rows["period_us"],
-    }
-
-
 def interrupt(trace: Trace) -> Columns:
     """Columns of ``interrupt``."""
     rows = trace.rows[INTERRUPT.name]
@@ -406,14 +250,14 @@ TABLES: dict[str, Callable[[Trace], Columns]] = {
     "io_cause": io_cause,
     "io_origin": io_origin,
     "io_served": io_served,
-    "throttle": throttle,
-    "refault": refault,
-    "page_drop": page_drop,
-    "read_again": read_again,
-    "cgroup": cgroup,
-    "cgroup_limit": cgroup_limit,
+    "throttle": memory_records.throttle,
+    "refault": memory_records.refault,
+    "page_drop": memory_records.page_drop,
+    "read_again": memory_records.read_again,
+    "cgroup": memory_records.cgroup,
+    "cgroup_limit": memory_records.cgroup_limit,
     "interrupt": interrupt,
-    "policy_event": policy_event,
-    "inheritance": inheritance,
+    "policy_event": policy_records.policy_event,
+    "inheritance": policy_records.inheritance,
 }
 """Tables that are made of records alone; requests have a path, files the name of their device."""
