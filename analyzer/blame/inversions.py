@@ -12,10 +12,10 @@ The first of these rules that applies to a segment decides:
    paused at the dirty limit (``dirty_throttle``). The culprit holds most tags or slots, or dirtied
    most pages.
 4. The segment is a stage of an io. It reads pages again that suspects' pages have pushed out of
-   memory, or that they have dropped (``refault``). Suspects' writes filled the cache it must
-   ``flush``, or their ios had the tags, were ahead of it (``queue``), or were at the ``device``
-   with it. At the device only the excess over its solo time counts. An idle device may be kept
-   free for suspects.
+   memory or that they have dropped, or memory that was swapped out for them (``refault``).
+   Suspects' writes filled the cache it must ``flush``, or their ios had the tags, were ahead of it
+   (``queue``), or were at the ``device`` with it. At the device only the excess over its solo time
+   counts. An idle device may be kept free for suspects.
 5. A task is runnable while a suspect runs (``cpu``), or until the next period of its cgroup's CPU
    limit, which suspects in the cgroup have used up (``cpu_max``). Its CPU ends ios with suspects'
    data instead of running it (``interrupt``). It prepares ios with their data itself
@@ -59,6 +59,7 @@ from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.memory.dropped import dropped_for
 from rcp.analyzer.blame.memory.evictions import evicted_for
+from rcp.analyzer.blame.memory.swapped import swapped_for
 from rcp.analyzer.blame.owners import Blame, guilty_edges
 from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.slack import Slack
@@ -223,6 +224,7 @@ class _Search:
         of_io = (segments.io >= 0) & (segments.kind != INTERRUPTED)
         for out_of_memory in (evicted_for, dropped_for):
             self.add(out_of_memory(rules, self.causes, self.undecided(of_io)))
+        self.add(swapped_for(rules, self.undecided(of_io)))
         ios, at_flush = rules.trace.ios, of_io.copy()
         io, kind = segments.io[of_io], segments.kind[of_io]
         at_flush[of_io] = ((kind == QUEUE) & (ios.asks_flush | ios.to_media)[io]) | (

@@ -73,13 +73,16 @@ _SLEEP = f"""
     FROM sleep ORDER BY sleep_id
 """
 
+_SWAP_OUT = _flag("is_swap_out", IoFlag.SWAP_OUT)
+
 _IO = f"""
     SELECT io_id AS id, queued_ns, got_ns, coalesce(inserted_ns, 0) AS inserted_ns, issued_ns,
         completed_ns, sector, coalesce(ino, 0) AS ino, coalesce(cgroup_id, 0) AS cgroup_id, bytes,
         dev, coalesce(submitter_utid, 0) AS submitter_tid, cmd_flags, n_bios,
         {_flag("is_recorder", IoFlag.RECORDER)} + {_flag("is_requeued", IoFlag.REQUEUED)}
             + {_flag("is_from_request", IoFlag.FROM_RQ)}
-            + {_flag("is_throttled", IoFlag.THROTTLED)} AS flags, error
+            + {_flag("is_throttled", IoFlag.THROTTLED)}
+            + {_SWAP_OUT} AS flags, error
     FROM io
 """
 
@@ -127,6 +130,7 @@ _CGROUP_LIMIT = f"""
 _INTERRUPT = "SELECT ts, ts + dur AS end_ns, io_id AS io, utid AS tid, cpu FROM interrupt"
 
 _SOURCES = {
+    "sleep": _SLEEP,
     "io": _IO,
     "lock_wait": _LOCK_WAIT,
     "journal_commit": query("rebuild/journal_commit"),
@@ -142,6 +146,9 @@ _SOURCES = {
     "cgroup_limit": _CGROUP_LIMIT,
     "interrupt": _INTERRUPT,
 }
+
+_LATER = (("sleep", "has_sent", _HAS_SENT), ("io", "is_swap_out", _SWAP_OUT))
+"""Columns that came after the first release with their tables, and what reads them."""
 
 
 def _filled(record: Record, columns: Arrays, tids: npt.NDArray[np.int64]) -> Records:
@@ -224,20 +231,22 @@ def cgroup_paths(store: Store) -> dict[str, int]:
     return dict(store.query("SELECT path, cgroup_id FROM cgroup ORDER BY ts") if known else [])
 
 
-def _sleep_of(store: Store) -> str:
-    """Return the query of sleeps, without what was not recorded when the store was written."""
-    known = "SELECT 1 FROM duckdb_columns() WHERE (table_name, column_name) = ('sleep', 'has_sent')"
-    return _SLEEP if store.query(known) else _SLEEP.replace(_HAS_SENT, "0")
+def _sources(store: Store) -> dict[str, str]:
+    """Return the queries by record, without what an older rcp did not record."""
+    sources = dict(_SOURCES)
+    columns = set(store.query("SELECT table_name, column_name FROM duckdb_columns()"))
+    for table, column, sql in _LATER:
+        if (table, column) not in columns:
+            sources[table] = sources[table].replace(sql, "0")
+    if CGROUP_LIMIT.name not in store.tables():
+        del sources[CGROUP_LIMIT.name]
+    return sources
 
 
 def trace_from(store: Store, meta: Mapping[str, Any], tasks: Tasks) -> Trace:
     """Return the trace a store was loaded from, with ``tasks`` for its task table."""
     rows: dict[str, Records] = {record.name: np.empty(0, record.dtype) for record in RECORDS}
-    sources = {"sleep": _sleep_of(store)} | _SOURCES
-    # Stores of an older rcp have no such table.
-    if CGROUP_LIMIT.name not in store.tables():
-        del sources[CGROUP_LIMIT.name]
-    for name, sql in sources.items():
+    for name, sql in _sources(store).items():
         rows[name] = _filled(BY_NAME[name], store.arrays(sql), tasks.tid)
     rows[REQUEST.name] = _requests(store, request_names(meta), tasks.tid)
     rows[FILE.name] = _files(store)

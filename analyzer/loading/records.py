@@ -90,6 +90,7 @@ def io(trace: Trace) -> Columns:
         "is_from_request": (flags & IoFlag.FROM_RQ) != 0,
         "is_recorder": (flags & IoFlag.RECORDER) != 0,
         "is_throttled": (flags & IoFlag.THROTTLED) != 0,
+        "is_swap_out": (flags & IoFlag.SWAP_OUT) != 0,
         "error": rows["error"],
     }
     return columns | given(ino=ids_or_none(rows["ino"]), cgroup_id=ids_or_none(rows["cgroup_id"]))

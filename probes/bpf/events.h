@@ -29,6 +29,7 @@
 #define RCP_IO_REQUEUED 2
 #define RCP_IO_FROM_RQ 4
 #define RCP_IO_THROTTLED 8
+#define RCP_IO_SWAP_OUT 16
 
 #define RCP_TASK_IS_KTHREAD 1
 #define RCP_TASK_IS_TARGET 2

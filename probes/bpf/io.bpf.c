@@ -265,6 +265,10 @@ RAW_TRACEPOINT_PROBE(block_rq_issue)
 	if (rq->bio)
 		io->cmd_flags |= rq->bio->bi_opf & 1U << __REQ_PREFLUSH;
 	describe_bios(io, rq);
+#ifdef __REQ_SWAP
+	if (io->cmd_flags & 1U << __REQ_SWAP)
+		io->flags |= RCP_IO_SWAP_OUT;
+#endif
 	return 0;
 }
 

@@ -48,6 +48,7 @@ class IoFlag(enum.IntFlag):
     REQUEUED = 2  # the driver gave it back at least once
     FROM_RQ = 4  # no block_bio_queue seen: queued_ns is when the request was allocated
     THROTTLED = 8  # blk-throttle (io.max) delayed it: its time from Q to G
+    SWAP_OUT = 16  # writes memory of processes to swap space; reads from there have no mark
 
 
 class TaskFlag(enum.IntFlag):

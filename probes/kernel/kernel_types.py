@@ -103,6 +103,7 @@ ENUMERATORS = (
     "__REQ_CRIT",
     "__REQ_FUA",
     "__REQ_PREFLUSH",
+    "__REQ_SWAP",
 )
 
 

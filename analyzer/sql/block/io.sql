@@ -18,6 +18,7 @@ CREATE TABLE io (
     is_from_request BOOLEAN,
     is_recorder BOOLEAN,
     is_throttled BOOLEAN,
+    is_swap_out BOOLEAN,
     error INTEGER
 );
 
@@ -41,4 +42,5 @@ COMMENT ON COLUMN io.is_requeued IS 'the driver requeued it at least once';
 COMMENT ON COLUMN io.is_from_request IS 'its bio was not seen: queued_ns is the time of allocation';
 COMMENT ON COLUMN io.is_recorder IS 'submitted by the recorder itself';
 COMMENT ON COLUMN io.is_throttled IS 'blk-throttle (io.max) delayed it, between Q and G';
+COMMENT ON COLUMN io.is_swap_out IS 'it writes memory of processes to swap space; reads from there are not marked';
 COMMENT ON COLUMN io.error IS 'blk_status_t of the completion, 0 for success';

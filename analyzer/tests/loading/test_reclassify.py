@@ -128,6 +128,7 @@ def test_a_store_of_an_older_rcp_knows_less(loaded: Loaded, tmp_path: Path) -> N
     store = loaded(everything(WRITER_FIRST))
     with duckdb.connect(str(store)) as connection:
         connection.execute("ALTER TABLE sleep DROP COLUMN has_sent")
+        connection.execute("ALTER TABLE io DROP COLUMN is_swap_out")
         for table in ("cgroup", "cgroup_limit"):
             connection.execute(f"DROP TABLE {table}")
     result = run("roles", store, "--set", "background=comm:writer", "-o", tmp_path / "new.duckdb")

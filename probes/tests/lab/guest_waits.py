@@ -20,14 +20,15 @@ from rcp.fixtures.scenarios.planted.cgroups import Group, price
 from rcp.fixtures.scenarios.planted.disks import fill
 from rcp.fixtures.scenarios.planted.memory import fill_on_disk, read_through
 from rcp.fixtures.scenarios.planted.stage import LIBC, Stage, run
+from rcp.fixtures.scenarios.planted.swapping import Memory, swap_on
 
 if TYPE_CHECKING:
-    from rcp.probes.tests.lab.guest_disks import flushed, held_back, interrupted
+    from rcp.probes.tests.lab.guest_disks import device_of, flushed, held_back, interrupted
     from rcp.probes.tests.lab.guest_messages import outside
     from rcp.probes.tests.lab.guest_tasks import Work, direct, end, task
     from rcp.probes.tests.lab.guest_watch import look, seen, truth
 else:
-    from guest_disks import flushed, held_back, interrupted
+    from guest_disks import device_of, flushed, held_back, interrupted
     from guest_messages import outside
     from guest_tasks import Work, direct, end, task
     from guest_watch import look, seen, truth
@@ -74,6 +75,22 @@ def evicted(stage: Stage) -> None:
 
     end(task("reader", group.inside(read_twice)))
     truth["memory"] = group.memory_stat() | {"limit_bytes": READ_BYTES * 2 // 3, "id": group.id}
+
+
+def swapped(stage: Stage) -> None:
+    """A task uses more memory than its group may have; the kernel counts what it swaps out."""
+    disk, group = stage.disk(depth=64), Group(stage, "swapped")
+    swap_on(stage, disk)
+    group.limit_memory(READ_BYTES // 3)
+    before = swap_outs()
+    end(task("swaps", group.inside(Memory(READ_BYTES // 2).use)))
+    truth["swapped"] = {"dev": device_of(disk), "n_pages": swap_outs() - before}
+
+
+def swap_outs() -> int:
+    """Return how many pages the kernel has written to swap space."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return int(dict(line.split() for line in lines)["pswpout"])
 
 
 def dropped(stage: Stage) -> None:
@@ -259,6 +276,7 @@ def main() -> None:
     with Stage(1, "waits") as stage:
         admission(stage)
         evicted(stage)
+        swapped(stage)
         dropped(stage)
         files(stage)
         journal(stage)

@@ -1,6 +1,7 @@
 """Each wait is named for what the kernel's own stack of the sleeper says, and io.max's ios too."""
 
 import json
+import mmap
 import re
 from collections import Counter
 from pathlib import Path
@@ -206,6 +207,16 @@ def test_pages_that_are_read_again_after_they_were_evicted_are_told(waits: Waits
     queued = {(int(io["submitter_tid"]), int(io["queued_ns"])) for io in waits.ios}
     of_an_io = [(int(row["tid"]), int(row["ts"])) in queued for row in limited]
     assert np.mean(of_an_io) > 0.9
+
+
+def test_ios_that_write_memory_to_swap_space_are_told(waits: Waits) -> None:
+    """vmstat counts the pages; the task needed the room itself."""
+    truth, ios = waits.truth["swapped"], waits.ios
+    out = ios[ios["flags"] & IoFlag.SWAP_OUT > 0]
+    assert set(out["dev"].tolist()) == {truth["dev"]}
+    assert int(out["bytes"].sum()) == truth["n_pages"] * mmap.PAGESIZE > 0
+    assert {waits.names[int(tid)] for tid in out["submitter_tid"]} == {"swaps"}
+    assert (out["cmd_flags"] & 0xFF == OP_WRITE).all()
 
 
 def test_pages_that_are_dropped_are_told_and_reads_of_that_file_afterwards(waits: Waits) -> None:
