@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import ranges
+from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.trace import Index, Ios, Times
 from rcp.analyzer.blame.by_owner import UNIT, Measure, OfOwners, Sums, TopOwners, by_owner
 from rcp.analyzer.blame.candidates import Beside
@@ -59,6 +60,8 @@ class Ahead:
     """Suspects' part of all by the measure."""
     owners: OfOwners
     """The same by suspect."""
+    any_held: npt.NDArray[np.float64]
+    """Part of the window in which suspects have any io; 1 if time is not the measure."""
 
     @property
     def guilty(self) -> npt.NDArray[np.intp]:
@@ -81,13 +84,13 @@ class Ahead:
     def of_pool(self, at: npt.NDArray[np.integer]) -> OfOwners:
         """Return the same with each suspect's part of waits for a pool, which must be full.
 
-        If suspects have most of it, it would not have been full without them: then the wait is all
-        theirs.
+        If suspects have most of it, it would not have been full without them, as long as they have
+        any of it: then the wait is theirs.
         """
         found = self.of_owners(at)
-        of_all = self.share[at][found.row]
-        part = np.where(of_all >= MOSTLY, found.share / np.maximum(of_all, MOSTLY), found.share)
-        return replace(found, share=part)
+        of_all, held = self.share[at][found.row], self.any_held[at][found.row]
+        whole = np.where(of_all >= MOSTLY, np.maximum(held, of_all), of_all)
+        return replace(found, share=found.share * whole / np.maximum(of_all, SHARE_MIN))
 
 
 def _up_to(
@@ -159,7 +162,7 @@ def ios_ahead(
     if len(windows) == 0:
         nothing, no_shares = Beside.none(0), np.zeros(0)
         none = OfOwners(np.zeros(0, np.int64), np.zeros(0, np.int32), no_shares, nothing)
-        return Ahead(none.utid, nothing, no_shares, none)
+        return Ahead(none.utid, nothing, no_shares, none, no_shares)
     top, of_suspects = _suspects_ahead(windows, ios, start, owners, suspects, measure)
     owner = top.owner[0]
     of_all = _all_ahead(windows, np.flatnonzero(owner >= 0), ios, start, measure)
@@ -170,7 +173,26 @@ def ios_ahead(
     share = np.clip(part / np.maximum(whole, 1), 0, 1)
     n_ios, n_all = of_suspects.ios / UNIT, of_all.ios // UNIT
     beside = Beside(n_ios, of_suspects.bytes, n_all, of_all.bytes)
-    return Ahead(owner, beside, share, by_owner(top, of_suspects, share, beside, measure))
+    any_held = np.ones(len(windows))
+    if measure == "held":
+        mostly = np.flatnonzero(share >= MOSTLY)
+        any_held[mostly] = _any_held(windows, mostly, ios, start, owners)
+    of_each = by_owner(top, of_suspects, share, beside, measure)
+    return Ahead(owner, beside, share, of_each, any_held)
+
+
+def _any_held(
+    windows: Windows, at: npt.NDArray[np.intp], ios: Ios, start: Times, owners: Owners
+) -> npt.NDArray[np.float64]:
+    """Return in which part of the windows ``at`` suspects have an io that is mostly theirs."""
+    dev, lo, hi = windows.dev[at], windows.lo[at], windows.hi[at]
+    near = Covers.of(dev, lo, hi)
+    theirs = np.flatnonzero((owners.utid >= 0) & (owners.share >= MOSTLY))
+    of, begin, end = ios.dev[theirs].astype(np.int64), start[theirs], ios.completed[theirs]
+    some = np.flatnonzero(near.within(of, begin, end) > 0)
+    held = Covers.of(of[some], begin[some], end[some]).within(dev, lo, hi)
+    part: npt.NDArray[np.float64] = held / np.maximum(hi - lo, 1)
+    return part
 
 
 def _suspects_ahead(

@@ -92,6 +92,17 @@ def test_tags_count_by_the_time_they_are_held(inversions: Rows) -> None:
     ]
 
 
+@pytest.mark.parametrize("until", [120, 130, 140, 150])
+def test_a_tag_that_others_have_for_a_part_of_the_wait_they_would_have_anyway(until: int) -> None:
+    """The only tag is the client's until then, and the backup's after that."""
+    crowd = Crowd()
+    crowd.synth.io(crowd.client, 10 * US, until * US)
+    crowd.synth.io(crowd.bg, until * US, 300 * US)
+    assert [(row.kind, row.dur) for row in found(crowd.synth)] == [
+        ("admission_tag", (160 - until) * US)
+    ]
+
+
 def test_ios_that_hold_a_tag_for_a_moment_are_not_in_the_way(inversions: Rows) -> None:
     """Twelve of the backup's, one after another, for 1 µs each; the client has twenty tags."""
     crowd = Crowd()
