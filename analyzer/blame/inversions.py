@@ -40,7 +40,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE, IS_EXTERNAL
+from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Trace
@@ -57,11 +57,12 @@ from rcp.analyzer.blame.device.io_max import held_back
 from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
+from rcp.analyzer.blame.locks.holders import is_guess, is_lock
+from rcp.analyzer.blame.locks.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.memory.dropped import dropped_for
 from rcp.analyzer.blame.memory.evictions import evicted_for
 from rcp.analyzer.blame.memory.swapped import swapped_for
 from rcp.analyzer.blame.owners import Blame, guilty_edges
-from rcp.analyzer.blame.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.slack import Slack
 from rcp.analyzer.blame.suspects import ADMISSION, THROTTLE, Suspects, first_on_chain
 from rcp.analyzer.blame.turns.full_queues import kept_full
@@ -140,7 +141,7 @@ class _Search:
         rules, edges, segments = self.contention, self.paths.edges, self.paths.segments
         dur = blamed_ns(self.paths, rules.flushes, rules.blame.log, chosen, edge)
         chosen, edge, dur = chosen[dur > 0], edge[dur > 0], dur[dur > 0]
-        by_io, exclusive = edges.io[edge] >= 0, self._is_lock(edge)
+        by_io, exclusive = edges.io[edge] >= 0, is_lock(edges, self.trace.sleeps, edge)
         task_kind = np.where(exclusive, KIND["lock"], KIND["condition"])
         kind = np.where(by_io, KIND["io_dependency"], task_kind)
         kind[by_io] = np.where(
@@ -148,7 +149,7 @@ class _Search:
         )
         share = self._share(edge, segments.edge[chosen])
         guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & wants_data(edges, edge)
-        guessed |= self._is_elsewhere(edge, segments.edge[chosen])
+        guessed |= is_guess(edges, self.trace.sleeps, edge, segments.edge[chosen])
         sure = np.where(guessed, GUESS_CONFIDENCE, 1.0)
         for_client = np.where(
             by_io, rules.clients.told[edges.io[edge]], culprit[edge] != edges.waker[edge]
@@ -184,29 +185,6 @@ class _Search:
         share = np.ones(len(edge))
         share[io >= 0] = self.contention.blame.io.share[io[io >= 0]]
         return share
-
-    def _is_elsewhere(self, edge: Index, leaf: Index) -> npt.NDArray[np.bool_]:
-        """Return where a task that ends a wait on a futex waited for something outside itself.
-
-        Whether it had what is waited for meanwhile is not known, unless the futex names its owner:
-        the last one to read-lock what others have locked too, say. ``leaf``: the deepest edges.
-        """
-        edges = self.paths.edges
-        futex = (edges.reason == CODE["futex"]) & ~self._is_lock(
-            np.arange(len(edges), dtype=np.int32)
-        )
-        outside = IS_EXTERNAL[edges.reason] & (edges.parent >= 0) & futex[edges.parent]
-        first = first_on_chain(edges, outside)[leaf]
-        elsewhere: npt.NDArray[np.bool_] = (first >= 0) & (edges.parent[first] == edge)
-        return elsewhere
-
-    def _is_lock(self, edge: Index) -> npt.NDArray[np.bool_]:
-        """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""
-        edges, sleeps = self.paths.edges, self.trace.sleeps
-        reason = edges.reason[edge]
-        owned = sleeps.owner_utid[edges.sleep[edge]] == edges.waker[edge]
-        lock: npt.NDArray[np.bool_] = IS_EXCLUSIVE[reason] | (owned & (reason == CODE["futex"]))
-        return lock
 
     def by_turns(self) -> None:
         """Rule 2."""

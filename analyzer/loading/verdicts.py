@@ -16,7 +16,7 @@ from rcp.analyzer.blame.candidates import KINDS
 from rcp.analyzer.blame.causes import CAUSE_KINDS, Causes
 from rcp.analyzer.blame.chains import generic_name, syscall_name
 from rcp.analyzer.blame.inversions import Inversions
-from rcp.analyzer.blame.relays import passed_on
+from rcp.analyzer.blame.locks.relays import passed_on
 from rcp.analyzer.db.arrow import Coded
 from rcp.analyzer.db.columns import (
     Array,

@@ -148,7 +148,7 @@ class EdgeRows(Columns):
     journal: Index
     """The journal thread whose commit was waited for; -1 for none."""
     is_passed: Flags
-    """The waiter only passes the lock on that its parent waits for: see ``blame.relays``."""
+    """The waiter only passes the lock on that its parent waits for: see ``blame.locks.relays``."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Locks: who had them, and who only passed them on."""

@@ -1,0 +1,52 @@
+"""Who had what a task waited for: a lock of one task, of readers, or something that is no lock."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE, IS_EXTERNAL
+from rcp.analyzer.arrays.trace import Index, Sleeps
+from rcp.analyzer.blame.suspects import first_on_chain
+from rcp.analyzer.paths.segments import Edges
+
+Mask = npt.NDArray[np.bool_]
+
+
+def is_lock(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
+    """Return which waits were for a lock: an exclusive resource, or a futex with an owner."""
+    reason = edges.reason[edge]
+    owned = sleeps.owner_utid[edges.sleep[edge]] == edges.waker[edge]
+    lock: Mask = IS_EXCLUSIVE[reason] | (owned & (reason == CODE["futex"]))
+    return lock
+
+
+def is_guess(edges: Edges, sleeps: Sleeps, edge: Index, leaf: Index) -> Mask:
+    """Return where it is not known whether who ends a wait is who the waiter had to wait for.
+
+    ``leaf``: the deepest edges of the chains.
+    """
+    return _is_elsewhere(edges, sleeps, edge, leaf) | _is_shared(edges, sleeps, edge)
+
+
+def _is_shared(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
+    """Return which waits were for a lock that readers had.
+
+    Only the last one to leave is seen. Others may have kept the waiter as long without it.
+    """
+    shared: Mask = (edges.reason[edge] == CODE["lock"]) & sleeps.owner_guessed[edges.sleep[edge]]
+    return shared & ~edges.guessed[edge]
+
+
+def _is_elsewhere(edges: Edges, sleeps: Sleeps, edge: Index, leaf: Index) -> Mask:
+    """Return where a task that ends a wait on a futex waited for something outside itself.
+
+    Whether it had what is waited for meanwhile is not known, unless the futex names its owner:
+    the last one to read-lock what others have locked too, say.
+    """
+    futex = edges.reason == CODE["futex"]
+    futex &= ~is_lock(edges, sleeps, np.arange(len(edges), dtype=np.int32))
+    outside = IS_EXTERNAL[edges.reason] & (edges.parent >= 0) & futex[edges.parent]
+    first = first_on_chain(edges, outside)[leaf]
+    elsewhere: Mask = (first >= 0) & (edges.parent[first] == edge)
+    return elsewhere
