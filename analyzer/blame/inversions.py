@@ -20,7 +20,8 @@ The first of these rules that applies to a segment decides:
    limit, which suspects in the cgroup have used up (``cpu_max``). Its CPU ends ios with suspects'
    data instead of running it (``interrupt``). It prepares ios with their data itself
    (``io_dependency``).
-6. A kernel thread mostly does suspects' work (``condition``, ``lock``).
+6. A kernel thread mostly does suspects' work (``condition``, ``lock``). Or a server does others'
+   jobs first, while another one of its pool is at a background client's (``condition``).
 7. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 6
    look for background tasks only: a task that is known to be background comes first.
 
@@ -66,6 +67,7 @@ from rcp.analyzer.blame.owners import Blame, guilty_edges
 from rcp.analyzer.blame.slack import Slack
 from rcp.analyzer.blame.suspects import ADMISSION, THROTTLE, Suspects, first_on_chain
 from rcp.analyzer.blame.turns.full_queues import kept_full
+from rcp.analyzer.blame.turns.pools import pool_is_taken
 from rcp.analyzer.blame.turns.served_first import served_first
 from rcp.analyzer.paths.critical_path import CPU, CPU_MAX, RUNQUEUE
 from rcp.analyzer.paths.interrupts import INTERRUPTED
@@ -238,6 +240,7 @@ class _Search:
                 rules.trace, rules.paths, chosen, rules.parties, rules.suspects, rules.blame
             )
         )
+        self.add(pool_is_taken(rules, self.undecided(rules.paths.segments.edge >= 0)))
 
 
 def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:

@@ -23,6 +23,10 @@ in the CPU time of threads as their ios tell it."""
 ANSWER_CONFIDENCE = _succession(12, 12)
 """A server works for whom it answers next, where the messages of clients are recorded."""
 
+POOL_CONFIDENCE = _succession(2, 2)
+"""Another server of a pool would have taken a message: right in a case of an adversary, and in the
+plant 45-pool."""
+
 FLUSHER_CONFIDENCE = _succession(2, 2)
 """It is a guess that a flusher was working on the io it queued next."""
 

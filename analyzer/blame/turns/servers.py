@@ -221,7 +221,11 @@ class Servers:
         before = np.where(follows, np.r_[0, answers.end][:-1], 0)
         last = self.idle_before(server, answers.end)
         ended = self.idle_ended(server, last)
-        is_first = (np.append(idle.by, -1)[last] == answers.thread) & (before <= ended)
+        is_first = np.append(idle.by, -1)[last] == answers.thread
+        # A dispatcher has passed the client's message on, which has its answer from the server.
+        asker = np.append(idle.waker, -1)[last]
+        is_first |= (asker >= 0) & (self.thread[asker] == self.thread[answers.utid])
+        is_first &= before <= ended
         _, slept = self.asleep.at(server, asked)
         free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
         begin = np.where(is_first, ended, free)

@@ -242,3 +242,28 @@ def test_a_lock_of_the_database_is_whose_job_the_proxy_has_passed_on() -> None:
     database.request(other, 30 * MS, 45 * MS)
     database.sleep(other, 30 * MS, 40 * MS, waker=database.database, stack=LOCK)
     assert ("lock", "bg", 10 * MS) in [row[:3] for row in found(database)]
+
+
+def test_a_dispatcher_gives_a_worker_whose_message_it_has_taken() -> None:
+    """The worker has begun when ``bg`` starts to wait, and answers it itself, at 21.1 ms.
+
+    The request asks at 14 ms.
+    """
+    synth = Synth(ROLES)
+    fg, bg, worker = synth.task("fg"), synth.task("bg"), synth.task("worker")
+    passes = synth.task("dispatcher")
+
+    def waits(who: int, begin_ms: float, end_ms: float, waker: int) -> None:
+        begin, end = round(begin_ms * MS), round(end_ms * MS)
+        synth.sleep(who, begin, end, waker=waker, stack=RECV, sent=True)
+
+    waits(worker, 1, 11, passes)
+    waits(passes, 2, 10.9, bg)
+    waits(passes, 11.01, 13.9, fg)
+    synth.sleep(worker, 11_020_000, 21 * MS, io=synth.io(worker, 11_020_000, 21 * MS))
+    waits(bg, 11.05, 21.1, worker)
+    synth.sleep(worker, 21_200_000, 31 * MS, io=synth.io(worker, 21_200_000, 31 * MS))
+    synth.request(fg, 13_800_000, 32 * MS, nr=45)
+    waits(fg, 14, 31.1, worker)
+    waits(worker, 31.2, 50, passes)
+    assert [row[:3] for row in found(synth)] == [("condition", "bg", 7_100_000)]
