@@ -176,21 +176,35 @@ def ios_ahead(
     any_held = np.ones(len(windows))
     if measure == "held":
         mostly = np.flatnonzero(share >= MOSTLY)
-        any_held[mostly] = _any_held(windows, mostly, ios, start, owners)
+        any_held[mostly] = _any_held(windows, mostly, ios, start, owners, suspects)
     of_each = by_owner(top, of_suspects, share, beside, measure)
     return Ahead(owner, beside, share, of_each, any_held)
 
 
 def _any_held(
-    windows: Windows, at: npt.NDArray[np.intp], ios: Ios, start: Times, owners: Owners
+    windows: Windows,
+    at: npt.NDArray[np.intp],
+    ios: Ios,
+    start: Times,
+    owners: Owners,
+    suspects: Suspects,
 ) -> npt.NDArray[np.float64]:
-    """Return in which part of the windows ``at`` suspects have an io that is mostly theirs."""
+    """Return in which part of the windows ``at`` suspects have an io that is mostly theirs.
+
+    Where some that have any are no suspects for the party that waits, only the background counts.
+    """
     dev, lo, hi = windows.dev[at], windows.lo[at], windows.hi[at]
     near = Covers.of(dev, lo, hi)
     theirs = np.flatnonzero((owners.utid >= 0) & (owners.share >= MOSTLY))
     of, begin, end = ios.dev[theirs].astype(np.int64), start[theirs], ios.completed[theirs]
     some = np.flatnonzero(near.within(of, begin, end) > 0)
-    held = Covers.of(of[some], begin[some], end[some]).within(dev, lo, hi)
+    who, of, begin, end = owners.utid[theirs[some]], of[some], begin[some], end[some]
+    held = Covers.of(of, begin, end).within(dev, lo, hi)
+    exempt = suspects.some_exempt(np.unique(who), windows.pid[at])
+    if exempt.any():
+        sure = np.flatnonzero(suspects.background[who])
+        held_by_background = Covers.of(of[sure], begin[sure], end[sure]).within(dev, lo, hi)
+        held = np.where(exempt, held_by_background, held)
     part: npt.NDArray[np.float64] = held / np.maximum(hi - lo, 1)
     return part
 

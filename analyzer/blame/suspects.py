@@ -56,6 +56,12 @@ class Suspects:
             exempt[joint] = np.isin(member(party[joint], pid[joint]), self._members)
         return exempt
 
+    def some_exempt(self, utids: Index, party: Times) -> npt.NDArray[np.bool_]:
+        """Return for which parties some of the tasks ``utids`` may be exempt."""
+        pids = self.exempt_pid[utids]
+        found: npt.NDArray[np.bool_] = np.isin(party, pids[pids >= 0])
+        return found | ((party <= FIRST_PARTY) & bool((pids >= 0).any()))
+
     def is_suspect(self, utid: Index, party: Times) -> npt.NDArray[np.bool_]:
         """Return which tasks (-1: none) are suspects for a party."""
         # The array is never empty: the idle task is always there.

@@ -21,8 +21,8 @@ def sum_by_request(position: Places, values: npt.NDArray[np.integer] | Floats, n
     return sums
 
 
-_CERTAIN = 0.7
-"""A wait for a helper, or for another's turn, goes with the culprit if that is no mere guess."""
+_CERTAIN = 0.9
+"""A wait for a helper goes with the culprit only if nearly all of the helper's work is for it."""
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,6 @@ in the CPU time of threads as their ios tell it."""
 ANSWER_CONFIDENCE = _succession(12, 12)
 """A server works for whom it answers next, where the messages of clients are recorded."""
 
-POOL_CONFIDENCE = _succession(2, 2)
-"""Another server of a pool would have taken a message: right in a case of an adversary, and in the
-plant 45-pool."""
-
 FLUSHER_CONFIDENCE = _succession(2, 2)
 """It is a guess that a flusher was working on the io it queued next."""
 
@@ -36,7 +32,8 @@ period nor whose limit it was is recorded."""
 
 REFAULT_CONFIDENCE = _succession(2, 2)
 """Who filled the memory from which a page was evicted: right in the plants 24-scan and
-25-copy. Of what came in only ios were recorded, not the memory of processes."""
+25-copy. Of what came in only ios were recorded, not the memory of processes. Who swapped it out to
+get room itself: right in the plant 39-swapin."""
 
 LIMIT_CONFIDENCE = _succession(1, 1)
 """Without the suspects' pages the kernel would not have paused a writer: right in the plant

@@ -8,34 +8,30 @@ write of a page's sectors is the one that needed the room::
     backup                     allocates memory, writes it out
 
 Two others write pages out because of who takes the memory: kswapd, and a process that gets memory
-back and makes room for that. The pages they wrote out are of who took the one needed back before.
-A process of whose pages others have taken few lately has too little memory for itself.
+back and makes room for that. The pages they wrote out are of who took the last one that the process
+needed back; that is a guess. A process of whose pages suspects have taken few lately has too little
+memory for itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, group_codes, ranges, rows_between
-from rcp.analyzer.arrays.covering import Covering
 from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
-from rcp.analyzer.arrays.trace import OP_READ, PAGE_BYTES, Index, Times, Trace
+from rcp.analyzer.arrays.trace import PAGE_BYTES, Index, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
+from rcp.analyzer.blame.memory.swap_space import swapped_in
 from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.sets import MOSTLY
-from rcp.probes.contract.events import IO, IoFlag
 
 _LATELY_NS = 1_000_000_000
 """Who took memory so long ago may have given it back."""
-
-_SECTOR_BYTES = 512
-_SECTORS = PAGE_BYTES // _SECTOR_BYTES
-"""Of a page. Swap space begins at a page of the device, but need not be aligned to that."""
 
 
 def swapped_for(rules: Contention, chosen: Positions) -> Candidates:
@@ -43,15 +39,19 @@ def swapped_for(rules: Contention, chosen: Positions) -> Candidates:
 
     Had it stayed, there would be no io: its whole time is blamed, by the part of its pages.
     """
-    segments = rules.paths.segments
-    pages = _Pages.of(rules, chosen)
-    pages = pages.take(np.lexsort((pages.queued, pages.party)))
-    who, sure = pages.takers(rules)
+    segments, pages = rules.paths.segments, _Pages.of(rules)
+    io = segments.io[chosen]
+    first = np.searchsorted(pages.read, io, "left")
+    at, page = ranges(first, np.searchsorted(pages.read, io, "right") - first)
+    segment = chosen[at]
+    who, is_sure = pages.takers(rules, page, rules.parties.of_segments(segments, segment))
     row = np.flatnonzero(who >= 0)
-    one = group_codes(pages.segment[row], who[row])
+    # What is sure and what is a guess are two rows.
+    one = group_codes(segment[row], who[row], is_sure[row])
     _, first = np.unique(one, return_index=True)
-    n, n_sure = np.bincount(one), np.bincount(one, sure[row])
-    segment, who, n_read = pages.segment[row[first]], who[row[first]], pages.n_read[row[first]]
+    n, row = np.bincount(one), row[first]
+    segment, who, is_sure = segment[row], who[row], is_sure[row]
+    n_read = rules.trace.ios.bytes[segments.io[segment]].astype(np.int64) // PAGE_BYTES
     n_taken = np.bincount(segment, n, len(segments))[segment]
     at = np.flatnonzero(n_taken >= MOSTLY * n_read)
     segment, edge = segment[at], segments.edge[segment[at]]
@@ -62,84 +62,56 @@ def swapped_for(rules: Contention, chosen: Positions) -> Candidates:
         segments.dur[segment],
         edge,
         edge,
-        n_sure[at] / n[at],
+        np.where(is_sure, REFAULT_CONFIDENCE, GUESS_CONFIDENCE)[at],
         part=n[at] / n_read[at],
     )
 
 
 @dataclass(frozen=True)
 class _Pages:
-    """A row for each segment at a read from swap space, and page of it that was written there."""
+    """The pages that were read back from swap space, in order of the ios that read them."""
 
-    segment: Positions
-    party: Times
+    read: Positions
+    """The io, in order."""
+    reader_pid: Times
     queued: Times
-    """When the read was."""
-    n_read: Times
-    """How many pages the read has."""
     writer: Index
-    """Who wrote the page out; -1 if not known."""
+    """Who wrote it out; -1 if not known."""
 
     @staticmethod
-    def of(rules: Contention, chosen: Positions) -> _Pages:
-        """Find them among the segments ``chosen``."""
-        trace, segments = rules.trace, rules.paths.segments
-        ios, out = trace.ios, np.flatnonzero(trace.rows[IO.name]["flags"] & IoFlag.SWAP_OUT)
-        io = segments.io[chosen]
-        chosen = chosen[(ios.op[io] == OP_READ) & np.isin(ios.dev[io], ios.dev[out])]
-        io, of_segment = np.unique(segments.io[chosen], return_inverse=True)
-        read, row = _written(trace, io, out)
-        begin = np.searchsorted(read, of_segment, "left")
-        at, page = ranges(begin, np.searchsorted(read, of_segment, "right") - begin)
-        segment = chosen[at]
-        return _Pages(
-            segment,
-            rules.parties.of_segments(segments, segment),
-            ios.queued[segments.io[segment]],
-            ios.bytes[segments.io[segment]].astype(np.int64) // PAGE_BYTES,
-            origins_of(trace).queuer[out[row[page]]],
-        )
+    def of(rules: Contention) -> _Pages:
+        """Find them."""
+        trace = rules.trace
+        read, out = swapped_in(trace)
+        above = origins_of(trace)
+        pid = trace.tasks.pid[above.queuer[read]].astype(np.int64)
+        return _Pages(read, pid, above.queued[read], above.queuer[out])
 
-    def take(self, at: Positions) -> _Pages:
-        """Return the rows at these positions."""
-        return _Pages(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
+    def takers(
+        self, rules: Contention, page: Positions, party: Times
+    ) -> tuple[Index, npt.NDArray[np.bool_]]:
+        """Return who took each of the pages ``page``, -1 for nobody, and whether that is sure.
 
-    def takers(self, rules: Contention) -> tuple[Index, npt.NDArray[np.float64]]:
-        """Return who took each page, -1 for nobody to blame, and how sure that is.
-
-        Rows are in order of parties and times.
+        ``party``: who waits for it.
         """
-        tasks = rules.trace.tasks
-        is_suspect = rules.suspects.is_suspect(self.writer, self.party)
-        by_task = (self.writer >= 0) & (tasks.role[self.writer] != ROLE_CODE[KERNEL])
-        n_suspects, n_tasks = (self._n_lately(which) for which in (is_suspect, by_task))
-        row = np.flatnonzero(is_suspect)
-        last = asof_backward(self.party[row], self.queued[row], self.party, self.queued)
-        taken_before = np.append(self.writer[row], -1)[last]
-        who = np.where(is_suspect, self.writer, taken_before)
-        who = np.where(n_suspects >= MOSTLY * np.maximum(n_tasks, 1), who, -1).astype(np.int32)
-        return who, np.where(is_suspect, REFAULT_CONFIDENCE, GUESS_CONFIDENCE)
-
-    def _n_lately(self, which: npt.NDArray[np.bool_]) -> Times:
-        """Return of how many pages in the second until each read ``which`` is true."""
-        party, queued = self.party[which], self.queued[which]
-        return rows_between(party, queued, self.party, self.queued - _LATELY_NS, self.queued)[1]
-
-
-def _written(trace: Trace, read: Index, out: Positions) -> tuple[Positions, Positions]:
-    """Return the pages of reads that were written out, in order: positions in ``read``, ``out``.
-
-    A page was written out by the last of the ios ``out`` of its sectors before the read.
-    """
-    ios, sector = trace.ios, trace.rows[IO.name]["sector"]
-    of, page = ranges(np.zeros(len(read), np.int64), ios.bytes[read].astype(np.int64) // PAGE_BYTES)
-    first = sector[read[of]].astype(np.int64) + page * _SECTORS
-    out_order = np.argsort(-ios.queued[out], kind="stable")
-    later = out[out_order]
-    begin = sector[later].astype(np.int64)
-    end = begin + ios.bytes[later].astype(np.int64) // _SECTOR_BYTES
-    ranges_of = ios.dev[later].astype(np.int64), begin, end - 1
-    points = ios.dev[read[of]].astype(np.int64), first
-    found = Covering.of(-ios.queued[later], ranges_of, points).first(-ios.queued[read[of]])
-    known = np.flatnonzero(found >= 0)
-    return of[known], out_order[found[known]]
+        tasks, suspects = rules.trace.tasks, rules.suspects
+        order = np.lexsort((self.queued, self.reader_pid))
+        reader, queued, writer = self.reader_pid[order], self.queued[order], self.writer[order]
+        by_suspect = suspects.is_suspect(writer, reader)
+        by_task = (writer >= 0) & (tasks.role[writer] != ROLE_CODE[KERNEL])
+        pid, until = self.reader_pid[page], self.queued[page]
+        n_suspects, n_tasks = (
+            rows_between(reader[which], queued[which], pid, until - _LATELY_NS, until)[1]
+            for which in (by_suspect, by_task)
+        )
+        row = np.flatnonzero(by_suspect)
+        last = asof_backward(reader[row], queued[row], pid, until)
+        taken_before = np.append(writer[row], -1)[last]
+        taken_before[~suspects.is_suspect(taken_before, party)] = -1
+        writer = self.writer[page]
+        is_sure = suspects.is_suspect(writer, party)
+        own = (writer >= 0) & (tasks.pid[writer] == pid)
+        stands_for = (writer >= 0) & (tasks.role[writer] == ROLE_CODE[KERNEL]) | own
+        who = np.where(is_sure, writer, np.where(stands_for, taken_before, -1))
+        who = np.where(n_suspects >= MOSTLY * np.maximum(n_tasks, 1), who, -1)
+        return who.astype(np.int32), is_sure

@@ -10,30 +10,31 @@ background, the others have to do all the rest, one job after another::
     client A           asks |~~~~~~~~~~~~~~~~~~~~~~~~~~|
     blamed on backup        |------------|
 
-Server 1 would have taken A's message at once. That it can is known if it has ever answered A, and
-if it has nothing to do only while no message of A waits for another server.
+Server 1 would have taken A's message at once. Of one pool are servers of one process or name that
+have answered this client. If one of them is idle while the message waits, or takes another one,
+they do not share a queue, or others wait before A: then nobody is blamed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges, rounds
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, ranges, rounds
 from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.contention import Contention
-from rcp.analyzer.blame.device.evidence import POOL_CONFIDENCE
+from rcp.analyzer.blame.cpu.slices import NEVER
+from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain
-from rcp.analyzer.blame.turns.servers import Servers
+from rcp.analyzer.blame.turns.servers import Jobs, Servers
+from rcp.analyzer.paths.futex_loops import LOOK_NS
 
 _MOST_MATES = 64
-"""Servers of a pool that are looked at: one that is free is enough."""
-
-_IDLE_PART = 0.1
-"""A server that does nothing for more of a wait does not take messages from that queue."""
+"""Of larger pools nothing is said: all servers must be looked at."""
 
 _LOW = (1 << 32) - 1
 
@@ -54,16 +55,18 @@ def pool_is_taken(rules: Contention, chosen: Positions) -> Candidates:
     lo = np.maximum(segments.ts[chosen], turns.begin[turn])
     hi = np.minimum(segments.ts[chosen] + segments.dur[chosen], turns.until[turn])
     some = np.flatnonzero(hi > lo)
-    chosen, turn = chosen[some], turn[some]
-    row, client, dur = turns.taken(rules, turn, lo[some], hi[some])
+    chosen, turn, time = chosen[some], turn[some], (hi - lo)[some]
+    row, client, n = turns.taken(rules, turn)
     edge, leaf = turns.edge[turn[row]].astype(np.int32), segments.edge[chosen[row]]
-    of_kind = KIND["condition"]
-    return candidate_rows(chosen[row], of_kind, client, dur, edge, leaf, POOL_CONFIDENCE)
+    # One free server is enough: those who have several are to blame for a part each.
+    return candidate_rows(
+        chosen[row], KIND["condition"], client, time[row], edge, leaf, ANSWER_CONFIDENCE, part=1 / n
+    )
 
 
 @dataclass(frozen=True)
 class _Turns:
-    """Waits for servers of pools that are at others' jobs first; each with the other servers."""
+    """Waits for servers of pools that are at others' jobs first; each with all servers."""
 
     edge: Positions
     begin: Times
@@ -73,6 +76,7 @@ class _Turns:
     """Position in ``mates``."""
     n_mates: Times
     mates: Times
+    """Servers, by the client that they have answered."""
 
     @staticmethod
     def of(rules: Contention) -> _Turns:
@@ -90,58 +94,59 @@ class _Turns:
         answers = servers.answers
         pairs = np.unique(answers.thread << 32 | answers.by)
         first = np.searchsorted(pairs, client << 32)
-        n = np.minimum(np.searchsorted(pairs, client + 1 << 32) - first, _MOST_MATES)
-        at = np.flatnonzero((until > begin) & (n > 1))
+        n = np.searchsorted(pairs, client + 1 << 32) - first
+        at = np.flatnonzero((until > begin) & (n > 1) & (n <= _MOST_MATES))
         turns = _Turns(edge[at], begin[at], until[at], first[at], n[at], pairs & _LOW)
-        return turns.of_one_queue(servers)
+        return turns.next_in_line(servers, jobs)
 
-    def of_one_queue(self, servers: Servers) -> _Turns:
-        """Return those in which no server of the pool is idle."""
+    def next_in_line(self, servers: Servers, jobs: Jobs) -> _Turns:
+        """Return those in which no server that has answered the client is idle or begins a job."""
         idle = Covers.of(servers.idle.thread, servers.idle.begin, servers.idle.end)
-        is_one = np.zeros(len(self.edge), bool)
+        is_next = np.zeros(len(self.edge), bool)
         for part in rounds(self.n_mates, _AT_ONCE):
-            turn, mate = ranges(self.first_mate[part], self.n_mates[part])
-            begin, until = self.begin[part], self.until[part]
-            idle_ns = idle.within(self.mates[mate], begin[turn], until[turn])
-            is_idle = idle_ns > _IDLE_PART * (until - begin)[turn]
-            is_one[part] = np.bincount(turn[is_idle], minlength=len(begin)) == 0
-        at = np.flatnonzero(is_one)
-        return _Turns(
-            self.edge[at],
-            self.begin[at],
-            self.until[at],
-            self.first_mate[at],
-            self.n_mates[at],
-            self.mates,
-        )
+            row, mate = ranges(self.first_mate[part], self.n_mates[part])
+            begin, until, mate = self.begin[part][row], self.until[part][row], self.mates[mate]
+            following = asof_forward(jobs.server, jobs.begin, mate, begin + 1)
+            is_other = np.append(jobs.begin, NEVER)[following] < until
+            is_other |= idle.within(mate, begin, until) > LOOK_NS
+            is_next[part] = np.bincount(row[is_other], minlength=len(self.edge[part])) == 0
+        at = np.flatnonzero(is_next)
+        names = ("edge", "begin", "until", "first_mate", "n_mates")
+        return replace(self, **{name: getattr(self, name)[at] for name in names})
 
-    def taken(
-        self, rules: Contention, turn: Positions, lo: Times, hi: Times
-    ) -> tuple[Positions, Index, Times]:
-        """Return suspects' jobs of other servers in each [lo, hi): position, client and time.
+    def taken(self, rules: Contention, turn: Positions) -> tuple[Positions, Index, Times]:
+        """Return the suspects that other servers of the pool work for, all of each wait ``turn``.
 
-        One free server is enough: several that are at such jobs at once share the time.
+        The first column is the position in ``turn``, the last the number of suspects there.
         """
-        edges, servers, jobs = rules.paths.edges, rules.asked.servers, rules.asked.jobs
-        rows, clients, durs = [turn[:0]], [edges.waker[:0]], [lo[:0]]
+        servers, jobs, edges = rules.asked.servers, rules.asked.jobs, rules.paths.edges
+        rows, clients, counts = [turn[:0]], [edges.waker[:0]], [turn[:0]]
         for part in rounds(self.n_mates[turn], _AT_ONCE):
             if servers is None or jobs is None:
                 break
-            edge, since, until = self.edge[turn[part]], lo[part], hi[part]
             row, mate = ranges(self.first_mate[turn[part]], self.n_mates[turn[part]])
-            other = np.flatnonzero(self.mates[mate] != servers.thread[edges.waker[edge]][row])
-            row, mate = row[other], self.mates[mate[other]]
-            pair, job = jobs.within(mate, since[row], until[row])
-            row, client = row[pair], jobs.client[job]
-            party = rules.parties.of_edge[edge[row]]
-            at = np.flatnonzero(rules.suspects.is_suspect(client, party))
-            row, client, job = row[at], client[at], job[at]
-            begin = np.maximum(jobs.begin[job], since[row])
-            end = np.minimum(jobs.end[job], until[row])
-            any_taken = Covers.of(row, begin, end).within(row, since[row], until[row])
-            of_all = np.bincount(row, end - begin, len(edge))[row]
-            dur = np.rint((end - begin) * any_taken / np.maximum(of_all, 1))
+            of, mate = turn[part][row], self.mates[mate]
+            edge = self.edge[of]
+            job = asof_forward(jobs.server, jobs.end, mate, self.until[of])
+            is_busy = (job >= 0) & (np.append(jobs.begin, NEVER)[job] <= self.begin[of])
+            is_busy &= _is_of_pool(rules, servers, mate, edges.waker[edge])
+            client = np.append(jobs.client, -1)[job]
+            is_busy &= rules.suspects.is_suspect(client, rules.parties.of_edge[edge])
+            row, client = row[is_busy], client[is_busy]
             rows.append(row + part.start)
-            clients.append(client)
-            durs.append(dur.astype(np.int64))
-        return np.concatenate(rows), np.concatenate(clients), np.concatenate(durs)
+            clients.append(client.astype(np.int32))
+            counts.append(np.bincount(row, minlength=len(turn[part]))[row])
+        return np.concatenate(rows), np.concatenate(clients), np.concatenate(counts)
+
+
+def _is_of_pool(
+    rules: Contention, servers: Servers, mate: Times, server: Index
+) -> npt.NDArray[np.bool_]:
+    """Return which threads ``mate`` are others than ``server`` of its process or name."""
+    thread, pid = servers.thread, rules.trace.tasks.pid
+    task = np.zeros(int(thread.max(initial=0)) + 1, np.int64)
+    task[thread] = np.arange(len(thread))
+    other = task[mate]
+    same = (pid[other] == pid[server]) | (servers.name[other] == servers.name[server])
+    is_of_pool: npt.NDArray[np.bool_] = same & (mate != thread[server])
+    return is_of_pool

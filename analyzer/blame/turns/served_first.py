@@ -12,9 +12,7 @@ message has woken it, until the end of what it sleeps for when the request comes
 that it answers is the request.
 
 A server that was idle when the request came does nothing first, nor does one that the request has
-woken. One that answers the request right after the background may have done its job before that,
-with the other one, as who writes a log for several clients at once. If it has slept in between, it
-may have taken the request's message first: so that is a guess.
+woken.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.reasons import CODE
@@ -34,9 +31,6 @@ from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDEN
 from rcp.analyzer.blame.suspects import first_on_chain
 from rcp.analyzer.blame.turns.servers import Asleep, Servers
 from rcp.analyzer.paths.segments import Edges
-
-_OWN_PART = 0.02
-"""A request's own job is hardly smaller than that part of the background's before it."""
 
 
 def served_first(rules: Contention, chosen: Positions) -> Candidates:
@@ -57,10 +51,7 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
     hi = np.maximum(np.minimum(segments.ts[chosen] + segments.dur[chosen], at_work.until[edge]), lo)
     row, job = jobs.within(server[edge], lo, hi)
     dur = np.minimum(hi[row], jobs.end[job]) - np.maximum(lo[row], jobs.begin[job])
-    own = edges.ts[edge[row]] + edges.dur[edge[row]] - jobs.end[job]
-    for_both = own < _OWN_PART * (jobs.end - jobs.begin)[job]
-    for_both &= servers.asleep.at(jobs.server[job], jobs.end[job])[0] > edges.ts[edge[row]]
-    by_answer = _candidates(rules, chosen[row], jobs.client[job], dur, edge[row], for_both)
+    by_answer = _candidates(rules, chosen[row], jobs.client[job], dur, edge[row])
     # Without an answer in the segment, who began the work.
     alone = np.flatnonzero(~np.isin(chosen, by_answer.segment) & (at_work.begun_by[edge] >= 0))
     begun = np.minimum(hi, at_work.begun_until[edge])[alone] - lo[alone]
@@ -70,12 +61,7 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
 
 
 def _candidates(
-    rules: Contention,
-    segment: Positions,
-    client: Index,
-    dur: Times,
-    edge: Index,
-    guessed: npt.NDArray[np.bool_] | np.bool_ = np.False_,
+    rules: Contention, segment: Positions, client: Index, dur: Times, edge: Index
 ) -> Candidates:
     """Return the rows with some time whose clients are suspects, and not the waiter itself."""
     edges, thread = rules.paths.edges, rules.trace.tasks.thread
@@ -83,8 +69,7 @@ def _candidates(
     suspect &= thread[client] != thread[edges.waiter[edge]]
     at = np.flatnonzero(suspect & (dur > 0))
     leaf, edge = rules.paths.segments.edge[segment[at]], edge[at]
-    guessed = np.broadcast_to(guessed | ~np.bool_(rules.asked.messages_known), len(suspect))
-    confidence = np.where(guessed, GUESS_CONFIDENCE, ANSWER_CONFIDENCE)[at]
+    confidence = ANSWER_CONFIDENCE if rules.asked.messages_known else GUESS_CONFIDENCE
     return candidate_rows(
         segment[at], KIND["condition"], client[at], dur[at], edge, leaf, confidence
     )

@@ -103,6 +103,15 @@ def test_a_tag_that_others_have_for_a_part_of_the_wait_they_would_have_anyway(un
     ]
 
 
+def test_what_the_requests_own_process_has_of_a_tag_is_its_own() -> None:
+    """A thread of it without a role has the only tag for 10 µs of 40."""
+    crowd = Crowd()
+    helper = crowd.synth.task("helper", pid=crowd.fg)
+    crowd.synth.io(helper, 10 * US, 130 * US)
+    crowd.synth.io(crowd.bg, 130 * US, 300 * US)
+    assert [(row.culprit, row.dur) for row in found(crowd.synth)] == [("backup", 30 * US)]
+
+
 def test_ios_that_hold_a_tag_for_a_moment_are_not_in_the_way(inversions: Rows) -> None:
     """Twelve of the backup's, one after another, for 1 µs each; the client has twenty tags."""
     crowd = Crowd()

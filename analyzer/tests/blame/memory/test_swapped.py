@@ -35,10 +35,14 @@ class Swap(Synth):
         self.io(tid, self.now, self.now + MS, **where)
         self.now += 2 * MS
 
-    def back(self, slot: int, n_pages: int = 1, *, op: int = READ) -> None:
-        """A request of the client needs a page that the next ones are read with."""
+    def back(self, slot: int, n_pages: int = 1, *, op: int = READ, **stages: int) -> None:
+        """A request of the client needs a page that the next ones are read with.
+
+        ``stages``: when the io got a request and was issued, ns after it was queued.
+        """
         begin, self.now = self.now, self.now + 2 * MS
         where = {"sector": BEGIN + 8 * slot, "size": n_pages * PAGE, "op": op}
+        where |= {name: begin + after for name, after in stages.items()}
         io = self.io(self.client, begin, begin + MS, **where)
         self.request(self.client, begin, begin + MS, nr=PREAD)
         self.sleep(self.client, begin, begin + MS, io=io)
@@ -123,6 +127,58 @@ def test_who_has_too_little_memory_for_itself_is_held_up_by_nobody() -> None:
         swap.out(tid, slot)
     for slot in range(4):
         swap.back(slot)
+    assert swap.inversions() == []
+
+
+def test_pages_count_and_not_the_stages_of_their_ios() -> None:
+    swap = Swap()
+    for slot, tid in enumerate((swap.client, swap.client, swap.client, swap.backup)):
+        swap.out(tid, slot)
+    for slot in range(3):
+        swap.back(slot)
+    swap.back(3, got=MS // 4, inserted=MS // 4, issued=MS // 2)
+    assert swap.inversions() == []
+
+
+def test_pages_that_no_request_waits_for_count_too() -> None:
+    """Most are needed outside of syscalls."""
+    swap = Swap()
+    for slot, tid in enumerate((swap.client, swap.client, swap.backup)):
+        swap.out(tid, slot)
+    for slot in range(2):
+        swap.io(swap.client, swap.now, swap.now + MS, sector=BEGIN + 8 * slot, op=READ)
+        swap.now += 2 * MS
+    swap.back(2)
+    assert swap.inversions() == []
+
+
+def test_what_another_one_took_for_itself_is_not_the_backgrounds() -> None:
+    """Of two pages read at once; of one alone it is nobody's."""
+    swap = Swap()
+    other = swap.task("client-2")
+    for slot, tid in enumerate((swap.backup, other, swap.backup, other)):
+        swap.out(tid, slot)
+    swap.back(0, 2)
+    assert blamed(swap.inversions()) == [("refault", "backup", MS // 2)]
+    swap.back(3)
+    assert blamed(swap.inversions()) == [("refault", "backup", MS // 2)]
+
+
+def test_confidence_is_the_mean_of_what_is_sure_and_what_is_a_guess() -> None:
+    swap = Swap()
+    swap.out(swap.backup, 0)
+    swap.out(swap.kswapd, 1)
+    swap.back(0, 2)
+    (row,) = swap.inversions()
+    assert (row.culprit, row.dur) == ("backup", MS)
+    assert row.confidence == pytest.approx((REFAULT_CONFIDENCE + GUESS_CONFIDENCE) / 2)
+
+
+def test_sectors_that_something_else_was_written_to_are_no_swap_space_any_more() -> None:
+    swap = Swap()
+    swap.out(swap.backup, 4)
+    swap.out(swap.client, 4, swap=False)
+    swap.back(4)
     assert swap.inversions() == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
+from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE
 from rcp.analyzer.tests.blame.found import found
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
@@ -22,12 +22,12 @@ class Busy(Synth):
     answered others before.
     """
 
-    def __init__(self, *, io_since_ms: int = 22, io_until_ms: int = 45, sent: bool = True) -> None:
+    def __init__(self, *, io_until_ms: int = 45, sent: bool = True) -> None:
         super().__init__(ROLES)
         self.fg, self.bg, self.server = self.task("fg"), self.task("bg"), self.task("server")
         self.request(self.fg, 20 * MS, 58 * MS, nr=0)
         self.waits(self.fg, 20, 58, self.server, sent=sent)
-        for begin, end in ((12, 18), (io_since_ms, io_until_ms)):
+        for begin, end in ((12, 18), (22, io_until_ms)):
             io = self.io(self.server, begin * MS, end * MS)
             self.sleep(self.server, begin * MS, end * MS, io=io, sent=sent)
 
@@ -47,31 +47,6 @@ def test_until_it_answers_the_background_it_works_for_that() -> None:
     server.waits(server.bg, 11, 50, server.server)
     (row,) = found(server)
     assert row[:4] == ("condition", "bg", 30 * MS, ANSWER_CONFIDENCE)
-
-
-@pytest.mark.parametrize(
-    ("until", "sure"),
-    [(57, ANSWER_CONFIDENCE), (57.5, GUESS_CONFIDENCE), (57.99, GUESS_CONFIDENCE)],
-)
-def test_who_is_answered_at_the_same_time_may_have_had_the_same_work_done(
-    until: float, sure: float
-) -> None:
-    """As by one fsync for both: the server has done nothing for ``fg`` alone.
-
-    It slept for an io at 22 ms, after ``fg`` had asked.
-    """
-    server = Busy()
-    server.waits(server.bg, 11, until, server.server)
-    (row,) = found(server)
-    assert (row.culprit, row.confidence) == ("bg", sure)
-
-
-def test_not_if_the_server_could_not_take_its_message_before() -> None:
-    """It has been asleep, or busy, since ``fg`` asked."""
-    server = Busy(io_since_ms=19)
-    server.waits(server.bg, 11, 57.99, server.server)
-    (row,) = found(server)
-    assert (row.culprit, row.confidence) == ("bg", ANSWER_CONFIDENCE)
 
 
 def test_who_has_sent_nothing_is_only_told_what_it_does() -> None:
