@@ -1,4 +1,4 @@
-"""A lock that readers had: others may have kept the waiter as long as the last one to leave."""
+"""A lock that several had: others may have kept the waiter as long as the one that is seen."""
 
 from __future__ import annotations
 
@@ -22,5 +22,30 @@ def test_who_left_a_lock_last_may_have_been_one_of_several(shared: bool, sure: f
     begin, end, stack = 110 * US, 190 * US, ["rwsem_down_write_slowpath"]
     lock = WaitReason.LOCK
     synth.sleep(fg, begin, end, waker=bg, stack=stack, reason=lock, owner=bg, guessed=shared)
+    (row,) = found(synth)
+    assert row[:4] == ("lock", "backup", 80 * US, sure)
+
+
+@pytest.mark.parametrize(
+    ("gap_us", "has_waited", "sure"),
+    [(5, False, GUESS_CONFIDENCE), (5, True, 1.0), (500, False, 1.0)],
+)
+def test_who_has_a_files_lock_next_had_it_all_the_time(
+    gap_us: int, has_waited: bool, sure: float
+) -> None:
+    """Unless it has waited for it too, or the first one's request was over before."""
+    synth = Synth(ROLES)
+    fg, bg = synth.task("writer", target=True), synth.task("backup")
+    other = synth.task("writer-2")
+    synth.request(fg, 100 * US, 2000 * US)
+
+    def waits(who: int, begin_us: int, end_us: int, waker: int) -> None:
+        begin, end, reason = begin_us * US, end_us * US, WaitReason.FILE_LOCK
+        synth.sleep(who, begin, end, waker=waker, reason=reason, obj=5, ino=5)
+
+    waits(fg, 110, 190, bg)
+    waits(fg, 190 + gap_us, 900, other)
+    if has_waited:
+        waits(other, 120, 185, bg)
     (row,) = found(synth)
     assert row[:4] == ("lock", "backup", 80 * US, sure)
