@@ -38,26 +38,26 @@ _MOST_MATES = 64
 
 _LOW = (1 << 32) - 1
 
-_AT_ONCE = 1 << 20
+_MATES_AT_ONCE = 1 << 20
 """Pairs of a wait and a server that are looked at together."""
 
 
 def pool_is_taken(rules: Contention, chosen: Positions) -> Candidates:
     """Return the ``chosen`` segments below waits for a turn while others do suspects' jobs."""
     segments, edges = rules.paths.segments, rules.paths.edges
-    turns = _Turns.of(rules)
+    in_line = _InLine.of(rules)
     turn_of = np.full(len(edges), -1)
-    turn_of[turns.edge] = np.arange(len(turns.edge))
+    turn_of[in_line.edge] = np.arange(len(in_line.edge))
     first = first_on_chain(edges, turn_of >= 0)
     chosen = chosen[segments.edge[chosen] >= 0]
     edge = first[segments.edge[chosen]]
     chosen, turn = chosen[edge >= 0], turn_of[edge[edge >= 0]]
-    lo = np.maximum(segments.ts[chosen], turns.begin[turn])
-    hi = np.minimum(segments.ts[chosen] + segments.dur[chosen], turns.until[turn])
+    lo = np.maximum(segments.ts[chosen], in_line.begin[turn])
+    hi = np.minimum(segments.ts[chosen] + segments.dur[chosen], in_line.until[turn])
     some = np.flatnonzero(hi > lo)
     chosen, turn, time = chosen[some], turn[some], (hi - lo)[some]
-    row, client, n = turns.taken(rules, turn)
-    edge, leaf = turns.edge[turn[row]].astype(np.int32), segments.edge[chosen[row]]
+    row, client, n = in_line.taken(rules, turn)
+    edge, leaf = in_line.edge[turn[row]].astype(np.int32), segments.edge[chosen[row]]
     # One free server is enough: those who have several are to blame for a part each.
     return candidate_rows(
         chosen[row], KIND["condition"], client, time[row], edge, leaf, ANSWER_CONFIDENCE, part=1 / n
@@ -65,7 +65,7 @@ def pool_is_taken(rules: Contention, chosen: Positions) -> Candidates:
 
 
 @dataclass(frozen=True)
-class _Turns:
+class _InLine:
     """Waits for servers of pools that are at others' jobs first; each with all servers."""
 
     edge: Positions
@@ -79,12 +79,12 @@ class _Turns:
     """Servers, by the client that they have answered."""
 
     @staticmethod
-    def of(rules: Contention) -> _Turns:
+    def of(rules: Contention) -> _InLine:
         """Find them."""
         edges, servers, jobs = rules.paths.edges, rules.asked.servers, rules.clients.for_clients
         if servers is None or jobs is None:
             edge, begin, until, first, n, mates = np.zeros((6, 0), np.int64)
-            return _Turns(edge, begin, until, first, n, mates)
+            return _InLine(edge, begin, until, first, n, mates)
         edge = rules.asked.waits
         client, server = servers.thread[edges.waiter[edge]], servers.thread[edges.waker[edge]]
         begin, end = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
@@ -96,14 +96,14 @@ class _Turns:
         first = np.searchsorted(pairs, client << 32)
         n = np.searchsorted(pairs, client + 1 << 32) - first
         at = np.flatnonzero((until > begin) & (n > 1) & (n <= _MOST_MATES))
-        turns = _Turns(edge[at], begin[at], until[at], first[at], n[at], pairs & _LOW)
-        return turns.next_in_line(servers, jobs)
+        in_line = _InLine(edge[at], begin[at], until[at], first[at], n[at], pairs & _LOW)
+        return in_line.next_in_line(servers, jobs)
 
-    def next_in_line(self, servers: Servers, jobs: Jobs) -> _Turns:
+    def next_in_line(self, servers: Servers, jobs: Jobs) -> _InLine:
         """Return those in which no server that has answered the client is idle or begins a job."""
         idle = Covers.of(servers.idle.thread, servers.idle.begin, servers.idle.end)
         is_next = np.zeros(len(self.edge), bool)
-        for part in rounds(self.n_mates, _AT_ONCE):
+        for part in rounds(self.n_mates, _MATES_AT_ONCE):
             row, mate = ranges(self.first_mate[part], self.n_mates[part])
             begin, until, mate = self.begin[part][row], self.until[part][row], self.mates[mate]
             following = asof_forward(jobs.server, jobs.begin, mate, begin + 1)
@@ -121,7 +121,7 @@ class _Turns:
         """
         servers, jobs, edges = rules.asked.servers, rules.asked.jobs, rules.paths.edges
         rows, clients, counts = [turn[:0]], [edges.waker[:0]], [turn[:0]]
-        for part in rounds(self.n_mates[turn], _AT_ONCE):
+        for part in rounds(self.n_mates[turn], _MATES_AT_ONCE):
             if servers is None or jobs is None:
                 break
             row, mate = ranges(self.first_mate[turn[part]], self.n_mates[turn[part]])
