@@ -88,6 +88,12 @@ class Sleeps:
     """Most of the time from ``woken`` to ``run``, its cgroup's CPU limit kept it from running."""
     has_sent: npt.NDArray[np.bool_]
     """A message, to a socket or pipe, since it last slept: it may wait for an answer."""
+    n_received: npt.NDArray[np.uint8]
+    """Messages since it last slept or sent one, 2 for more."""
+    received_between: npt.NDArray[np.bool_]
+    """One between two that it sent since it last slept."""
+    one_reader: npt.NDArray[np.bool_]
+    """One task had the rwsem that it waits for to write."""
     ran_utid: Index
     """The task that ran before it on the CPU it got; -1 if not known."""
     cpu: npt.NDArray[np.int32]
@@ -205,11 +211,21 @@ def _sleeps(
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
             "has_sent": (flags & SleepFlag.HAS_SENT) != 0,
+            "n_received": _n_received(flags),
+            "received_between": (flags & SleepFlag.RECEIVED_BETWEEN) != 0,
+            "one_reader": (flags & SleepFlag.ONE_READER) != 0,
             "ran_utid": _optional_utids(part["ran_tid"], run, resolver),
             "cpu": part["cpu"].astype(np.int32),
         }
 
     return Sleeps(**columns_of(rows, convert), object=rows["object"])
+
+
+def _n_received(flags: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
+    found = np.zeros(len(flags), np.uint8)
+    for flag in (SleepFlag.RECEIVED, SleepFlag.RECEIVED_SEVERAL):
+        found += flags & flag != 0
+    return found
 
 
 def _optional_utids(tids: npt.NDArray[np.uint32], times: Times, resolver: Resolver) -> Index:

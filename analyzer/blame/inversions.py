@@ -66,6 +66,7 @@ from rcp.analyzer.blame.memory.swapped import swapped_for
 from rcp.analyzer.blame.owners import Blame, guilty_edges
 from rcp.analyzer.blame.slack import Slack
 from rcp.analyzer.blame.suspects import ADMISSION, THROTTLE, Suspects, first_on_chain
+from rcp.analyzer.blame.turns.answered_together import answered_together
 from rcp.analyzer.blame.turns.full_queues import kept_full
 from rcp.analyzer.blame.turns.pools import pool_is_taken
 from rcp.analyzer.blame.turns.served_first import served_first
@@ -151,7 +152,7 @@ class _Search:
         )
         share = self._share(edge, segments.edge[chosen])
         guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & wants_data(edges, edge)
-        guessed |= is_guess(edges, self.trace.sleeps, edge, segments.edge[chosen])
+        guessed |= is_guess(edges, self.trace, edge, segments.edge[chosen])
         sure = np.where(guessed, GUESS_CONFIDENCE, 1.0)
         for_client = np.where(
             by_io, rules.clients.told[edges.io[edge]], culprit[edge] != edges.waker[edge]
@@ -240,7 +241,8 @@ class _Search:
                 rules.trace, rules.paths, chosen, rules.parties, rules.suspects, rules.blame
             )
         )
-        self.add(pool_is_taken(rules, self.undecided(rules.paths.segments.edge >= 0)))
+        for rule in (pool_is_taken, answered_together):
+            self.add(rule(rules, self.undecided(rules.paths.segments.edge >= 0)))
 
 
 def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:

@@ -54,6 +54,10 @@ _RECORDED = tuple(RECORDED[kind] for kind in sorted(WaitReason))
 _LOCK_TYPES = tuple(kind.name.lower() for kind in LockType)
 
 _HAS_SENT = _flag("has_sent", SleepFlag.HAS_SENT)
+_RECEIVED = _flag("n_received > 0", SleepFlag.RECEIVED)
+_RECEIVED_SEVERAL = _flag("n_received > 1", SleepFlag.RECEIVED_SEVERAL)
+_RECEIVED_BETWEEN = _flag("received_between", SleepFlag.RECEIVED_BETWEEN)
+_ONE_READER = _flag("is_one_reader", SleepFlag.ONE_READER)
 
 # Each field of a record in terms of the store. Fields named tid hold utids until _filled.
 _SLEEP = f"""
@@ -68,7 +72,8 @@ _SLEEP = f"""
             + {_flag("waker_context = 'softirq'", SleepFlag.WOKEN_BY_SOFTIRQ)}
             + {_flag("is_owner_guessed", SleepFlag.OWNER_GUESSED)}
             + {_flag("is_cpu_max", SleepFlag.CPU_MAX)}
-            + {_HAS_SENT} AS flags,
+            + {_ONE_READER} + {_HAS_SENT} + {_RECEIVED} + {_RECEIVED_SEVERAL}
+            + {_RECEIVED_BETWEEN} AS flags,
         {_position(_RECORDED, "reason")} AS reason
     FROM sleep ORDER BY sleep_id
 """
@@ -147,7 +152,14 @@ _SOURCES = {
     "interrupt": _INTERRUPT,
 }
 
-_LATER = (("sleep", "has_sent", _HAS_SENT), ("io", "is_swap_out", _SWAP_OUT))
+_LATER = (
+    ("sleep", "has_sent", _HAS_SENT),
+    ("sleep", "n_received", _RECEIVED),
+    ("sleep", "n_received", _RECEIVED_SEVERAL),
+    ("sleep", "received_between", _RECEIVED_BETWEEN),
+    ("sleep", "is_one_reader", _ONE_READER),
+    ("io", "is_swap_out", _SWAP_OUT),
+)
 """Columns that came after the first release with their tables, and what reads them."""
 
 

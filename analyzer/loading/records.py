@@ -56,7 +56,10 @@ def sleep(trace: Trace) -> Columns:
         "is_first_seen": first_seen,
         "is_owner_guessed": sleeps.owner_guessed,
         "is_cpu_max": sleeps.cpu_max,
+        "is_one_reader": sleeps.one_reader,
         "has_sent": sleeps.has_sent,
+        "n_received": sleeps.n_received,
+        "received_between": sleeps.received_between,
     }
     return columns | given(
         object=ids_or_none(sleeps.object),

@@ -58,9 +58,9 @@ struct task_state {
 	/* its last stacks, by place of the sleep (sleep.bpf.c:stack_of_sleep) */
 	u64 stack_places[KNOWN_STACKS];
 	s32 known_stacks[KNOWN_STACKS];
-	u16 n_known_stacks;
-	u8 has_sent; /* a message since it last slept */
+	u8 n_known_stacks;
 	u8 is_placed; /* its cgroups are recorded */
+	u16 messages; /* since it last slept: RCP_SLEEP_HAS_SENT, RCP_SLEEP_RECEIVED* */
 	/* who it is */
 	u32 flags; /* RCP_TASK_IS_* */
 	u32 pid;

@@ -16,6 +16,10 @@
 #define OWNER_FLAGS 7UL
 #define RWSEM_READER_OWNED 1UL
 
+/* rw_semaphore.count: how many readers have it (kernel/locking/rwsem.c) */
+#define RWSEM_READER_SHIFT 8
+#define RWSEM_READERS (~0UL >> 1)
+
 static inline u32 lock_type_of(u32 flags)
 {
 	if (flags & LCB_F_MUTEX)
@@ -60,6 +64,17 @@ static inline u32 percpu_writer(u64 lock)
 	return tid ? *tid : 0;
 }
 
+/* For a writer only: a reader waits for the writers before it too. */
+static inline u32 is_of_one_reader(u64 lock, u32 type)
+{
+	u64 count = 0;
+
+	if (type != RCP_LOCK_RWSEM_WRITE)
+		return 0;
+	bpf_probe_read_kernel(&count, sizeof(count), &((struct rw_semaphore *)lock)->count);
+	return (count & RWSEM_READERS) >> RWSEM_READER_SHIFT == 1 ? RCP_SLEEP_ONE_READER : 0;
+}
+
 /*
  * A semaphore has no owner. A reader-owned rwsem has the last reader, which may have released it
  * since, or even have exited.
@@ -82,7 +97,7 @@ static inline u32 lock_owner(u64 lock, u32 type, u32 *flags)
 				      &((struct rt_mutex_base *)lock)->owner);
 	if (owner & RWSEM_READER_OWNED &&
 	    (type == RCP_LOCK_RWSEM_READ || type == RCP_LOCK_RWSEM_WRITE))
-		*flags = RCP_SLEEP_OWNER_GUESSED;
+		*flags = RCP_SLEEP_OWNER_GUESSED | is_of_one_reader(lock, type);
 	owner &= ~OWNER_FLAGS;
 	if (owner)
 		bpf_probe_read_kernel(&tid, sizeof(tid), &((struct task_struct *)owner)->pid);

@@ -90,8 +90,7 @@ static inline void fall_asleep(struct bpf_raw_tracepoint_args *ctx, struct task_
 		return;
 	}
 	state->sleep_flags = (task_state & TASK_UNINTERRUPTIBLE ? RCP_SLEEP_UNINTERRUPTIBLE : 0) |
-			     (state->has_sent ? RCP_SLEEP_HAS_SENT : 0);
-	state->has_sent = 0;
+			     state->messages;
 	state->stack_id = stack_of_sleep(ctx, state, task_state);
 }
 
@@ -165,10 +164,10 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 		event.flags |= RCP_SLEEP_CPU_MAX;
 		note_cpu_limits(next);
 	}
-	if (event.ts && is_too_short(event.run_ns - event.ts)) {
-		state->has_sent |= !!(event.flags & RCP_SLEEP_HAS_SENT);
+	if (event.ts && is_too_short(event.run_ns - event.ts))
 		return;
-	}
+	if (!(event.flags & RCP_SLEEP_PREEMPTED))
+		state->messages = 0;
 	count_output(sleep_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_SLEEP);
 }
 
@@ -186,7 +185,7 @@ static inline void forget_switch(struct bpf_raw_tracepoint_args *ctx, struct tas
 	if (!state || state->flags & RCP_TASK_IS_RECORDER)
 		return;
 	state->sleep_ts = 0;
-	state->has_sent = 0;
+	state->messages = 0;
 	lost.increment(REC_SLEEP);
 }
 

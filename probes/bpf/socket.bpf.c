@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Messages on sockets and pipes. Who sends one and then sleeps may wait for an answer, whether the
- * message has woken somebody or has come to a server that is busy.
+ * message has woken somebody or has come to a server that is busy. Who receives several before it
+ * sends any may answer them all with one piece of work.
  *
  * Requests received on a stream socket: one begins when a thread receives bytes, and ends when it
  * sends on the same connection. A thread may have several open requests.
  */
-static inline int note_message(int sent)
+static inline int note_sent(int sent)
 {
 	struct task_state *state = sent > 0 ? known_state() : NULL;
+	u16 messages;
 
-	if (state)
-		state->has_sent = 1;
+	if (!state)
+		return 0;
+	messages = state->messages;
+	if (messages & RCP_SLEEP_HAS_SENT && messages & RCP_SLEEP_RECEIVED)
+		messages |= RCP_SLEEP_RECEIVED_BETWEEN;
+	messages &= ~(RCP_SLEEP_RECEIVED | RCP_SLEEP_RECEIVED_SEVERAL);
+	state->messages = messages | RCP_SLEEP_HAS_SENT;
+	return 0;
+}
+
+static inline int note_received(int received)
+{
+	struct task_state *state = received > 0 ? known_state() : NULL;
+
+	if (!state)
+		return 0;
+	if (state->messages & RCP_SLEEP_RECEIVED)
+		state->messages |= RCP_SLEEP_RECEIVED_SEVERAL;
+	state->messages |= RCP_SLEEP_RECEIVED;
 	return 0;
 }
 
@@ -32,7 +51,7 @@ static inline int end_pipe_write(long sent)
 
 	if (state)
 		state->pipe = 0;
-	return note_message(sent);
+	return note_sent(sent);
 }
 #endif
 
@@ -60,8 +79,22 @@ KRETFUNC_PROBE(anon_pipe_write, void *iocb, void *from, long sent)
 }
 #endif
 
+#ifdef RCP_HAVE_pipe_read
+KRETFUNC_PROBE(pipe_read, void *iocb, void *to, long received)
+{
+	return note_received(received);
+}
+#endif
+
+#ifdef RCP_HAVE_anon_pipe_read
+KRETFUNC_PROBE(anon_pipe_read, void *iocb, void *to, long received)
+{
+	return note_received(received);
+}
+#endif
+
 #if RCP_SOCKET_REQUESTS
-RAW_TRACEPOINT_PROBE(sock_recv_length)
+static inline void begins_request(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct open_key key = { .object = (u64)sk,
@@ -71,16 +104,15 @@ RAW_TRACEPOINT_PROBE(sock_recv_length)
 	struct open_request fresh = {};
 	int received = (int)ctx->args[1];
 
-	if (!state || !(state->flags & RCP_TASK_IS_TARGET) || (u32)ctx->args[2] & MSG_PEEK)
-		return 0;
+	if (!state || !(state->flags & RCP_TASK_IS_TARGET))
+		return;
 	if (received == 0) /* the peer closed: it does not wait for an answer */
 		open_requests.delete(&key);
 	/* further bytes belong to the open request */
 	if (received <= 0 || sk->sk_type != SOCK_STREAM || open_requests.lookup(&key))
-		return 0;
+		return;
 	fresh.ts = bpf_ktime_get_ns();
 	open_requests.update(&key, &fresh);
-	return 0;
 }
 
 static inline void answers_request(u64 sk, int sent)
@@ -94,13 +126,25 @@ static inline void answers_request(u64 sk, int sent)
 		end_open_request(&key, open, sent);
 }
 #else
+static inline void begins_request(struct bpf_raw_tracepoint_args *ctx)
+{
+}
+
 static inline void answers_request(u64 sk, int sent)
 {
 }
 #endif
 
+RAW_TRACEPOINT_PROBE(sock_recv_length)
+{
+	if ((u32)ctx->args[2] & MSG_PEEK)
+		return 0;
+	begins_request(ctx);
+	return note_received((int)ctx->args[1]);
+}
+
 RAW_TRACEPOINT_PROBE(sock_send_length)
 {
 	answers_request(ctx->args[0], (int)ctx->args[1]);
-	return note_message((int)ctx->args[1]);
+	return note_sent((int)ctx->args[1]);
 }

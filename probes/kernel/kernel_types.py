@@ -68,7 +68,7 @@ STRUCTS: dict[str, str] = {
     "request_queue": "disk elevator rcp.last_critical_ns",
     "rq": "clock_pelt lost_idle_time",
     "rt_mutex_base": "owner",
-    "rw_semaphore": "owner",
+    "rw_semaphore": "count owner",
     "sembuf": "sem_num sem_op",
     "sock": "sk_type",
     "super_block": "s_dev",

@@ -107,8 +107,8 @@ PROBES: tuple[Probe, ...] = (
         "who sent a message before it slept, and how long a task took to answer one",
         # since commit 6e6eda44b939 ("sock: add tracepoint for send recv length") (in v6.3)
         ("sock:sock_recv_length", "sock:sock_send_length"),
-        optional_functions=("pipe_write", "anon_pipe_write"),
-        newer_names={"anon_pipe_write": "pipe_write"},
+        optional_functions=("pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write"),
+        newer_names={"anon_pipe_read": "pipe_read", "anon_pipe_write": "pipe_write"},
         without_optional="a server that is asked by pipes may do a job whose client is nobody",
         without="requests on sockets cannot be recorded; a busy server's client may be nobody",
     ),

@@ -7,10 +7,12 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE, IS_EXTERNAL
-from rcp.analyzer.arrays.trace import Index, Sleeps
+from rcp.analyzer.arrays.trace import Index, Sleeps, Trace
+from rcp.analyzer.blame.locks.last_wait import LastWaits
 from rcp.analyzer.blame.suspects import first_on_chain
 from rcp.analyzer.paths.futex_loops import LOOK_NS
 from rcp.analyzer.paths.segments import Edges
+from rcp.probes.contract.codes import LockType
 
 Mask = npt.NDArray[np.bool_]
 
@@ -23,22 +25,32 @@ def is_lock(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
     return lock
 
 
-def is_guess(edges: Edges, sleeps: Sleeps, edge: Index, leaf: Index) -> Mask:
+def is_guess(edges: Edges, trace: Trace, edge: Index, leaf: Index) -> Mask:
     """Return where it is not known whether who ends a wait is who the waiter had to wait for.
 
     ``leaf``: the deepest edges of the chains.
     """
-    shared = _is_shared(edges, sleeps, edge) | _is_one_of_several(edges, sleeps, edge)
-    return _is_elsewhere(edges, sleeps, edge, leaf) | shared
+    shared = _is_shared(edges, trace, edge) | _is_one_of_several(edges, trace.sleeps, edge)
+    return _is_elsewhere(edges, trace.sleeps, edge, leaf) | shared
 
 
-def _is_shared(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
-    """Return which waits were for a lock that readers had.
+def _is_shared(edges: Edges, trace: Trace, edge: Index) -> Mask:
+    """Return which waits were for a lock that several readers may have had.
 
-    Only the last one to leave is seen. Others may have kept the waiter as long without it.
+    Only the last one to leave is seen. Others may have kept the waiter as long without it. It is
+    the only one if there was one when a writer began to wait, for none get the lock then; or if it
+    has got the lock meanwhile, to write it.
     """
+    sleeps = trace.sleeps
     shared: Mask = (edges.reason[edge] == CODE["lock"]) & sleeps.owner_guessed[edges.sleep[edge]]
-    return shared & ~edges.guessed[edge]
+    shared &= ~edges.guessed[edge] & ~sleeps.one_reader[edges.sleep[edge]]
+    at = np.flatnonzero(shared)
+    if len(at):
+        sleep, by = edges.sleep[edge[at]], edges.waker[edge[at]]
+        thread = np.append(trace.tasks.thread.astype(np.int64), -1)
+        has = LastWaits.of(trace).kind(thread[by], sleeps.woken[sleep], sleep)
+        shared[at[has == LockType.RWSEM_WRITE]] = False
+    return shared
 
 
 def _is_one_of_several(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
@@ -47,12 +59,13 @@ def _is_one_of_several(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
     It has had that for some time, unless it has waited for it meanwhile: with whom it shared it,
     the waiter may have waited for no longer.
     """
-    found: Mask = edges.reason[edge] == CODE["file_lock"]
-    if not found.any():
-        return found
+    several: Mask = edges.reason[edge] == CODE["file_lock"]
+    at = np.flatnonzero(several)
+    if not len(at):
+        return several
     wait = np.flatnonzero((sleeps.reason == CODE["file_lock"]) & (sleeps.object != 0))
     of, begin = sleeps.utid[wait], sleeps.ts[wait]
-    first = edges.sleep[edge]
+    first = edges.sleep[edge[at]]
     following = asof_forward(of, begin, sleeps.utid[first], sleeps.woken[first])
     then = np.append(wait, -1)[following]
     goes_on = (following >= 0) & (sleeps.object[then] == sleeps.object[first])
@@ -62,7 +75,7 @@ def _is_one_of_several(edges: Edges, sleeps: Sleeps, edge: Index) -> Mask:
     before = np.append(wait, -1)[own]
     has_waited = (own >= 0) & (sleeps.object[before] == sleeps.object[first])
     has_waited &= sleeps.woken[before] > sleeps.ts[first]
-    several: Mask = found & goes_on & (holder != sleeps.waker_utid[first]) & ~has_waited
+    several[at] = goes_on & (holder != sleeps.waker_utid[first]) & ~has_waited
     return several
 
 

@@ -24,12 +24,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.reasons import CODE, IS_EXCLUSIVE
-from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.arrays.trace import Index, Trace
+from rcp.analyzer.blame.locks.last_wait import LastWaits
 from rcp.analyzer.paths.segments import Edges
 from rcp.probes.contract.codes import LockType
-from rcp.probes.contract.events import LOCK_WAIT
 
 Mask = npt.NDArray[np.bool_]
 
@@ -65,28 +64,14 @@ def _keeps_readers_apart(trace: Trace, reader: Index, writer: Index) -> Mask:
 
     ``reader``, ``writer``: positions of sleeps on the same lock.
     """
-    sleeps, rows = trace.sleeps, trace.rows[LOCK_WAIT.name]
+    sleeps, last = trace.sleeps, LastWaits.of(trace)
     thread = trace.tasks.thread.astype(np.int64)
-    waiter, begin = thread[trace.utids[LOCK_WAIT.name]], rows["ts"].astype(np.int64)
-    kind = np.append(rows["type"].astype(np.int64), -1)
-    lock, end = np.append(rows["lock"], np.uint64(0)), np.append(rows["end_ns"], np.uint64(0))
-
-    def last(by: Times, time: Times, of: Index) -> Times:
-        """Return what kind of lock each thread has waited for, if for that of sleep ``of``.
-
-        It must have got it after that sleep began: an older wait tells nothing of how it has the
-        lock now.
-        """
-        at = asof_backward(waiter, begin, by, time)
-        is_of = (lock[at] == sleeps.object[of]) & (end[at] > sleeps.ts[of].astype(np.uint64))
-        return np.where(is_of, kind[at], -1)
-
     woken, by = sleeps.woken[writer], sleeps.waker_utid[writer]
-    before = last(np.where(by >= 0, thread[by], -1), woken, writer)
+    before = last.kind(np.where(by >= 0, thread[by], -1), woken, writer)
     # Who did not have to wait has left no record. The owner was a reader if it is only guessed.
     shared = (before == LockType.RWSEM_READ) | ((before < 0) & sleeps.owner_guessed[writer])
-    reads = last(thread[sleeps.utid[reader]], sleeps.ts[reader], reader) == LockType.RWSEM_READ
-    writes = last(thread[sleeps.utid[writer]], sleeps.ts[writer], writer) == LockType.RWSEM_WRITE
+    asks = [last.kind(thread[sleeps.utid[at]], sleeps.ts[at], at) for at in (reader, writer)]
+    reads, writes = asks[0] == LockType.RWSEM_READ, asks[1] == LockType.RWSEM_WRITE
     apart: Mask = reads & writes & shared
     return apart
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.turns.clients import Clients
-from rcp.analyzer.blame.turns.servers import Jobs, Servers
+from rcp.analyzer.blame.turns.jobs import Jobs
+from rcp.analyzer.blame.turns.servers import Servers
 from rcp.analyzer.blame.turns.waits import may_be_for_a_turn
 from rcp.analyzer.blame.worked_for import WorkedFor
 from rcp.analyzer.paths.segments import Edges

@@ -24,8 +24,9 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.origins import origins_of
 from rcp.analyzer.blame.suspects import Suspects
+from rcp.analyzer.blame.turns.jobs import Jobs
 from rcp.analyzer.blame.turns.proxies import between_servers, passed_on
-from rcp.analyzer.blame.turns.servers import Jobs, Servers
+from rcp.analyzer.blame.turns.servers import Servers
 from rcp.analyzer.blame.turns.waits import ForWhom
 from rcp.probes.contract.events import (
     IO_CAUSE,

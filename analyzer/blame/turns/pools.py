@@ -30,7 +30,8 @@ from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain
-from rcp.analyzer.blame.turns.servers import Jobs, Servers
+from rcp.analyzer.blame.turns.jobs import Jobs
+from rcp.analyzer.blame.turns.servers import Servers
 from rcp.analyzer.paths.futex_loops import LOOK_NS
 
 _MOST_MATES = 64
@@ -57,10 +58,11 @@ def pool_is_taken(rules: Contention, chosen: Positions) -> Candidates:
     some = np.flatnonzero(hi > lo)
     chosen, turn, time = chosen[some], turn[some], (hi - lo)[some]
     row, client, n = in_line.taken(rules, turn)
-    edge, leaf = in_line.edge[turn[row]].astype(np.int32), segments.edge[chosen[row]]
+    # What the server does meanwhile is another request's: it is not on the chain.
+    edge = in_line.edge[turn[row]].astype(np.int32)
     # One free server is enough: those who have several are to blame for a part each.
     return candidate_rows(
-        chosen[row], KIND["condition"], client, time[row], edge, leaf, ANSWER_CONFIDENCE, part=1 / n
+        chosen[row], KIND["condition"], client, time[row], edge, edge, ANSWER_CONFIDENCE, part=1 / n
     )
 
 

@@ -29,6 +29,7 @@ from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain
+from rcp.analyzer.blame.turns.answered_together import round_of_wait
 from rcp.analyzer.blame.turns.servers import Asleep, Servers
 from rcp.analyzer.paths.segments import Edges
 
@@ -53,7 +54,9 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
     dur = np.minimum(hi[row], jobs.end[job]) - np.maximum(lo[row], jobs.begin[job])
     by_answer = _candidates(rules, chosen[row], jobs.client[job], dur, edge[row])
     # Without an answer in the segment, who began the work.
-    alone = np.flatnonzero(~np.isin(chosen, by_answer.segment) & (at_work.begun_by[edge] >= 0))
+    is_alone = ~np.isin(chosen, by_answer.segment) & (at_work.begun_by[edge] >= 0)
+    # What a server does for both begins with the message of either.
+    alone = np.flatnonzero(is_alone & (round_of_wait(rules, edges)[edge] < 0))
     begun = np.minimum(hi, at_work.begun_until[edge])[alone] - lo[alone]
     who = at_work.begun_by[edge[alone]]
     by_message = _candidates(rules, chosen[alone], who, begun, edge[alone])

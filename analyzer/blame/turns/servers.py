@@ -22,54 +22,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes, ranges, rows_between
-from rcp.analyzer.arrays.covers import Covers
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
-from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.deaf import is_deaf
+from rcp.analyzer.blame.turns.jobs import Jobs
+from rcp.analyzer.blame.turns.rounds import Rounds, Taken, answers_before
 from rcp.analyzer.blame.turns.waits import ForWhom, JobWaits, may_be_for_a_turn
 from rcp.analyzer.paths.message_loops import JOBS
 
 _RESTS = (*JOBS, CODE["timer"], CODE["futex"])
-
-
-@dataclass(frozen=True)
-class Jobs:
-    """What servers do for clients until they answer them; by server and time."""
-
-    server: Times
-    client: Index
-    begin: Times
-    end: Times
-
-    def within(self, server: Times, lo: Times, hi: Times) -> tuple[Positions, Positions]:
-        """Return the jobs in each [lo, hi) of a server: (position, job)."""
-        first, count = rows_between(self.server, self.end, server, lo, hi)
-        # One may go on until later.
-        at = np.minimum(first + count, max(len(self.server) - 1, 0))
-        goes_on = (first + count < len(self.server)) & (hi > lo)
-        if len(self.server):
-            goes_on &= (self.server[at] == server) & (self.begin[at] < hi)
-        return ranges(first, count + goes_on)
-
-    def of_clients(self, chosen: npt.NDArray[np.bool_]) -> Jobs:
-        """Return those of ``chosen`` clients (by task)."""
-        at = np.flatnonzero(chosen[self.client])
-        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
-
-    def of_servers(self, chosen: npt.NDArray[np.bool_]) -> Jobs:
-        """Return those of ``chosen`` servers (by thread)."""
-        at = np.flatnonzero(chosen[self.server])
-        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
-
-    def covers(self) -> Covers:
-        """Return when each server is at such a job."""
-        return Covers.of(self.server, self.begin, self.end)
 
 
 @dataclass(frozen=True)
@@ -131,6 +97,8 @@ class Servers:
     """Those after which there may be something else to do."""
     sends: npt.NDArray[np.bool_]
     """By thread, whether it has ever sent a message; nobody has where these are not recorded."""
+    rounds: Rounds
+    """What they do for several clients at once."""
 
     @staticmethod
     def of(sleeps: Sleeps, tasks: Tasks, suspects: Suspects, for_whom: ForWhom) -> Servers:
@@ -168,7 +136,9 @@ class Servers:
         of_servers = waits, answers, own, deaf, idle, slept, rests
         sends = np.zeros_like(unknown)
         sends[thread[sleeps.utid[sleeps.has_sent]]] = True
-        return Servers(thread, name, background, foreground, unknown, *of_servers, sends)
+        taken = Taken.of(sleeps, thread, servers)
+        rounds = Rounds.of(answers, idle, taken, tasks.role)
+        return Servers(thread, name, background, foreground, unknown, *of_servers, sends, rounds)
 
     @property
     def messages_known(self) -> bool:
@@ -214,11 +184,10 @@ class Servers:
         return asof_forward(self.idle.thread, self.idle.begin, server, time)
 
     def jobs(self) -> Jobs:
-        """Return what servers do for clients."""
+        """Return what servers do for clients, but for what they do for several at once."""
         answers, idle = self.answers, self.idle
         server, asked = answers.by, answers.since
-        follows = np.r_[False, server[1:] == server[:-1]][: len(server)]
-        before = np.where(follows, np.r_[0, answers.end][:-1], 0)
+        follows, before = answers_before(answers)
         last = self.idle_before(server, answers.end)
         ended = self.idle_ended(server, last)
         is_first = np.append(idle.by, -1)[last] == answers.thread
@@ -236,7 +205,7 @@ class Servers:
         is_job &= (begin < answers.end) & is_client & self._asks(in_time, last)
         since = np.where(is_first, np.minimum(ended, asked), asked)
         is_job &= ~(self._is_question(follows) | self._is_lock() | self._overtakes(follows, since))
-        at = np.flatnonzero(is_job)
+        at = np.flatnonzero(is_job & ~self.rounds.is_of_one(len(answers)))
         return Jobs(server[at], answers.utid[at], begin[at], answers.end[at])
 
     def _asks(self, in_time: npt.NDArray[np.bool_], last: Index) -> npt.NDArray[np.bool_]:

@@ -9,8 +9,11 @@ CREATE TABLE sleep (
     object UBIGINT,
     owner_utid INTEGER,
     is_owner_guessed BOOLEAN,
+    is_one_reader BOOLEAN,
     is_cpu_max BOOLEAN,
     has_sent BOOLEAN,
+    n_received UTINYINT,
+    received_between BOOLEAN,
     dev BIGINT,
     ino UBIGINT,
     waker_utid INTEGER,
@@ -35,7 +38,10 @@ COMMENT ON COLUMN sleep.reason IS 'what it waited for, from the annotating probe
 COMMENT ON COLUMN sleep.object IS 'address of the lock, journal, page, buffer or futex waited for, NULL when not known';
 COMMENT ON COLUMN sleep.owner_utid IS 'lock owner or journal thread when the wait began';
 COMMENT ON COLUMN sleep.is_owner_guessed IS 'the owner is a guess: a word of user memory that looks like the owner field of a glibc lock';
+COMMENT ON COLUMN sleep.is_one_reader IS 'it waited to write, and one reader had the lock when the wait began: who releases it is the one';
 COMMENT ON COLUMN sleep.has_sent IS 'it had sent a message to a socket or pipe since it last slept, so it may wait for an answer';
+COMMENT ON COLUMN sleep.n_received IS 'messages that it had received from sockets and pipes since it last slept or sent one; 2 stands for more, too';
+COMMENT ON COLUMN sleep.received_between IS 'it had received a message between two that it sent since it last slept';
 COMMENT ON COLUMN sleep.is_cpu_max IS 'from woken_ns to run_ns it mostly waited because its cgroup, or one above, had used up its cpu.max';
 COMMENT ON COLUMN sleep.dev IS 'file system of the inode or journal waited for, major << 20 | minor';
 COMMENT ON COLUMN sleep.ino IS 'inode whose page was waited for';

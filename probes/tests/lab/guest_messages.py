@@ -42,6 +42,7 @@ def outside() -> None:
     seen("child", "do_wait", lambda: end(task("grandchild", lambda: time.sleep(0.03))))
     asks(here, there)
     asks(client, server)
+    takes()
 
 
 def asks(here: socket.socket, there: socket.socket) -> None:
@@ -64,3 +65,43 @@ def asks(here: socket.socket, there: socket.socket) -> None:
     seen(f"slept-{kind}", function, lambda: ask(0.005), lambda: here.send(b"."))
     by_pipe = f"asks-pipe-{kind}"
     seen(by_pipe, "(anon_)?pipe_read", ask_by_pipe, lambda: os.write(out[1], b"."))
+
+
+def takes() -> None:
+    """Sleeps of tasks that have taken messages, each of them one of a queue, and sent some."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    into = os.pipe()
+
+    def takes(name: str, *does: "Work") -> None:
+        for _ in range(2):
+            here.send(b".")
+            os.write(into[1], b".")
+        seen(name, "hrtimer_nanosleep", lambda: [work() for work in (*does, nap)])
+        for file in (there.fileno(), here.fileno(), into[0]):
+            while readable(file):
+                os.read(file, 1)
+
+    def nap() -> None:
+        time.sleep(0.03)
+
+    def send() -> None:
+        there.send(b"!")
+
+    def receive() -> None:
+        there.recv(1)
+
+    def read() -> None:
+        os.read(into[0], 1)
+
+    takes("takes-one", receive)
+    takes("takes-one-pipe", read)
+    takes("takes-two", receive, read)
+    takes("takes-answers", receive, receive, send)
+    takes("takes-between", send, receive, send)
+    takes("takes-again", receive, send, receive)
+    takes("peeks", lambda: there.recv(1, socket.MSG_PEEK))
+
+
+def readable(file: int) -> bool:
+    """Whether there is anything to take."""
+    return bool(select.select([file], [], [], 0)[0])

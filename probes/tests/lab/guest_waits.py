@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rcp.fixtures.scenarios.planted.cgroups import Group, price
-from rcp.fixtures.scenarios.planted.disks import fill
+from rcp.fixtures.scenarios.planted.disks import aligned, fill, open_direct
 from rcp.fixtures.scenarios.planted.memory import fill_on_disk, read_through
 from rcp.fixtures.scenarios.planted.stage import LIBC, Stage, run
 from rcp.fixtures.scenarios.planted.swapping import Memory, swap_on
@@ -151,6 +151,8 @@ def files(stage: Stage) -> None:
     seen("mutex", "fdget_pos", lambda: os.lseek(mine, 0, os.SEEK_CUR))
     truth["mutex"]["owner"] = holder
     end(holder)
+    for n in (1, 2):
+        of_readers(path, n)
     contended("flock", fcntl.flock)
     contended("lockf", fcntl.lockf)
     polled("polled-flock", mine, path, fcntl.flock)
@@ -164,6 +166,18 @@ def files(stage: Stage) -> None:
         lambda: fcntl.ioctl(mine, FITHAW, 0),
     )
     truth["frozen"]["owner"] = os.getpid()
+
+
+def of_readers(path: Path, n: int) -> None:
+    """Truncate a file that so many read past the page cache; they keep its lock meanwhile."""
+
+    def read() -> None:
+        os.preadv(open_direct(path), [aligned(4096)], 0)
+
+    readers = [task("reads", read) for _ in range(n)]
+    time.sleep(0.005)
+    seen(f"of-{n}-readers", "do_truncate", lambda: os.truncate(path, 1 << 16))
+    end(*readers)
 
 
 def polled(name: str, mine: int, path: Path, lock: Callable[[int, int], object]) -> None:

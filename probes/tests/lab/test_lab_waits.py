@@ -36,6 +36,14 @@ Rows = npt.NDArray[np.void]
 MS = 1_000_000
 
 
+MESSAGES = (
+    SleepFlag.HAS_SENT
+    | SleepFlag.RECEIVED
+    | SleepFlag.RECEIVED_SEVERAL
+    | SleepFlag.RECEIVED_BETWEEN
+)
+
+
 class Waits:
     """The recording of guest_waits.py, and what that saw in /proc and ftrace."""
 
@@ -257,22 +265,40 @@ def test_cgroups_are_recorded_with_those_above_and_their_limits(waits: Waits) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "has_sent"),
+    ("name", "messages"),
     [
-        ("unix", False),
-        ("tcp", False),
-        ("pipe", False),
-        ("asks-unix", True),
-        ("asks-tcp", True),
-        ("asks-pipe-tcp", True),
-        ("slept-unix", False),
-        ("slept-tcp", False),
+        ("unix", 0),
+        ("tcp", 0),
+        ("pipe", 0),
+        ("asks-unix", SleepFlag.HAS_SENT),
+        ("asks-tcp", SleepFlag.HAS_SENT),
+        ("asks-pipe-tcp", SleepFlag.HAS_SENT),
+        ("slept-unix", 0),
+        ("slept-tcp", 0),
+        ("takes-one", SleepFlag.RECEIVED),
+        ("takes-one-pipe", SleepFlag.RECEIVED),
+        ("takes-two", SleepFlag.RECEIVED | SleepFlag.RECEIVED_SEVERAL),
+        ("takes-answers", SleepFlag.HAS_SENT),
+        ("takes-between", SleepFlag.HAS_SENT | SleepFlag.RECEIVED_BETWEEN),
+        ("takes-again", SleepFlag.HAS_SENT | SleepFlag.RECEIVED),
+        ("peeks", 0),
     ],
 )
-def test_who_has_sent_a_message_before_it_waits(waits: Waits, name: str, has_sent: bool) -> None:
+def test_who_has_sent_or_taken_a_message_before_it_waits(
+    waits: Waits, name: str, messages: int
+) -> None:
     """Another sleep in between is the end of that: it may have waited there for the answer."""
     flags = int(waits.sleep_at(name)["flags"][0])
-    assert bool(flags & SleepFlag.HAS_SENT) == has_sent
+    assert flags & MESSAGES == messages
+
+
+@pytest.mark.parametrize(("n_readers", "is_one"), [(1, True), (2, False)])
+def test_a_lock_that_one_reader_has_is_told_from_one_of_several(
+    waits: Waits, n_readers: int, is_one: bool
+) -> None:
+    flags = int(waits.sleep_at(f"of-{n_readers}-readers")["flags"][0])
+    assert flags & SleepFlag.OWNER_GUESSED
+    assert bool(flags & SleepFlag.ONE_READER) == is_one
 
 
 def test_interrupts_on_an_idle_cpu_have_woken_who_gets_it(waits: Waits) -> None:

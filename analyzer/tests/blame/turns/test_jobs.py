@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.analyzer.blame.turns.servers import Jobs
+from rcp.analyzer.blame.turns.jobs import Jobs
 
 SERVER, TIME = st.integers(0, 2), st.integers(0, 20)
 STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), max_size=6)
