@@ -60,8 +60,7 @@ class _Work:
 def _in_commits(trace: Trace, paths: Paths, chosen: Positions) -> tuple[Positions, Times, Times]:
     """Return the segments of threads that commit, the commit of each, and the time in it.
 
-    A worker that takes a checkpoint of XFS's log into account was woken for that, and begins a bit
-    later.
+    Who is woken to commit begins a bit later, and a worker for XFS does other work afterwards.
     """
     rows, segments = trace.rows[JOURNAL_COMMIT.name], paths.segments
     thread = trace.utids[JOURNAL_COMMIT.name]
@@ -72,18 +71,14 @@ def _in_commits(trace: Trace, paths: Paths, chosen: Positions) -> tuple[Position
     begin, end = rows["ts"].astype(np.int64), rows["end_ns"].astype(np.int64)
     commit = commit_at(trace, utid, since).astype(np.int64)
     last = asof_backward(thread, begin, utid, since + dur - 1)
-    is_xfs = of_xfs(trace)
     late = np.flatnonzero((commit < 0) & (last >= 0))
-    late = late[is_xfs[last[late]] & (end[last[late]] > since[late])]
+    late = late[begin[last[late]] > since[late]]
     commit[late] = last[late]
-    part = np.flatnonzero(commit >= 0)
-    part = part[is_xfs[commit[part]] & (end[commit[part]] > 0)]
-    of_part = commit[part]
-    upto = np.minimum(end[of_part], (since + dur)[part])
-    dur = dur.copy()
-    dur[part] = upto - np.maximum(begin[of_part], since[part])
-    known = commit >= 0
-    return of[known], commit[known], dur[known]
+    known = np.flatnonzero(commit >= 0)
+    of, commit, since, dur = of[known], commit[known], since[known], dur[known]
+    is_xfs = of_xfs(trace)[commit] & (end[commit] > 0)
+    upto = np.where(is_xfs, np.minimum(end[commit], since + dur), since + dur)
+    return of, commit, upto - np.maximum(begin[commit], since)
 
 
 def _committing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> _Work:
@@ -95,12 +90,14 @@ def _committing(trace: Trace, paths: Paths, chosen: Positions, blame: Blame) -> 
     rows, segments = trace.rows[JOURNAL_COMMIT.name], paths.segments
     of, commit, dur = _in_commits(trace, paths, chosen)
     flushing, logging = (rows[name][commit].astype(np.int64) for name in _PHASES)
-    is_flushing = (segments.ts[of] >= flushing) & (segments.ts[of] < logging) & (flushing > 0)
+    since, until = segments.ts[of], segments.ts[of] + segments.dur[of]
+    is_flushing = (since >= flushing) & (until <= logging) & (flushing > 0)
     part = blame.commit
-    is_work = (segments.ts[of] >= logging) | of_xfs(trace)[commit]
-    is_work &= segments.kind[of] == CPU
     needless = part.needless[commit]
-    share = np.where(is_work & (part.cpu[commit] >= MOSTLY), part.cpu[commit], np.float32(0))
+    logged = np.where(of_xfs(trace)[commit], dur, until - np.maximum(since, logging))
+    dur = np.where(needless, dur, np.clip(logged, 0, dur))
+    is_work = (segments.kind[of] == CPU) & (part.cpu[commit] >= MOSTLY)
+    share = np.where(is_work, part.cpu[commit], np.float32(0))
     own = ~is_flushing | needless
     of, commit, dur = of[own], commit[own], dur[own]
     share = np.where(needless, np.float32(1), share)[own]
