@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.reasons import IS_JOINT, IS_PEER, REASONS
 from rcp.analyzer.arrays.trace import OP_READ, Index, Ios, Times
-from rcp.analyzer.blame.device.needed_reads import own_reads
+from rcp.analyzer.blame.device.needed_reads import OF_DATA, own_reads
 from rcp.analyzer.blame.device.solo import solo_service_ns
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
@@ -35,6 +35,7 @@ _SLOTS = ["admission_tag", "admission_slot"]
 _JOINT = [name for name, is_joint in zip(REASONS, IS_JOINT, strict=True) if is_joint]
 _SHARED = [*_SLOTS, "dirty_throttle", *_JOINT]
 """Waits that another task ends, but would be there without it too."""
+_OF_DATA = [REASONS[code] for code in OF_DATA]
 _KINDS_OF_CHAIN = ["lock", "condition", "io_dependency", "refault"]
 
 _SPARSE = 4
@@ -194,7 +195,11 @@ def read_recorded(store: Store) -> Recorded:
         return store.arrays(query(f"whatif/{name}"), parameters)
 
     requests = RequestRows(names=read("names")["name"], **read("requests"))
-    edges, ios, shares = read("edges", _PEERS, _SHARED, _SLOTS), read("ios"), read("shares")
+    edges, ios, shares = (
+        read("edges", _PEERS, _SHARED, _SLOTS, _OF_DATA),
+        read("ios"),
+        read("shares"),
+    )
     found = read("segments", *_bits(requests.request_id))
     segments = _segments(found, read("cpus"), requests, ios, edges)
     waits, journal = _edges(edges)

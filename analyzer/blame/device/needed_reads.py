@@ -15,8 +15,26 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_READ, PAGE_BYTES, Index, Ios, Times
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
+from rcp.analyzer.paths.segments import Edges
+
+OF_DATA = (CODE["page_lock"], CODE["buffer_lock"])
+"""Locks of what has data: who waits for one wants that."""
+
+
+def brings_data(edges: Edges, ios: Ios) -> npt.NDArray[np.bool_]:
+    """Return which edges lead to a task that has a page or buffer locked while it reads.
+
+    As for the bitmaps that a page is made of (fs/ext4/mballoc.c:ext4_mb_init_cache), or before it
+    changes a part. Who waits for that lock wants what is in there, and would read it.
+    """
+    found = np.zeros(len(edges), bool)
+    below = np.flatnonzero((edges.io >= 0) & (edges.parent >= 0))
+    below = below[ios.op[edges.io[below]] == OP_READ]
+    found[edges.parent[below]] = True
+    return found & (edges.io < 0) & np.isin(edges.reason, OF_DATA)
 
 
 class OwnReads(NamedTuple):

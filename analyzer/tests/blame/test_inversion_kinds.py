@@ -60,12 +60,12 @@ def commit(stage: Stage, own: int, others: int) -> Synth:
 
 
 def test_condition_and_log_of_a_commit_mostly_of_background(inversions: Rows) -> None:
-    """The rest would have been in the first io; CPU time is that of 64 blocks, 40 of backup."""
+    """The rest would have been in the first io; CPU time is that of 65.5 blocks, 40 of backup."""
     chain = "fsync → journal_commit (jbd2/sda-8)"
     log = f"{chain} → buffer_lock → io by jbd2/sda-8 for backup"
     assert inversions(commit(Stage(), own=20, others=40)) == [
         ("io_dependency", "backup", 25 * US, log, 1.0),
-        ("condition", "backup", 30 * 625, f"{chain} for backup", 1.0),
+        ("condition", "backup", round(30 * US * 40 / 65.5), f"{chain} for backup", 1.0),
     ]
 
 

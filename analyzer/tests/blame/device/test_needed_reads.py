@@ -87,9 +87,11 @@ def test_who_only_waits_until_reads_are_over_does_not_want_their_data(inversions
         ("d_alloc_parallel", 400, ["io_dependency"]),
         ("ovl_copy_up_start", 0, []),
         ("ovl_link", 0, ["lock"]),
+        ("__folio_lock", 0, []),
+        ("__folio_lock", 400, ["io_dependency"]),
     ],
 )
-def test_who_looks_the_same_name_up_does_what_the_waiter_would_do(
+def test_who_looks_the_same_name_up_or_reads_a_locked_page_does_what_the_waiter_would_do(
     inversions: Rows, load: Load, reason: str, behind_us: int, kinds: list[str]
 ) -> None:
     """The scan reads a page for it; with its own writes at the device that takes longer."""
