@@ -21,12 +21,14 @@ The first of these rules that applies to a segment decides:
    data instead of running it (``interrupt``). It prepares ios with their data itself
    (``io_dependency``).
 6. A kernel thread mostly does suspects' work (``condition``, ``lock``). Or a server does others'
-   jobs first, while another one of its pool is at a background client's (``condition``).
+   jobs first, while another one of its pool is at a background client's, or answers the
+   background in the same round (``condition``).
 7. A user task that matches no role rule is on its chain, as in rule 1. Where one is, rules 2 to 6
    look for background tasks only: a task that is known to be background comes first.
 
 Several suspects that share a wait are each blamed for their part of its time. Time that the waiter
 would have waited anyway, for other ios that were under way meanwhile, is taken off (``slack``).
+What is left of a wait for a task that is late for suspects is theirs too (``late``).
 
 Suspects are background tasks and, at half the confidence, user tasks that match no role rule. Those
 of the request's own process are none, nor are the peers that serve the request (``parties``). While
@@ -58,6 +60,7 @@ from rcp.analyzer.blame.device.io_max import held_back
 from rcp.analyzer.blame.device.needed_reads import own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
+from rcp.analyzer.blame.late import late_for_others
 from rcp.analyzer.blame.locks.holders import is_guess, is_lock
 from rcp.analyzer.blame.locks.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.memory.dropped import dropped_for
@@ -254,7 +257,9 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_unknown_on_chain()
     rules = search.contention
     slack = Slack(trace, paths, causes, rules.flushes, rules.blame)
-    return slack.without(Candidates.concatenate(search.found))
+    found = slack.without(Candidates.concatenate(search.found))
+    late = late_for_others(rules, found)
+    return Candidates.concatenate((found, late))
 
 
 def find_inversions(

@@ -183,7 +183,9 @@ def guilty_edges(
     if len(by_io):
         culprit[by_io] = blame.io.utid[edges.io[by_io]]
     guilty = suspects.is_suspect(culprit, parties.of_edge)
-    guilty &= ~((IS_POOL | IS_JOINT)[edges.reason] | brings_data(edges, clients.trace.ios))
+    guilty &= ~(
+        (IS_POOL | IS_JOINT)[edges.reason] | brings_data(edges, clients.trace.ios, suspects.kernel)
+    )
     serves = IS_EXTERNAL[edges.reason] | IS_PEER[edges.reason]
     guilty &= suspects.ruled[culprit] | ~serves
     guilty &= (clients.behind(edges.waiter, edges.ts) != culprit) | (edges.waiter == culprit)

@@ -3,6 +3,17 @@
 -- thread whose commit was waited for. $1: reasons for which a peer is waited for; $2: those of waits
 -- for a unit of something shared; $3: those of which culprits hold some; $4: those for data, which is
 -- shared if who has it locked reads it meanwhile.
+WITH by_itself AS (
+    SELECT DISTINCT parent_edge_id AS edge_id
+    FROM edge SEMI JOIN (FROM io WHERE op = 'read') AS io USING (io_id)
+), reading AS (
+    FROM by_itself
+    UNION
+    -- A kernel thread ends the read.
+    SELECT parent_edge_id
+    FROM edge SEMI JOIN by_itself USING (edge_id)
+    JOIN task ON task.utid = waker_utid AND task.is_kthread
+)
 SELECT edge_id, coalesce(parent_edge_id, -1) AS parent_edge_id, edge.ts,
     if(io_id IS NULL, coalesce(waker_utid, -1), -1) AS waker_utid,
     if(reason = 'journal_commit' AND io_id IS NULL, coalesce(waker_utid, -1), -1) AS journal,
@@ -15,8 +26,5 @@ SELECT edge_id, coalesce(parent_edge_id, -1) AS parent_edge_id, edge.ts,
     is_passed
 FROM edge
 LEFT JOIN task AS waker ON waker.utid = waker_utid
-LEFT JOIN (
-    SELECT DISTINCT parent_edge_id AS edge_id
-    FROM edge SEMI JOIN (FROM io WHERE op = 'read') AS io USING (io_id)
-) AS reading USING (edge_id)
+LEFT JOIN reading USING (edge_id)
 ORDER BY edge_id

@@ -24,17 +24,22 @@ OF_DATA = (CODE["page_lock"], CODE["buffer_lock"])
 """Locks of what has data: who waits for one wants that."""
 
 
-def brings_data(edges: Edges, ios: Ios) -> npt.NDArray[np.bool_]:
+def brings_data(edges: Edges, ios: Ios, is_kernel: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return which edges lead to a task that has a page or buffer locked while it reads.
 
     As for the bitmaps that a page is made of (fs/ext4/mballoc.c:ext4_mb_init_cache), or before it
-    changes a part. Who waits for that lock wants what is in there, and would read it.
+    changes a part. Who waits for that lock wants what is in there, and would read it. A kernel
+    thread may end the read (fs/xfs/xfs_buf.c:xfs_buf_ioend_work). ``is_kernel``: by task.
     """
     found = np.zeros(len(edges), bool)
-    below = np.flatnonzero((edges.io >= 0) & (edges.parent >= 0))
+    below = np.flatnonzero(edges.io >= 0)
     below = below[ios.op[edges.io[below]] == OP_READ]
-    found[edges.parent[below]] = True
-    return found & (edges.io < 0) & np.isin(edges.reason, OF_DATA)
+    while len(below):
+        above = np.unique(edges.parent[below])
+        above = above[(above >= 0) & (edges.io[above] < 0)]
+        found[above] = True
+        below = above[is_kernel[edges.waker[above]] & (edges.waker[above] >= 0)]
+    return found & np.isin(edges.reason, OF_DATA)
 
 
 class OwnReads(NamedTuple):

@@ -80,6 +80,25 @@ def test_who_only_waits_until_reads_are_over_does_not_want_their_data(inversions
     assert [(row[1], row[2], row[4]) for row in inversions(synth)] == [("scan", 90 * US, 1.0)]
 
 
+def test_a_kernel_thread_may_end_the_read_of_a_locked_buffer(inversions: Rows, load: Load) -> None:
+    """XFS: the scan waits for a worker that ends its read of 100 us, the reader for the buffer."""
+    synth = Synth(ROLES)
+    reader, scan = synth.task("reader", 10), synth.task("scan", 20)
+    worker = synth.task("kworker/0:1", 30, kthread=True)
+    for task in (scan, worker):
+        synth.sleep(task, 1, 2)
+    for n in range(3):
+        synth.io(reader, (1 + n) * 1000 * US, ((1 + n) * 1000 + OWN_US) * US, op=0)
+    begin, end = 10_000 * US, (10_000 + OWN_US) * US
+    synth.sleep(worker, begin - US, end, io=synth.io(scan, begin, end, op=0))
+    synth.sleep(scan, begin, end + US, waker=worker, stack=["xfs_buf_iowait"])
+    synth.request(reader, begin - 10 * US, end + 20 * US, nr=READ)
+    synth.sleep(reader, begin, end + 10 * US, waker=scan, stack=["__down", "xfs_buf_lock"])
+    assert inversions(synth) == []
+    alone = (end - begin) + 30 * US
+    assert ns(predicted(load(synth), "scan").predicted_ns) == [alone]
+
+
 @pytest.mark.parametrize(
     ("reason", "behind_us", "kinds"),
     [

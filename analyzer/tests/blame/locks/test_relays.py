@@ -196,14 +196,18 @@ TURNS = st.lists(
 def test_in_a_queue_each_is_blamed_for_its_turns(
     turns: list[tuple[str, int, int]], arrival: int
 ) -> None:
-    """A lock is had in the order of arrival; client2 comes among the others and is judged."""
+    """A lock is had in the order of arrival; client2 comes among the others and is judged.
+
+    Of turns before it came, that counts by which those after it are late: no more than is gone if
+    the same tasks ask at the same times for a lock that backups leave alone.
+    """
     synth, step = Synth(ROLES), 10 * US
     task = {name: synth.task(name) for name in NAMES}
     task["client2"] = synth.task("client2", target=True)
     for watched in task.values():
         synth.preempt(watched, 1, 2)
     lock: dict[str, Any] = {"reason": WaitReason.LOCK, "obj": LOCK}
-    free, before = 1, 0
+    free, before, free_alone = 1, 0, 1
     expected: Counter[str] = Counter()
     held: list[tuple[str, int, int]] = []
     again = dict.fromkeys(task, 1)
@@ -217,6 +221,8 @@ def test_in_a_queue_each_is_blamed_for_its_turns(
         if got > asks:
             synth.sleep(task[name], asks * step, got * step, waker=before, **lock)
         held.append((name, got, got + hold))
+        if "backup" not in name:
+            free_alone = max(asks, free_alone) + hold
         free, before = got + hold, task[name]
         again[name] = free
     if free <= waits:
@@ -229,4 +235,6 @@ def test_in_a_queue_each_is_blamed_for_its_turns(
     rows: Counter[str] = Counter()
     for _, culprit, dur_us in blamed(found(synth)):
         rows[culprit] += dur_us
-    assert rows == expected
+    gone = free - max(free_alone, waits)
+    assert rows >= expected
+    assert rows.total() <= max(gone * 10, expected.total())
