@@ -57,10 +57,10 @@ from rcp.analyzer.blame.cpu.prepares import prepared_for
 from rcp.analyzer.blame.device.blamed_time import blamed_ns, wants_data
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.io_max import held_back
-from rcp.analyzer.blame.device.needed_reads import own_reads
+from rcp.analyzer.blame.device.needed_reads import needed, own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
-from rcp.analyzer.blame.late import late_for_others
+from rcp.analyzer.blame.late.late_for_others import late_for_others
 from rcp.analyzer.blame.locks.holders import is_guess, is_lock
 from rcp.analyzer.blame.locks.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.memory.dropped import dropped_for
@@ -155,6 +155,7 @@ class _Search:
         )
         share = self._share(edge, segments.edge[chosen])
         guessed = own_reads(self.trace.ios, edges.io[edge]).guessed & wants_data(edges, edge)
+        guessed |= needed(edges, self.trace.ios, rules.suspects.kernel, edge).guessed
         guessed |= is_guess(edges, self.trace, edge, segments.edge[chosen])
         sure = np.where(guessed, GUESS_CONFIDENCE, 1.0)
         for_client = np.where(

@@ -12,7 +12,6 @@ from rcp.analyzer.arrays.reasons import IS_EXTERNAL, IS_JOINT, IS_PEER, IS_POOL
 from rcp.analyzer.arrays.trace import Index, Times
 from rcp.analyzer.blame.candidates import Positions
 from rcp.analyzer.blame.causes import JOURNAL, Causes
-from rcp.analyzer.blame.device.needed_reads import brings_data
 from rcp.analyzer.blame.journal.commits import LogExcess, SuspectsPart, log_excess, suspects_part
 from rcp.analyzer.blame.journal.transactions import made_for_space, only_asked_by
 from rcp.analyzer.blame.parties import Parties
@@ -183,9 +182,7 @@ def guilty_edges(
     if len(by_io):
         culprit[by_io] = blame.io.utid[edges.io[by_io]]
     guilty = suspects.is_suspect(culprit, parties.of_edge)
-    guilty &= ~(
-        (IS_POOL | IS_JOINT)[edges.reason] | brings_data(edges, clients.trace.ios, suspects.kernel)
-    )
+    guilty &= ~(IS_POOL | IS_JOINT)[edges.reason]
     serves = IS_EXTERNAL[edges.reason] | IS_PEER[edges.reason]
     guilty &= suspects.ruled[culprit] | ~serves
     guilty &= (clients.behind(edges.waiter, edges.ts) != culprit) | (edges.waiter == culprit)

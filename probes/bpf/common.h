@@ -72,7 +72,7 @@ struct task_state {
 	u64 lock;
 	u32 lock_owner_tid;
 	u32 lock_type;
-	u32 lock_owner_flags; /* RCP_SLEEP_OWNER_GUESSED */
+	u32 lock_owner_flags; /* RCP_SLEEP_OWNER_GUESSED, RCP_SLEEP_ONE_READER */
 	s32 lock_stack_id;
 	u64 handle_ts;
 	u64 request_ts;

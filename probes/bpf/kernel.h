@@ -40,6 +40,7 @@
 #define REQ_OP_MASK 0xff /* include/linux/blk_types.h */
 
 #define MSG_PEEK 2 /* include/linux/socket.h */
+#define MSG_ERRQUEUE 0x2000
 #define SOCK_STREAM 1 /* include/linux/net.h */
 
 /* Sizes that depend on how the kernel was built: see headers.py. */

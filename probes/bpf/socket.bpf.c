@@ -137,7 +137,7 @@ static inline void answers_request(u64 sk, int sent)
 
 RAW_TRACEPOINT_PROBE(sock_recv_length)
 {
-	if ((u32)ctx->args[2] & MSG_PEEK)
+	if ((u32)ctx->args[2] & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
 	begins_request(ctx);
 	return note_received((int)ctx->args[1]);

@@ -39,8 +39,8 @@ class SleepFlag(enum.IntFlag):
     OWNER_GUESSED = 32  # owner_tid may be wrong: from glibc's mutex, the last reader or taker
     CPU_MAX = 64  # most of woken_ns to run_ns its cgroup, or one above, had used up its cpu.max
     HAS_SENT = 128  # it has sent a message (to a socket or pipe) since it last slept
-    RECEIVED_BETWEEN = 256  # and has received one between two that it sent
-    RECEIVED = 512  # since then, or since the last one that it sent, it has received one
+    RECEIVED_BETWEEN = 256  # since it last slept it has received one between two that it sent
+    RECEIVED = 512  # since it last slept or sent one, it has received one, or a part of one
     RECEIVED_SEVERAL = 1024  # or more; RECEIVED is set too
     ONE_READER = 2048  # one task had the rwsem that it waited for to write, when the wait began
 

@@ -3,7 +3,8 @@
 It is all, with these exceptions:
 
 * Of a commit's log: what is after the rest was written (``journal.commits``).
-* Of another one's read: what is longer than one of the waiter's own, if that wants the data.
+* Of another one's read: what is longer than one of the waiter's own, if that wants the data. So of
+  the first read of who has the page or buffer locked.
 * Of what is before a flush of the waiter's own: what all took longer than that one alone would
   have, as it would have had to write what flushes before it wrote::
 
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times
 from rcp.analyzer.blame.candidates import Positions
-from rcp.analyzer.blame.device.needed_reads import blamed_from, own_reads
+from rcp.analyzer.blame.device.needed_reads import blamed_from, needed, own_reads
 from rcp.analyzer.blame.flushes import FlushCache, lacking_ns
 from rcp.analyzer.blame.journal.commits import LogExcess
 from rcp.analyzer.paths.segments import Edges, Paths
@@ -39,7 +40,10 @@ def blamed_ns(
     wait = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
     begin = np.where(is_read, blamed_from(*wait, reads), begin)
     end = np.minimum(end, _flushed_anyway(edges, flushes, edge))
-    blamed: Times = np.maximum(end - np.maximum(ts, begin), 0)
+    begin = np.maximum(ts, begin)
+    own = needed(edges, flushes.ios, flushes.suspects.kernel, edge)
+    own_ns = np.minimum(end, own.end) - np.maximum(begin, own.begin)
+    blamed: Times = np.maximum(end - begin - np.maximum(own_ns, 0), 0)
     return blamed
 
 

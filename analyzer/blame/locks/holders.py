@@ -38,18 +38,19 @@ def _is_shared(edges: Edges, trace: Trace, edge: Index) -> Mask:
     """Return which waits were for a lock that several readers may have had.
 
     Only the last one to leave is seen. Others may have kept the waiter as long without it. It is
-    the only one if there was one when a writer began to wait, for none get the lock then; or if it
-    has got the lock meanwhile, to write it.
+    the only one if it has got the lock meanwhile, to write it; or if one reader had the lock when a
+    writer began to wait, for as long as that waits no others get it, but those before it in line.
     """
     sleeps = trace.sleeps
     shared: Mask = (edges.reason[edge] == CODE["lock"]) & sleeps.owner_guessed[edges.sleep[edge]]
-    shared &= ~edges.guessed[edge] & ~sleeps.one_reader[edges.sleep[edge]]
+    shared &= ~edges.guessed[edge]
     at = np.flatnonzero(shared)
     if len(at):
         sleep, by = edges.sleep[edge[at]], edges.waker[edge[at]]
         thread = np.append(trace.tasks.thread.astype(np.int64), -1)
         has = LastWaits.of(trace).kind(thread[by], sleeps.woken[sleep], sleep)
-        shared[at[has == LockType.RWSEM_WRITE]] = False
+        alone = (has == LockType.RWSEM_WRITE) | (sleeps.one_reader[sleep] & (has < 0))
+        shared[at[alone]] = False
     return shared
 
 

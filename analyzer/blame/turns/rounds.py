@@ -10,9 +10,11 @@ one after another::
 Without the backup it may have worked as long, or not at all. What of the work was for whom is not
 recorded, so all have the same part of it: that is a guess.
 
-How many messages a server takes is recorded, not whose. So answers are of one round if there is no
-sleep between them, no message taken, and little time; if who has the second one had asked before
-the first one; and if the server has taken several messages since the answer before the round.
+How often a server receives is recorded, not from whom, nor whether a message has come in parts.
+Answers are of one round if there is no sleep between them, no message taken, and little time; if
+who has the second one had asked before the first one; and if the server has received several times
+since the answer before the round. What it receives and answers without a sleep looks like one job
+after another.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ class Taken:
     """Taken before earlier sleeps; one more value for all. Of many before one sleep two count."""
     between: Mask
     """One between two that the server sent."""
+    awake: Times
+    """When the server woke up before."""
 
     @staticmethod
     def of(sleeps: Sleeps, thread: Times, servers: Times) -> Taken:
@@ -57,13 +61,27 @@ class Taken:
         order = np.lexsort((sleeps.ts[at], of))
         at, of = at[order], of[order]
         before = np.r_[0, np.cumsum(sleeps.n_received[at], dtype=np.int64)]
-        return Taken(of, sleeps.ts[at], before, sleeps.received_between[at])
+        follows = np.r_[False, of[1:] == of[:-1]][: len(of)]
+        awake = np.where(follows, np.r_[0, sleeps.run[at]][:-1], 0)
+        return Taken(of, sleeps.ts[at], before, sleeps.received_between[at], awake)
 
     def since(self, thread: Times, time: Times, sleep: Index) -> Times:
         """Return how many messages each thread has taken from a time until before a sleep."""
         begin = asof_forward(self.thread, self.begin, thread, time)
         known = (begin >= 0) & (sleep >= 0)
         return np.where(known, self.before[sleep] - self.before[begin], 0)
+
+    def next_after(self, thread: Times, time: Times) -> Times:
+        """Return when each thread wakes up to take its first message after a time, at the latest.
+
+        The time itself if it does so before it sleeps, or never takes any.
+        """
+        first = asof_forward(self.thread, self.begin, thread, time)
+        takes = np.flatnonzero(np.diff(self.before) > 0)
+        at = np.append(takes, -1)[asof_forward(self.thread[takes], self.begin[takes], thread, time)]
+        until = np.where(at >= 0, np.append(self.awake, 0)[at], NEVER)
+        never = ~np.isin(thread, self.thread[takes])
+        return np.where((at == first) | never, time, np.maximum(until, time))
 
 
 def answers_before(answers: JobWaits) -> tuple[Mask, Times]:

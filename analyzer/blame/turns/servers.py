@@ -8,6 +8,8 @@ had no job there. The work begins
 * where the client ended the idle wait, with that;
 * else after the last answer, and after what the server slept for when the client asked.
 
+It goes on after the answer until the server takes another message, or rests.
+
 It is not at work for whose reply it waits next, for that is asked itself; nor, of answers right one
 after another, for one who asked later than the next. On a futex only who has ended the idle wait is
 a client, and not if the server has waited on that futex too: threads that hand a lock to each other
@@ -97,6 +99,7 @@ class Servers:
     """Those after which there may be something else to do."""
     sends: npt.NDArray[np.bool_]
     """By thread, whether it has ever sent a message; nobody has where these are not recorded."""
+    taken: Taken
     rounds: Rounds
     """What they do for several clients at once."""
 
@@ -138,7 +141,8 @@ class Servers:
         sends[thread[sleeps.utid[sleeps.has_sent]]] = True
         taken = Taken.of(sleeps, thread, servers)
         rounds = Rounds.of(answers, idle, taken, tasks.role)
-        return Servers(thread, name, background, foreground, unknown, *of_servers, sends, rounds)
+        found = *of_servers, sends, taken, rounds
+        return Servers(thread, name, background, foreground, unknown, *found)
 
     @property
     def messages_known(self) -> bool:
@@ -196,7 +200,9 @@ class Servers:
         is_first |= (asker >= 0) & (self.thread[asker] == self.thread[answers.utid])
         is_first &= before <= ended
         _, slept = self.asleep.at(server, asked)
-        free = np.maximum(np.maximum(slept, asked), np.maximum(before, ended))
+        after = self._after()
+        goes_on = np.where(follows, np.r_[0, after][:-1], 0)
+        free = np.maximum(np.maximum(slept, asked), np.maximum(goes_on, ended))
         begin = np.where(is_first, ended, free)
         in_time = is_first | (answers.begin >= ended)
         is_job = is_first | (~answers.is_futex & in_time)
@@ -205,8 +211,29 @@ class Servers:
         is_job &= (begin < answers.end) & is_client & self._asks(in_time, last)
         since = np.where(is_first, np.minimum(ended, asked), asked)
         is_job &= ~(self._is_question(follows) | self._is_lock() | self._overtakes(follows, since))
-        at = np.flatnonzero(is_job & ~self.rounds.is_of_one(len(answers)))
-        return Jobs(server[at], answers.utid[at], begin[at], answers.end[at])
+        is_job &= ~self.rounds.is_of_one(len(answers))
+        at = np.flatnonzero(is_job)
+        more = np.flatnonzero(is_job & (after > answers.end))
+        of = np.concatenate((at, more))
+        begin = np.concatenate((begin[at], answers.end[more]))
+        end = np.concatenate((answers.end[at], after[more]))
+        order = np.lexsort((end, server[of]))
+        return Jobs(server[of][order], answers.utid[of][order], begin[order], end[order])
+
+    def _after(self) -> Times:
+        """Return how long servers go on with a job after each answer; its end if they do not.
+
+        Until they take another message, or rest. If they have another answer by then, they had
+        taken its message before: for whom they work is not known.
+        """
+        answers, n = self.answers, len(self.answers)
+        until = self.taken.next_after(answers.by, answers.end)
+        rest = asof_forward(self.rests.thread, self.rests.begin, answers.by, answers.end)
+        until = np.minimum(until, np.append(self.rests.begin, NEVER)[rest])
+        same = np.append(answers.by[1:] == answers.by[:-1], False)[:n]
+        following = np.where(same, np.append(answers.end, 0)[1:][:n], NEVER)
+        goes_on = (until <= following) & ~answers.is_futex & (until < NEVER)
+        return np.where(goes_on, np.maximum(until, answers.end), answers.end)
 
     def _asks(self, in_time: npt.NDArray[np.bool_], last: Index) -> npt.NDArray[np.bool_]:
         """Return which answers are to tasks of a name that asks, and is not only told.

@@ -40,7 +40,7 @@ COMMENT ON COLUMN sleep.owner_utid IS 'lock owner or journal thread when the wai
 COMMENT ON COLUMN sleep.is_owner_guessed IS 'the owner is a guess: a word of user memory that looks like the owner field of a glibc lock';
 COMMENT ON COLUMN sleep.is_one_reader IS 'it waited to write, and one reader had the lock when the wait began: who releases it is the one';
 COMMENT ON COLUMN sleep.has_sent IS 'it had sent a message to a socket or pipe since it last slept, so it may wait for an answer';
-COMMENT ON COLUMN sleep.n_received IS 'messages that it had received from sockets and pipes since it last slept or sent one; 2 stands for more, too';
+COMMENT ON COLUMN sleep.n_received IS 'how often it had received from sockets and pipes since it last slept or sent a message; 2 stands for more, too';
 COMMENT ON COLUMN sleep.received_between IS 'it had received a message between two that it sent since it last slept';
 COMMENT ON COLUMN sleep.is_cpu_max IS 'from woken_ns to run_ns it mostly waited because its cgroup, or one above, had used up its cpu.max';
 COMMENT ON COLUMN sleep.dev IS 'file system of the inode or journal waited for, major << 20 | minor';

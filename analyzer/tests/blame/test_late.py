@@ -104,7 +104,7 @@ def test_a_server_is_late_for_the_next_client_until_it_answers_the_first(
     world.reads(world.server, until_us, 200)
     world.asks(world.b, 150, 280)
     world.reads(world.server, 200, 280, sent=True)
-    late = [("lock", late_us, LATE)]
+    late = [("condition", late_us, LATE)]
     assert sorted(world.blamed()) == sorted(late + [("lock", 30, SURE)] * (until_us > 150))
 
 
@@ -117,8 +117,8 @@ def test_who_waits_for_the_culprit_itself_is_behind_nobody() -> None:
     assert world.blamed() == [("lock", 110, SURE)]
 
 
-def test_of_waits_one_after_another_each_is_for_what_the_ones_before_have_left() -> None:
-    """``a`` lost 40 us; ``b`` would have come to the second wait 30 us earlier."""
+def test_who_has_let_others_go_on_is_not_late_any_more() -> None:
+    """``a`` lost 40 us, of which ``b`` would have had 30 in its first wait for it."""
     world = World()
     world.request(world.a, 90 * US, 270 * US)
     world.locked(world.a, 100, 140, by=world.backup)
@@ -126,4 +126,56 @@ def test_of_waits_one_after_another_each_is_for_what_the_ones_before_have_left()
     world.request(world.b, 150 * US, 260 * US)
     world.locked(world.b, 150, 180, by=world.a)
     world.locked(world.b, 181, 260, by=world.a)
-    assert sorted(world.blamed()) == [("lock", 40, LATE)]
+    assert sorted(world.blamed()) == [("lock", 30, LATE)]
+
+
+def test_a_long_request_is_late_only_once() -> None:
+    """``a`` lost 40 us at first; then it has the lock for 50 us of each 1000."""
+    world = World()
+    world.request(world.a, 90 * US, 9_000 * US)
+    world.locked(world.a, 100, 140, by=world.backup)
+    world.request(world.b, 1_000 * US, 8_900 * US)
+    for begin in range(1_005, 8_005, 1_000):
+        world.locked(world.b, begin, begin + 45, by=world.a)
+    assert sum(us for _, us, _ in world.blamed()) == 40
+
+
+def test_who_has_waited_for_another_one_since_is_not_late_for_what_was_before() -> None:
+    """``a`` lost 40 us until 140, and then it waits for ``c``, which is not late, until 200."""
+    world = World()
+    other = world.task("client-c")
+    world.preempt(other, 1, 2)
+    world.request(world.a, 90 * US, 270 * US)
+    world.locked(world.a, 100, 140, by=world.backup)
+    world.locked(world.a, 145, 200, by=other)
+    world.reads(world.a, 201, 260)
+    world.request(world.b, 210 * US, 260 * US)
+    world.locked(world.b, 210, 260, by=world.a)
+    assert world.blamed() == []
+
+
+def test_of_an_io_only_the_end_may_be_to_blame() -> None:
+    """Three reads took 100 us; this one takes 200, beside the backup's, and ``b`` sees the end."""
+    world = World()
+    for begin in (1_000, 2_000, 3_000):
+        world.reads(world.a, begin, begin + 100)
+    begin, end = 5_000 * US, 5_200 * US
+    world.io(world.backup, begin - US, end + US, op=0, size=1 << 20)
+    world.sleep(world.a, begin, end, io=world.io(world.a, begin, end, op=0))
+    world.request(world.b, end - 50 * US, end + 200 * US)
+    world.locked(world.b, 5_150, 5_390, by=world.a)
+    assert [kind for kind, _, _ in world.blamed()] == ["device"]
+
+
+@pytest.mark.parametrize(("n", "late_us"), [(1, 390), (200, 0)])
+def test_all_that_the_waiter_has_lost_itself_counts(n: int, late_us: int) -> None:
+    """``a`` lost 400 us; ``b`` has lost 10 us so often."""
+    world = World()
+    world.request(world.a, 90 * US, 9_000 * US)
+    world.locked(world.a, 100, 500, by=world.backup)
+    world.request(world.b, 600 * US, 8_900 * US)
+    for k in range(n):
+        world.locked(world.b, 700 + 20 * k, 710 + 20 * k, by=world.backup)
+    world.locked(world.b, 8_000, 8_500, by=world.a)
+    late = [us for _, us, sure in world.blamed() if sure == LATE]
+    assert late == ([late_us] if late_us else [])

@@ -95,7 +95,8 @@ def test_a_kernel_thread_may_end_the_read_of_a_locked_buffer(inversions: Rows, l
     synth.request(reader, begin - 10 * US, end + 20 * US, nr=READ)
     synth.sleep(reader, begin, end + 10 * US, waker=scan, stack=["__down", "xfs_buf_lock"])
     assert inversions(synth) == []
-    alone = (end - begin) + 30 * US
+    # Without the scan's few us with the buffer after its read.
+    alone = (end - begin) + 21 * US
     assert ns(predicted(load(synth), "scan").predicted_ns) == [alone]
 
 
@@ -107,7 +108,7 @@ def test_a_kernel_thread_may_end_the_read_of_a_locked_buffer(inversions: Rows, l
         ("ovl_copy_up_start", 0, []),
         ("ovl_link", 0, ["lock"]),
         ("__folio_lock", 0, []),
-        ("__folio_lock", 400, ["io_dependency"]),
+        ("__folio_lock", 400, ["lock"]),
     ],
 )
 def test_who_looks_the_same_name_up_or_reads_a_locked_page_does_what_the_waiter_would_do(
@@ -130,7 +131,45 @@ def test_who_looks_the_same_name_up_or_reads_a_locked_page_does_what_the_waiter_
     found = inversions(synth)
     assert [row[0] for row in found] == kinds
     if not kinds:
-        alone = (end - begin) + 30 * US
+        after_us = 0 if reason == "__folio_lock" else 10  # the scan has the page that long
+        alone = (end - begin) + (20 + after_us) * US
         assert ns(predicted(load(synth), "scan").predicted_ns) == [alone]
     if behind_us:
-        assert found[0][2] == behind_us * US
+        # Who has a page locked has it for 10 us after its read.
+        after_us = 10 if kinds == ["lock"] else 0
+        assert found[0][2] == (behind_us + after_us) * US
+
+
+@pytest.mark.parametrize("ran", [False, True], ids=["computes", "is preempted"])
+def test_what_else_is_done_under_the_lock_of_a_page_is_blamed(inversions: Rows, ran: bool) -> None:
+    """The scan reads for 100 us, and has the page for 5 ms more; the reader needs the read only."""
+    synth = Synth(ROLES)
+    reader, scan, other = (synth.task(name) for name in ("reader", "scan", "other"))
+    synth.sleep(scan, 1, 2)
+    for n in range(3):
+        synth.io(reader, (1 + n) * 1000 * US, ((1 + n) * 1000 + OWN_US) * US, op=0)
+    begin, end = 10_000 * US, 15_100 * US
+    read_us = begin + OWN_US * US
+    synth.sleep(scan, begin, read_us, io=synth.io(scan, begin, read_us, op=0), stack=["a"])
+    if ran:
+        synth.preempt(scan, read_us + US, end - US, ran=other)
+    synth.request(reader, begin - 10 * US, end + 20 * US, nr=READ)
+    synth.sleep(reader, begin, end, waker=scan, stack=["__folio_lock"])
+    rows = [(row[0], row[1], row[4]) for row in inversions(synth)]
+    assert rows == [("lock", "scan", 1.0)]
+    assert sum(row[2] for row in inversions(synth)) == 5_000 * US
+
+
+def test_of_many_reads_under_the_lock_of_a_page_the_first_is_needed(inversions: Rows) -> None:
+    """The scan has a buffer and reads ten pages one after another."""
+    synth = Synth(ROLES)
+    reader, scan = synth.task("reader", 10), synth.task("scan", 20)
+    synth.sleep(scan, 1, 2)
+    for n in range(3):
+        synth.io(reader, (1 + n) * 1000 * US, ((1 + n) * 1000 + OWN_US) * US, op=0)
+    for n in range(10):
+        begin, end = (10_000 + 100 * n) * US, (10_000 + 100 * (n + 1)) * US
+        synth.sleep(scan, begin, end, io=synth.io(scan, begin, end, op=0))
+    synth.request(reader, 9_990 * US, 11_100 * US, nr=READ)
+    synth.sleep(reader, 10_000 * US, 11_010 * US, waker=scan, stack=["__lock_buffer"])
+    assert sum(row[2] for row in inversions(synth)) == (1_010 - 100) * US

@@ -16,20 +16,22 @@ ROLES = [("background", "comm:backup"), ("foreground", "comm:writer")]
 
 
 @pytest.mark.parametrize(
-    ("shared", "alone", "writes", "sure"),
+    ("shared", "alone", "waits_to", "sure"),
     [
-        (False, False, False, 1.0),
-        (True, False, False, GUESS_CONFIDENCE),
-        (True, True, False, 1.0),
-        (True, False, True, 1.0),
+        (False, False, None, 1.0),
+        (True, False, None, GUESS_CONFIDENCE),
+        (True, True, None, 1.0),
+        (True, False, LockType.RWSEM_WRITE, 1.0),
+        (True, True, LockType.RWSEM_READ, GUESS_CONFIDENCE),
     ],
 )
 def test_who_left_a_lock_last_may_have_been_one_of_several(
-    shared: bool, alone: bool, writes: bool, sure: float
+    shared: bool, alone: bool, waits_to: LockType | None, sure: float
 ) -> None:
     """The kernel names no owner of a lock that readers have, but the last one to take it.
 
-    It counts them; and who has waited to write has had the lock alone since.
+    It counts them; and who has waited to write has had the lock alone since. Who has waited to read
+    has come to it later, perhaps with others.
     """
     synth = Synth(ROLES)
     fg, bg = synth.task("writer", target=True), synth.task("backup")
@@ -38,8 +40,8 @@ def test_who_left_a_lock_last_may_have_been_one_of_several(
     lock = WaitReason.LOCK
     has: dict[str, Any] = {"obj": 7, "owner": bg, "guessed": shared, "one_reader": alone}
     synth.sleep(fg, begin, end, waker=bg, stack=stack, reason=lock, **has)
-    if writes:
-        synth.lock_wait(bg, 105 * US, 120 * US, lock=7, kind=LockType.RWSEM_WRITE)
+    if waits_to is not None:
+        synth.lock_wait(bg, 105 * US, 120 * US, lock=7, kind=waits_to)
     (row,) = found(synth)
     assert row[:4] == ("lock", "backup", 80 * US, sure)
 

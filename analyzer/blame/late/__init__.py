@@ -1,0 +1,1 @@
+"""What requests lose because others that they wait for are late."""
