@@ -105,7 +105,8 @@ def blamed_below(paths: Paths, found: Candidates) -> npt.NDArray[np.float64]:
     edges, segments = paths.edges, paths.segments
     some = segments.edge[found.segment] >= 0
     at = segments.edge[found.segment[some]]
-    blamed = np.bincount(at, (found.dur * found.part)[some], len(edges))
+    lost = (found.dur * found.part)[some]
+    blamed: npt.NDArray[np.float64] = np.bincount(at, lost, len(edges)).astype(np.float64)
     for depth in range(int(edges.depth.max(initial=0)), 0, -1):
         below = np.flatnonzero(edges.depth == depth)
         np.add.at(blamed, edges.parent[below], blamed[below])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rcp.analyzer.tests.blame.found import found
 from rcp.analyzer.tests.whatif.worlds import ns, predicted
 from rcp.fixtures.synth import READ, Synth
 
@@ -56,9 +57,9 @@ def test_a_read_of_ones_own_would_take_time_too(
     inversions: Rows, load: Load, size: int, took_us: int, wait_us: int, blamed_us: int
 ) -> None:
     synth = shared(size, took_us, wait_us)
-    found = [(row[0], row[1], row[2], row[4]) for row in inversions(synth)]
+    rows = [(row[0], row[1], row[2], row[4]) for row in inversions(synth)]
     expected = ("io_dependency", "scan", blamed_us * US, 1.0)
-    assert found == ([expected] if blamed_us else [])
+    assert rows == ([expected] if blamed_us else [])
     # A few us more than a read of its own are no inversion, but they are saved.
     saved_us = max(wait_us - OWN_US, 0)
     without = ns(predicted(load(synth), "scan").predicted_ns)
@@ -128,8 +129,8 @@ def test_who_looks_the_same_name_up_or_reads_a_locked_page_does_what_the_waiter_
     synth.request(reader, begin - 10 * US, end + 20 * US, nr=READ)
     stack = [*(["__mutex_lock"] if reason.startswith("ovl") else []), reason]
     synth.sleep(reader, begin, end + 10 * US, waker=scan, stack=stack)
-    found = inversions(synth)
-    assert [row[0] for row in found] == kinds
+    rows = inversions(synth)
+    assert [row[0] for row in rows] == kinds
     if not kinds:
         after_us = 0 if reason == "__folio_lock" else 10  # the scan has the page that long
         alone = (end - begin) + (20 + after_us) * US
@@ -137,7 +138,7 @@ def test_who_looks_the_same_name_up_or_reads_a_locked_page_does_what_the_waiter_
     if behind_us:
         # Who has a page locked has it for 10 us after its read.
         after_us = 10 if kinds == ["lock"] else 0
-        assert found[0][2] == (behind_us + after_us) * US
+        assert rows[0][2] == (behind_us + after_us) * US
 
 
 @pytest.mark.parametrize("ran", [False, True], ids=["computes", "is preempted"])
@@ -157,7 +158,7 @@ def test_what_else_is_done_under_the_lock_of_a_page_is_blamed(inversions: Rows, 
     synth.sleep(reader, begin, end, waker=scan, stack=["__folio_lock"])
     rows = [(row[0], row[1], row[4]) for row in inversions(synth)]
     assert rows == [("lock", "scan", 1.0)]
-    assert sum(row[2] for row in inversions(synth)) == 5_000 * US
+    assert sum(row.dur for row in found(synth)) == 5_000 * US
 
 
 def test_of_many_reads_under_the_lock_of_a_page_the_first_is_needed(inversions: Rows) -> None:
@@ -172,4 +173,4 @@ def test_of_many_reads_under_the_lock_of_a_page_the_first_is_needed(inversions: 
         synth.sleep(scan, begin, end, io=synth.io(scan, begin, end, op=0))
     synth.request(reader, 9_990 * US, 11_100 * US, nr=READ)
     synth.sleep(reader, 10_000 * US, 11_010 * US, waker=scan, stack=["__lock_buffer"])
-    assert sum(row[2] for row in inversions(synth)) == (1_010 - 100) * US
+    assert sum(row.dur for row in found(synth)) == (1_010 - 100) * US
