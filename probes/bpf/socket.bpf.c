@@ -94,15 +94,13 @@ KRETFUNC_PROBE(anon_pipe_read, void *iocb, void *to, long received)
 #endif
 
 #if RCP_SOCKET_REQUESTS
-static inline void begins_request(struct bpf_raw_tracepoint_args *ctx)
+static inline void begins_request(struct sock *sk, int received)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
 	struct open_key key = { .object = (u64)sk,
 				.tid = (u32)bpf_get_current_pid_tgid(),
 				.nr = RCP_SOCKET_REQUEST_NR };
 	struct task_state *state = current_state();
 	struct open_request fresh = {};
-	int received = (int)ctx->args[1];
 
 	if (!state || !(state->flags & RCP_TASK_IS_TARGET))
 		return;
@@ -126,7 +124,7 @@ static inline void answers_request(u64 sk, int sent)
 		end_open_request(&key, open, sent);
 }
 #else
-static inline void begins_request(struct bpf_raw_tracepoint_args *ctx)
+static inline void begins_request(struct sock *sk, int received)
 {
 }
 
@@ -137,10 +135,15 @@ static inline void answers_request(u64 sk, int sent)
 
 RAW_TRACEPOINT_PROBE(sock_recv_length)
 {
-	if ((u32)ctx->args[2] & (MSG_PEEK | MSG_ERRQUEUE))
+	/* all at first: the verifier takes no address within the context */
+	struct sock *sk = (struct sock *)ctx->args[0];
+	int received = (int)ctx->args[1];
+	u32 flags = ctx->args[2];
+
+	if (flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
-	begins_request(ctx);
-	return note_received((int)ctx->args[1]);
+	begins_request(sk, received);
+	return note_received(received);
 }
 
 RAW_TRACEPOINT_PROBE(sock_send_length)
