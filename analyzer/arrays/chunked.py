@@ -64,6 +64,11 @@ def parts_of(rows: Records) -> Iterator[Records]:
             release(rows)
 
 
+def column_of(rows: Records, name: str) -> npt.NDArray[Any]:
+    """Return a copy of one column; reading it where it is would keep whole records in memory."""
+    return columns_of(rows, lambda part: {name: part[name]})[name]
+
+
 def columns_of(
     rows: Records, make: Callable[[Records], dict[str, npt.NDArray[Any]]]
 ) -> dict[str, npt.NDArray[Any]]:

@@ -207,6 +207,7 @@ def _sleeps(
             "reason": reason_codes(part["reason"], part["stack_id"], stacks),
             "has_no_work": np.isin(part["stack_id"], idle),
             "for_room": np.isin(part["stack_id"], full),
+            "object": part["object"],
             "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
@@ -218,7 +219,7 @@ def _sleeps(
             "cpu": part["cpu"].astype(np.int32),
         }
 
-    return Sleeps(**columns_of(rows, convert), object=rows["object"])
+    return Sleeps(**columns_of(rows, convert))
 
 
 def _n_received(flags: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:

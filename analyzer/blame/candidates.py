@@ -96,12 +96,21 @@ class Candidates:
     @staticmethod
     def concatenate(parts: Sequence[Candidates]) -> Candidates:
         """Return the rows of all parts; there must be at least one part."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
         columns = {
             f.name: np.concatenate([getattr(part, f.name) for part in parts])
             for f in fields(Candidates)
             if f.name != "beside"
         }
         return Candidates(**columns, beside=Beside.concatenate([part.beside for part in parts]))
+
+
+def no_candidates() -> Candidates:
+    """Return no rows."""
+    none, no_index = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    return candidate_rows(none, 0, no_index, none, no_index, no_index, 1.0)
 
 
 def candidate_rows(

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_forward
+from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.reasons import REASONS
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
@@ -28,8 +29,8 @@ from rcp.analyzer.blame.device.evidence import (
     QUOTA_CONFIDENCE,
 )
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
-from rcp.analyzer.blame.device.service_model import modelled_solo_ns
-from rcp.analyzer.blame.device.solo import EXCESS_MIN, solo_service_ns
+from rcp.analyzer.blame.device.solo import EXCESS_MIN
+from rcp.analyzer.blame.device.solo_times import SoloTimes
 from rcp.analyzer.blame.flushes import FlushCache, flush_cache, flush_excess, flushing_ns
 from rcp.analyzer.blame.owners import Blame
 from rcp.analyzer.blame.parties import Parties
@@ -57,6 +58,11 @@ class Contention:
     def flushes(self) -> FlushCache:
         """All flushes of the recording."""
         return flush_cache(self.trace.ios, self.suspects, self.blame.io)
+
+    @cached_property
+    def solo(self) -> SoloTimes:
+        """The time of each io alone at its device."""
+        return SoloTimes.of(self.trace.ios)
 
     @cached_property
     def asked(self) -> Asked:
@@ -173,7 +179,7 @@ class Contention:
         segments, blame = self.paths.segments, self.blame.io
         chosen = chosen[segments.dur[chosen] >= IDLE_MIN_NS]
         io, lo = segments.io[chosen], segments.ts[chosen]
-        inserted = self.trace.rows[IO.name]["inserted_ns"][io].astype(np.int64)
+        inserted = column_of(self.trace.rows[IO.name], "inserted_ns")[io].astype(np.int64)
         found = kept_free(self.trace.ios, inserted, io, lo, lo + segments.dur[chosen])
         party = self.parties.of_segments(segments, chosen)
         owner = np.where(found.last >= 0, blame.utid[found.last], -1).astype(np.int32)
@@ -194,10 +200,9 @@ class Contention:
         """Blame the owner of ios at the device meanwhile for the excess over the solo time."""
         found = self.stage(chosen, DEVICE, "bytes")
         io = self.paths.segments.io[found.segment]
-        of_all, guessed_of_all = solo_service_ns(self.trace.ios)
-        solo, guessed, high = of_all[io], guessed_of_all[io], of_all[io]
+        solo, guessed, high = (of[io] for of in (self.solo.seen, self.solo.guessed, self.solo.seen))
         unseen = np.flatnonzero(guessed)
-        model = modelled_solo_ns(self.trace.ios, io[unseen])
+        model = self.solo.modelled(io[unseen])
         # What was seen beside others is an upper limit of the time alone.
         by_model = unseen[model.known]
         solo[by_model] = np.minimum(model.estimate[model.known], solo[by_model])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import packed
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.candidates import Beside, Candidates, Positions
 from rcp.analyzer.blame.chains import Chains, ChainTexts, generic_name
@@ -40,13 +41,9 @@ class Inversions:
         return len(self.request)
 
 
-def _runs(*columns: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
-    """Return the first position of each run of equal rows."""
-    change = np.zeros(len(columns[0]), bool)
-    change[:1] = True
-    for column in columns:
-        change[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(change)
+def _runs(values: Times) -> npt.NDArray[np.intp]:
+    """Return the first position of each run of equal values."""
+    return np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
 
 
 def _crowded(found: Candidates, order: Positions, first: Positions) -> Positions:
@@ -75,9 +72,10 @@ def grouped(
     by_culprit, by_leaf = (
         chains.of(request, edge) for edge in (found.culprit_edge, found.leaf_edge)
     )
-    order = np.lexsort((ts, by_leaf, by_culprit, found.culprit, found.kind, request))
-    keys = [column[order] for column in (request, found.kind, found.culprit, by_culprit)]
-    first, part = _runs(*keys), _runs(*keys, by_leaf[order])
+    group = packed(request, found.kind, found.culprit, by_culprit)
+    of_leaf = packed(group, by_leaf)
+    order = np.lexsort((ts, of_leaf))
+    first, part = _runs(group[order]), _runs(of_leaf[order])
     row_of_part = np.searchsorted(first, part, "right") - 1
     dur = found.dur[order]
 

@@ -257,8 +257,11 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_helpers()
     search.by_unknown_on_chain()
     rules = search.contention
-    slack = Slack(trace, paths, causes, rules.flushes, rules.blame)
-    found = slack.without(Candidates.concatenate(search.found))
+    slack = Slack(trace, paths, causes, rules.flushes, rules.blame, rules.solo)
+    found = Candidates.concatenate(search.found)
+    search.found.clear()  # as large as what was made of it
+    found = slack.without(found)
+    del slack
     late = late_for_others(rules, found)
     return Candidates.concatenate((found, late))
 

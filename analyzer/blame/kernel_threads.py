@@ -140,6 +140,13 @@ def _serving(trace: Trace, paths: Paths, chosen: Positions, suspects: Suspects) 
     return _Work(chosen[of], owner[of], dur, all_of_it, all_of_it)
 
 
+def _without(chosen: Positions, others: Positions, n: int) -> Positions:
+    """Return the positions below ``n`` that are not among ``others``: no search, no sort."""
+    others_too = np.zeros(n, bool)
+    others_too[others] = True
+    return chosen[~others_too[chosen]]
+
+
 def work_for_suspects(
     trace: Trace,
     paths: Paths,
@@ -154,9 +161,9 @@ def work_for_suspects(
     chosen = chosen[busy & (segments.utid[chosen] >= 0)]
     chosen = chosen[suspects.kernel[segments.utid[chosen]]]
     log = _committing(trace, paths, chosen, blame)
-    rest = np.setdiff1d(chosen, log.segment)
+    rest = _without(chosen, log.segment, len(segments))
     served = _serving(trace, paths, rest, suspects)
-    rest = np.setdiff1d(rest, served.segment, assume_unique=True)
+    rest = _without(rest, served.segment, len(segments))
     work = _Work.concatenate((log, served, _flushing(trace, paths, rest, blame)))
     party = parties.of_segments(segments, work.segment)
     is_suspect = suspects.is_suspect(work.culprit, party) & (work.part > 0)

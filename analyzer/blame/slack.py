@@ -36,8 +36,8 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, PAGE_BYTES, Index, Times, Trace
 from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.causes import DIRTIER, Causes
-from rcp.analyzer.blame.device.service_model import modelled_solo_ns
-from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns, solo_service_ns
+from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
+from rcp.analyzer.blame.device.solo_times import SoloTimes
 from rcp.analyzer.blame.flushes import FlushCache, flush_excess
 from rcp.analyzer.blame.journal.transactions import activities
 from rcp.analyzer.blame.owners import Blame
@@ -51,11 +51,17 @@ class Slack:
     """The ios that tasks on critical paths would have waited for anyway."""
 
     def __init__(
-        self, trace: Trace, paths: Paths, causes: Causes, flushes: FlushCache, blame: Blame
+        self,
+        trace: Trace,
+        paths: Paths,
+        causes: Causes,
+        flushes: FlushCache,
+        blame: Blame,
+        solo: SoloTimes,
     ) -> None:
         """Find those that waiters queued themselves."""
         self._trace, self._edges, self._segments = trace, paths.edges, paths.segments
-        self._alone = _Alone(trace, blame, flushes)
+        self._alone = _Alone(trace, blame, flushes, solo)
         self._is_kernel = flushes.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
         self._activity = self._writing()
@@ -167,17 +173,15 @@ class Slack:
 class _Alone:
     """The ios, and how long each would have taken if nobody else's had been at the device."""
 
-    def __init__(self, trace: Trace, blame: Blame, flushes: FlushCache) -> None:
+    def __init__(self, trace: Trace, blame: Blame, flushes: FlushCache, solo: SoloTimes) -> None:
         """Find the times, and the ios that carry nobody's data who is to blame."""
         ios, sleeps = trace.ios, trace.sleeps
         self.ios, self.is_own = ios, blame.io.utid < 0
         service = ios.completed - ios.issued
-        solo, guessed = solo_service_ns(ios)
-        self.dur = np.minimum(service, solo)
-        unseen = np.flatnonzero(guessed).astype(np.int32)
-        model = modelled_solo_ns(ios, unseen)
+        self.dur = np.minimum(service, solo.seen)
+        unseen, model = solo.unseen, solo.model
         # The least time seen beside others may be much more than the time alone.
-        self.dur[unseen] = np.where(model.known, np.minimum(model.estimate, solo[unseen]), 0)
+        self.dur[unseen] = np.where(model.known, np.minimum(model.estimate, solo.seen[unseen]), 0)
         flush = np.flatnonzero(ios.op == OP_FLUSH).astype(np.int32)
         if len(flush):
             nobody = np.full(len(flush), -2, np.int64)

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward
+from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import (
     OP_FLUSH,
@@ -214,7 +215,7 @@ def _handed_over(trace: Trace, thread: Times, dispatcher: npt.NDArray[np.bool_])
     """
     turns, ios = _Awake.of(trace.sleeps, thread, dispatcher), trace.ios
     # What was never queued was issued by who submitted it, unless that is one of these workers.
-    queued = trace.rows[IO.name]["inserted_ns"] > 0
+    queued = column_of(trace.rows[IO.name], "inserted_ns") > 0
     queued |= (ios.submitter >= 0) & dispatcher[ios.submitter]
     io = np.flatnonzero(queued & (ios.issued > 0))
     io = io[np.argsort(ios.issued[io], kind="stable")]

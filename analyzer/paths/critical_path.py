@@ -66,6 +66,10 @@ class _Walk:
         self.segments, self.edges = PathColumns(Segments), PathColumns(Edges)
         self.stages = IoStages(sleeps, ios, offcpu, below, self.emit)
 
+    def end(self) -> None:
+        """Let go of the stages, which refer to the walk: a cycle is kept until it is looked for."""
+        del self.stages
+
     def path(self, frames: Frames) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the columns of the segments, by request and time, and of the edges of requests.
 
@@ -222,7 +226,9 @@ def critical_paths(
         for parts in _chunks(requests):
             for found in pool.map(_Walk.path, walks, parts):
                 _append(segments, edges, *found)
-    del walks, offcpu  # the index of sleeps is large and no longer needed
+    for walk in walks:
+        walk.end()
+    del walks, walk, offcpu  # the index of sleeps is large and no longer needed
     trim()
     return Paths(Segments(**segments.columns()), Edges(**edges.columns()))
 

@@ -20,10 +20,17 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import group_codes
 from rcp.analyzer.arrays.cgroups import CgroupLimit, Cgroups, most_used
+from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.trace import OP_DISCARD, OP_FLUSH, Index, Ios, Times, Trace
 from rcp.analyzer.blame.ahead import Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
-from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.candidates import (
+    KIND,
+    Candidates,
+    Positions,
+    candidate_rows,
+    no_candidates,
+)
 from rcp.analyzer.blame.contention import Contention
 from rcp.probes.contract.events import IO, LimitedResource
 
@@ -48,13 +55,12 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
     most of it, the rest alone would not have reached it: then the wait is all theirs.
     """
     segments, trace = rules.paths.segments, rules.trace
-    chosen = chosen[trace.rows[IO.name]["cgroup_id"][segments.io[chosen]] > 0]
-    lo, io = segments.ts[chosen], segments.io[chosen]
-    hi, party = lo + segments.dur[chosen], rules.parties.of_segments(segments, chosen)
-    kind, nothing = KIND["admission_slot"], segments.edge[:0]
-    found = [candidate_rows(chosen[:0], kind, nothing, lo[:0], nothing, nothing, 1.0)]
+    found, kind = [no_candidates()], KIND["admission_slot"]
     if not len(chosen):
         return found[0]
+    chosen = chosen[column_of(trace.rows[IO.name], "cgroup_id")[segments.io[chosen]] > 0]
+    lo, io = segments.ts[chosen], segments.io[chosen]
+    hi, party = lo + segments.dur[chosen], rules.parties.of_segments(segments, chosen)
     for at, ios, measure in _IoMax(trace).rounds(io, lo, hi):
         # What was let in shortly before has used it up as well.
         since, limit = lo[at] - SLICES_NS, ios.dev[io[at]].astype(np.int64)
@@ -100,7 +106,7 @@ class _IoMax:
     @cached_property
     def _of_io(self) -> tuple[Times, npt.NDArray[np.intp]]:
         """The cgroups of ios, and which of them each io has."""
-        of_io = self.trace.rows[IO.name]["cgroup_id"].astype(np.int64)
+        of_io = column_of(self.trace.rows[IO.name], "cgroup_id").astype(np.int64)
         known, position = np.unique(of_io, return_inverse=True)
         return known, position
 

@@ -124,14 +124,23 @@ def modelled_solo_ns(ios: Ios, wanted: Index) -> Modelled:
         found = _fit(np.concatenate((_own(ios, on), ahead), axis=1), took)
         if found is None:
             continue
-        terms, covariance = found
-        own = _own(ios, wanted[at])
-        n_own = own.shape[1]
-        solo = own @ terms[:n_own]
-        variance = np.einsum("ij,jk,ik->i", own, covariance[:n_own, :n_own], own)
-        half = _NORMAL_95_PCT * np.sqrt(np.maximum(variance, 0))
-        good = (solo > 0) & (half <= WIDTH_MAX * solo) & ~ios.to_media[wanted[at]]
-        result.known[at] = good
-        result.estimate[at] = np.where(good, solo, 0)
-        result.high[at] = np.where(good, solo + half, 0)
+        # A part at a time: rows of terms take more memory than all columns of ios.
+        for begin in range(0, len(at), MAX_IOS):
+            part = at[begin : begin + MAX_IOS]
+            _apply(result, part, ios, wanted[part], *found)
     return result
+
+
+def _apply(
+    result: Modelled, at: npt.NDArray[np.intp], ios: Ios, wanted: Index, terms: Rows, cov: Rows
+) -> None:
+    """Store what terms and their covariance tell of the ios ``wanted``, at these positions."""
+    own = _own(ios, wanted)
+    n_own = own.shape[1]
+    solo = own @ terms[:n_own]
+    variance = np.einsum("ij,ij->i", own @ cov[:n_own, :n_own], own)
+    half = _NORMAL_95_PCT * np.sqrt(np.maximum(variance, 0))
+    good = (solo > 0) & (half <= WIDTH_MAX * solo) & ~ios.to_media[wanted]
+    result.known[at] = good
+    result.estimate[at] = np.where(good, solo, 0)
+    result.high[at] = np.where(good, solo + half, 0)

@@ -24,7 +24,13 @@ from rcp.analyzer.arrays.cgroups import Cgroups
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP
 from rcp.analyzer.arrays.trace import OP_READ, Index, Ios, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
-from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.candidates import (
+    KIND,
+    Candidates,
+    Positions,
+    candidate_rows,
+    no_candidates,
+)
 from rcp.analyzer.blame.causes import JOURNAL, Causes
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE, REFAULT_CONFIDENCE
@@ -52,6 +58,8 @@ def evicted_for(rules: Contention, causes: Causes, chosen: Positions) -> Candida
     trace, segments, of = rules.trace, rules.paths.segments, Refaulted.of(rules.trace)
     at = np.searchsorted(of.io, segments.io[chosen])
     again = np.flatnonzero(np.isin(segments.io[chosen], of.io))
+    if not len(again):
+        return no_candidates()
     chosen, at = chosen[again], at[again]
     memory = _Memory(trace, of, rules.suspects, rules.blame, causes)
     filled = memory.filled(at, rules.parties.of_segments(segments, chosen))

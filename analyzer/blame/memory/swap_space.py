@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rcp.analyzer.arrays.as_of import ranges
+from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.covering import Covering
 from rcp.analyzer.arrays.covers import Covers
 from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, PAGE_BYTES, Times, Trace
@@ -23,7 +24,7 @@ _SECTORS = PAGE_BYTES // _SECTOR_BYTES
 def swapped_in(trace: Trace) -> tuple[Positions, Positions]:
     """Return a row for each page read back: the io that read it, in order, and that wrote it."""
     ios, rows = trace.ios, trace.rows[IO.name]
-    is_out = (rows["flags"] & IoFlag.SWAP_OUT) != 0
+    is_out = (column_of(rows, "flags") & IoFlag.SWAP_OUT) != 0
     out = np.flatnonzero(is_out)
     if not len(out):
         return out, out
@@ -33,7 +34,7 @@ def swapped_in(trace: Trace) -> tuple[Positions, Positions]:
     near = near[space.within(*_sectors(trace, near)) > 0]
     read, write = near[ios.op[near] == OP_READ], near[ios.op[near] == OP_WRITE]
     of, page = ranges(np.zeros(len(read), np.int64), ios.bytes[read].astype(np.int64) // PAGE_BYTES)
-    first = rows["sector"][read[of]].astype(np.int64) + page * _SECTORS
+    first = column_of(rows, "sector")[read[of]].astype(np.int64) + page * _SECTORS
     later = write[np.argsort(-ios.queued[write], kind="stable")]
     dev, begin, end = _sectors(trace, later)
     points = ios.dev[read[of]].astype(np.int64), first
@@ -45,6 +46,6 @@ def swapped_in(trace: Trace) -> tuple[Positions, Positions]:
 
 def _sectors(trace: Trace, io: Positions) -> tuple[Times, Times, Times]:
     """Return the device of ios, their first sector, and the one behind their last."""
-    begin = trace.rows[IO.name]["sector"][io].astype(np.int64)
+    begin = column_of(trace.rows[IO.name], "sector")[io].astype(np.int64)
     length = trace.ios.bytes[io].astype(np.int64) // _SECTOR_BYTES
     return trace.ios.dev[io].astype(np.int64), begin, begin + length

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, ranges, rounds
+from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.causes import Causes
 from rcp.probes.contract.events import IO
@@ -21,7 +22,7 @@ _AT_ONCE = 1 << 22
 def fills_memory(trace: Trace) -> npt.NDArray[np.bool_]:
     """Return which ios are of pages in memory: direct ones and flushes are not."""
     ios = trace.ios
-    is_buffered = (trace.rows[IO.name]["ino"] != 0) & (ios.bytes > 0)
+    is_buffered = (column_of(trace.rows[IO.name], "ino") != 0) & (ios.bytes > 0)
     filling: npt.NDArray[np.bool_] = is_buffered & ((ios.op == OP_READ) | (ios.op == OP_WRITE))
     return filling
 
@@ -76,7 +77,7 @@ def _uses(
     trace: Trace, io: npt.NDArray[np.integer], counts: npt.NDArray[np.bool_], thread: Times
 ) -> Iterator[tuple[npt.NDArray[np.intp], _Uses, Times]]:
     """Yield some positions in ``io``, the uses of their first sectors, and the place of each."""
-    ios, sector = trace.ios, trace.rows[IO.name]["sector"].astype(np.int64)
+    ios, sector = trace.ios, column_of(trace.rows[IO.name], "sector").astype(np.int64)
     for dev in np.unique(ios.dev[io]):
         at = np.flatnonzero(ios.dev[io] == dev)
         wanted, place = np.unique(sector[io[at]], return_inverse=True)

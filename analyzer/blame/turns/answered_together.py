@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rcp.analyzer.arrays.as_of import asof_backward
-from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.candidates import (
+    KIND,
+    Candidates,
+    Positions,
+    candidate_rows,
+    no_candidates,
+)
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain
@@ -21,9 +27,7 @@ def answered_together(rules: Contention, chosen: Positions) -> Candidates:
     edge = first[segments.edge[chosen]]
     chosen, edge = chosen[edge >= 0], edge[edge >= 0]
     if rules.asked.servers is None or not len(edge):
-        none, no_edge = chosen[:0], edges.waker[:0]
-        kind = KIND["condition"]
-        return candidate_rows(none, kind, no_edge, segments.dur[:0], no_edge, no_edge, 1.0)
+        return no_candidates()
     rounds, at = rules.asked.servers.rounds, answer[edge]
     end = segments.ts[chosen] + segments.dur[chosen]
     dur = end - np.maximum(segments.ts[chosen], rounds.begin[at])

@@ -1,4 +1,4 @@
-"""As-of joins against a look at each row, and rows taken in rounds."""
+"""As-of joins against a look at each row, rows taken in rounds, and numbers of rows."""
 
 from itertools import pairwise
 
@@ -6,7 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, rounds
+from rcp.analyzer.arrays.as_of import (
+    asof_backward,
+    asof_forward,
+    group_codes,
+    packed,
+    rounds,
+)
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 20))
@@ -43,3 +49,24 @@ def test_the_last_row_at_or_before_and_the_first_at_or_after(
         min(((at, -row) for at, row in of if at >= time_), default=(0, 1))[1] for of, time_ in pairs
     ]
     assert asof_forward(group, time, asked, when).tolist() == [-row for row in first]
+
+
+# Small numbers, kernel addresses, and numbers so far apart that two columns do not fit into one.
+SMALL, ADDRESS, FAR = st.integers(-1, 2), st.integers(2**64 - 3, 2**64 - 1), st.integers(-1, 0)
+TRIPLES = st.lists(st.tuples(SMALL, ADDRESS, FAR), max_size=12)
+
+
+@given(TRIPLES, st.sampled_from([1, 1 << 20, 1 << 61]))
+def test_rows_are_numbered_in_order_of_their_columns(
+    rows: list[tuple[int, int, int]], apart: int
+) -> None:
+    columns = (
+        np.array([row[0] for row in rows], np.int8),
+        np.array([row[1] for row in rows], np.uint64),
+        np.array([row[2] for row in rows], np.int64) * apart,
+    )
+    distinct = sorted(set(rows))
+    assert group_codes(*columns).tolist() == [distinct.index(row) for row in rows]
+    order = np.argsort(packed(*columns), kind="stable")
+    assert [rows[at] for at in order] == sorted(rows)
+    assert len(set(packed(*columns).tolist())) == len(distinct)
