@@ -18,7 +18,7 @@ from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel import kprobe
 from rcp.probes.kernel.features import Features, RecordError
 from rcp.probes.kernel.kernel_types import identity, kernel_types, read_btf
-from rcp.probes.kernel.symbols import KernelSymbols, kallsyms
+from rcp.probes.kernel.symbols import KernelSymbols, kallsyms, symbols_now
 from rcp.probes.loader import Loaded
 from rcp.probes.program import (
     Options,
@@ -87,7 +87,7 @@ class Probes:
             self._loaded = Loaded(program, values(features, self_pid), features.tracefs)
             self._loaded.attach_all()
             if "loop_workfn" not in features.idle_functions:
-                self._attach_loop()
+                self._attach_loop(kallsyms())
             self._choose_targets(options)
             for index, points in enumerate(options.requests.points):
                 self._attach_points(index, points)
@@ -117,8 +117,18 @@ class Probes:
             os.close(fd)
         self._loaded.close()
 
-    def _attach_loop(self) -> None:
-        function = kprobe.loop_command(kallsyms())
+    def attach_module(self, name: str) -> bool:
+        """Attach the probes of a module that has been loaded since; return whether they run."""
+        try:
+            found = self._loaded.attach_module(name)
+            if found and name == "loop":
+                self._attach_loop(symbols_now())
+        except OSError:
+            return False
+        return found
+
+    def _attach_loop(self, symbols: bytes) -> None:
+        function = kprobe.loop_command(symbols)
         if function and self._loaded.has("loop_command_begin"):
             # the end first: otherwise a command could begin and never end
             for name, is_return in (("loop_command_end", True), ("loop_command_begin", False)):

@@ -40,6 +40,9 @@ class Source(Protocol):
     def shed(self, shedding: Shedding) -> None:
         """Apply ``shedding`` from now on."""
 
+    def attach_module(self, name: str) -> bool:
+        """Attach the probes of a module that has been loaded since; return whether they run."""
+
     @property
     def program_fds(self) -> list[int]:
         """File descriptors of the BPF programs, to read their run times."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rcp.probes.compiled import Compiled, ProgramSpec, linked
 from rcp.probes.kernel import bpf, perf_event
+from rcp.probes.kernel.module_types import is_loaded
 
 # enum bpf_prog_type and bpf_attach_type, include/uapi/linux/bpf.h
 _KPROBE, _TRACEPOINT, _RAW_TRACEPOINT, _TRACING = 2, 5, 17, 26
@@ -100,8 +101,21 @@ class Loaded:
         return bpf.load_program(hook or name, kinds.get(kind, _KPROBE), code)
 
     def attach_all(self) -> None:
-        """Load and attach every program whose name says what it hooks. Raises OSError."""
-        for name in self._code:
+        """Load and attach every program whose name says what it hooks. Raises OSError.
+
+        Not those of modules that are not loaded.
+        """
+        for module in {program.module for program in self._code.values()}:
+            if not module or is_loaded(module):
+                self.attach_module(module)
+
+    def attach_module(self, module: str) -> bool:
+        """Load and attach the programs that hook a module, or the kernel itself (empty).
+
+        Returns whether there are any. Raises OSError.
+        """
+        names = [name for name, program in self._code.items() if program.module == module]
+        for name in names:
             kind, _, hook = name.partition("__")
             if kind in ("kfunc", "kretfunc"):
                 self._others.append(bpf.open_raw_tracepoint(self.load(name)))
@@ -111,3 +125,4 @@ class Loaded:
                 event = self._tracefs / "events" / hook.replace("__", "/", 1) / "id"
                 number = int(event.read_text())
                 self._others.append(perf_event.attach_tracepoint(number, self.load(name)))
+        return bool(names)

@@ -248,7 +248,8 @@ def cflags(options: Options, features: Features) -> list[str]:
     for probe in active_probes(features):
         macros[f"RCP_PROBE_{probe.name}"] = 1
         for name in probe.optional_functions:
-            if name not in (*features.missing_functions, *features.idle_functions):
+            absent = {*features.missing_functions, *features.idle_functions}
+            if name not in absent - {*features.later_functions}:
                 macros[f"RCP_HAVE_{name}"] = 1
     # bcc asks for debug information, which nothing here reads
     return ["-g0", f"-I{BPF_DIR}", *(f"-D{name}={value}" for name, value in macros.items())]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rcp.probes.contract.meta_text import late_module
+from rcp.probes.contract.meta_text import attached_module, late_module
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.budget import TICK_NS, Budget
 from rcp.probes.cost.cost import Cost, CostMeter
@@ -36,16 +36,18 @@ class Upkeep:
         self._late = LateModules(meta.get("absent_modules", ()))
         self._new_devices = NewDevices(meta)
         self._is_starting = True
-        self._next_tick_ns = time.monotonic_ns() + TICK_NS
+        self._started_ns = time.monotonic_ns()
+        self._next_tick_ns = self._started_ns + TICK_NS
         if self._budget and not self._meter.can_measure_probes:
             say("this kernel does not measure BPF run times: --max-cpu bounds the recorder only.")
 
     def step(self) -> float:
         """Do what is due; return the seconds until the next call."""
         now_ns = time.monotonic_ns()
+        self._look_for_modules()
         if now_ns >= self._next_tick_ns:
             self._meter.tick()
-            self._look_around()
+            self._look_for_devices()
             self._next_tick_ns = now_ns + TICK_NS
         if self._budget is None:
             return TICK_NS / 1e9
@@ -65,14 +67,23 @@ class Upkeep:
             self._meta["shedding"] = budget.as_dict(now_ns)
             self._spool.write_meta(self._meta)
 
-    def _look_around(self) -> None:
-        """Note devices and modules that have come."""
+    def _look_for_devices(self) -> None:
+        """Note devices that have come."""
+        if self._new_devices.take():
+            self._spool.write_meta(self._meta)
+
+    def _look_for_modules(self) -> None:
+        """Attach the probes of modules that have come; note those for which it is too late."""
         loaded = self._late.take()
         for name in loaded:
-            self._say(late_module(name) + ".")
+            if self._source.attach_module(name):
+                since_ns = time.monotonic_ns() - self._started_ns
+                self._meta.setdefault("attached_modules", {})[name] = since_ns
+                self._say(attached_module(name, since_ns) + ".")
+            else:
+                self._meta.setdefault("late_modules", []).append(name)
+                self._say(late_module(name) + ".")
         if loaded:
-            self._meta["late_modules"] = [*self._meta.get("late_modules", ()), *loaded]
-        if self._new_devices.take() or loaded:
             self._spool.write_meta(self._meta)
 
     def _apply(self, shedding: Shedding) -> None:
@@ -104,7 +115,8 @@ class Upkeep:
 
     def close(self, n_events: int) -> dict[str, Any]:
         """Stop measuring; return the cost, for ``end.json``."""
-        self._look_around()
+        self._look_for_modules()
+        self._look_for_devices()
         cost = self._meter.cost(n_events, self._spool.written_bytes).as_dict()
         self._meter.close()
         if self._budget and self._budget.level_max:

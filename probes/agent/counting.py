@@ -38,6 +38,10 @@ class CountingSource:
         """Apply *shedding* from now on."""
         self._source.shed(shedding)
 
+    def attach_module(self, name: str) -> bool:
+        """Attach the probes of a module that has been loaded since; return whether they run."""
+        return self._source.attach_module(name)
+
     @property
     def program_fds(self) -> list[int]:
         """File descriptors of the BPF programs."""

@@ -38,9 +38,18 @@ def late_module(name: str) -> str:
     )
 
 
+def attached_module(name: str, since_ns: int) -> str:
+    """Return since when the probes of a module run that was loaded while recording."""
+    return (
+        f"the module {name} was loaded while recording: its probes run since "
+        f"{since_ns / 1e9:.1f} s after the start"
+    )
+
+
 def omission_notes(meta: Mapping[str, Any]) -> list[str]:
     """Return a line for each thing not recorded: by option, to save CPU, or not to be seen."""
     notes = [late_module(name) for name in meta.get("late_modules", ())]
+    notes += [attached_module(*late) for late in meta.get("attached_modules", {}).items()]
     min_wait_ns = meta.get("filters", {}).get("min_wait_ns")
     if min_wait_ns:
         notes.append(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
 from rcp.probes.contract.user_error import UserError
-from rcp.probes.kernel.module_types import has_types
+from rcp.probes.kernel.module_types import LATER, has_types, module_types
 from rcp.probes.kernel.probe import PROBES
 from rcp.probes.kernel.symbols import kallsyms
 
@@ -46,6 +46,8 @@ class Features:
     missing_functions: tuple[str, ...]
     idle_functions: tuple[str, ...] = ()
     """Functions of modules that are not loaded: nothing is lost without them."""
+    later_functions: tuple[str, ...] = ()
+    """Of these, those that can be hooked as soon as their modules are loaded."""
     missing_modules: tuple[str, ...] = ()
     """Modules whose BTF cannot be read, of probes whose tracepoints are here."""
     left_out: tuple[str, ...] = ()
@@ -178,6 +180,12 @@ def _other_names(known: Collection[str]) -> set[str]:
     return {a for pair in pairs for a, b in (pair, pair[::-1]) if b in known and a not in known}
 
 
+def _later(of_modules: Mapping[str, str], idle: Collection[str]) -> tuple[str, ...]:
+    """Return the functions of modules that are not loaded, of which the types are known."""
+    known = {name for name in LATER if module_types(name)}
+    return tuple(sorted(name for name in idle if of_modules.get(name) in known))
+
+
 def read_features(root: Path = Path("/")) -> Features:
     """Read the features of the running kernel; missing ones do not raise.
 
@@ -217,6 +225,7 @@ def read_features(root: Path = Path("/")) -> Features:
         missing_tracepoints=missing,
         missing_functions=tuple(sorted(absent - idle)),
         idle_functions=tuple(sorted(idle)),
+        later_functions=_later(of_modules, idle),
         missing_modules=tuple(name for name in sorted(modules) if not has_types(name)),
         tracefs_is_hidden=tracefs is None and _is_mounted(root),
         why_no_addresses=_why_no_addresses(root, symbols, capabilities),

@@ -1,4 +1,4 @@
-"""Modules that are loaded while recording: too late for the probes of their functions."""
+"""Modules that are loaded while recording: the probes of their functions come late."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ class LateModules:
 
     def take(self) -> list[str]:
         """Return the names of those that have been loaded since the last call, sorted."""
-        loaded = sorted(name for name in self._absent if (self._folder / name).exists())
+        loaded = sorted(name for name in self._absent if self._is_live(name))
         self._absent.difference_update(loaded)
         return loaded
+
+    def _is_live(self, name: str) -> bool:
+        """Whether a module is loaded, and its functions can be hooked."""
+        try:
+            return (self._folder / name / "initstate").read_text().strip() == "live"
+        except OSError:
+            return (self._folder / name).exists()

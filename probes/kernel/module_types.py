@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
+import os
 import platform
+from functools import cache
 from pathlib import Path
 
 from rcp.probes.formats.elf import Elf, ElfError
@@ -10,33 +13,60 @@ from rcp.probes.formats.elf import Elf, ElfError
 BTF_DIR = Path("/sys/kernel/btf")
 MODULE_DIR = Path("/lib/modules") / platform.release()
 MODULES = {
-    "dm_crypt": "",
-    "dm_mod": "",
+    "dm_crypt": "drivers/md/dm-crypt.ko",
+    "dm_mod": "drivers/md/dm-mod.ko",
     "jbd2": "fs/jbd2/jbd2.ko",
-    "loop": "",
+    "loop": "drivers/block/loop.ko",
     "rcp_iosched": "block/rcp-iosched.ko",
     "xfs": "fs/xfs/xfs.ko",
 }
 """Files of modules whose structs the probes read. An I/O scheduler may not be loaded yet: that
-happens when a disk is switched to it. Without a file only a loaded module counts, since functions
-of one that is not loaded are not hooked."""
+happens when a disk is switched to it, as stacked devices come while a recorder runs."""
+
+LATER = ("dm_crypt", "dm_mod", "loop")
+"""Modules whose functions are hooked when they are loaded, if that is while recording. They are
+small; the files of others are read only where they are not compressed, which takes less time."""
 
 
 def module_types(name: str) -> bytes:
     """Return the BTF of a module, loaded or not.
 
-    Returns b"" when there is no such module, when it is built in, and when its file is compressed.
-    Raises OSError when the file is not readable.
+    Returns b"" when there is no such module, when it is built in, and when its file is compressed
+    in a way that cannot be read. Raises OSError when the file is not readable.
     """
     try:
         return (BTF_DIR / name).read_bytes()
     except FileNotFoundError:
-        if not MODULES[name]:
-            return b""
+        path = MODULE_DIR / "kernel" / MODULES[name]
     try:
-        return Elf(MODULE_DIR / "kernel" / MODULES[name]).section(".BTF")
-    except (FileNotFoundError, ElfError):
+        return Elf(path).section(".BTF")
+    except FileNotFoundError:
+        return _compressed_types(path.with_suffix(".ko.xz")) if name in LATER else b""
+    except ElfError:
         return b""
+
+
+@cache
+def _compressed_types(path: Path) -> bytes:
+    """Return the BTF of a module's compressed file, b"" where there is none."""
+    try:
+        data = lzma.decompress(path.read_bytes())
+        fd = os.memfd_create(path.name)
+    except (FileNotFoundError, lzma.LZMAError):
+        return b""
+    try:
+        os.truncate(fd, len(data))
+        os.pwrite(fd, data, 0)
+        return Elf(Path(f"/proc/self/fd/{fd}")).section(".BTF")
+    except ElfError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def is_loaded(name: str) -> bool:
+    """Whether a module is loaded and has types."""
+    return (BTF_DIR / name).exists()
 
 
 def has_types(name: str) -> bool:

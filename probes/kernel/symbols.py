@@ -37,6 +37,11 @@ def kallsyms(root: Path = Path("/")) -> bytes:
     return _read(root / "proc/kallsyms")
 
 
+def symbols_now() -> bytes:
+    """Return the file as it is now: with the functions of modules that were loaded since."""
+    return _read(Path("/proc/kallsyms"))
+
+
 @dataclass(frozen=True)
 class _Table:
     """A kallsyms file: its functions' addresses in ascending order, and where their lines begin."""

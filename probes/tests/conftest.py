@@ -33,6 +33,7 @@ class ArraySource:
         self.unfinished = np.zeros(0, BY_NAME["request"].dtype)
         self.fill = 0.0
         self.shed_settings: list[Shedding] = []
+        self.hooked_modules: set[str] = set()
         self.on_drain: Callable[[], None] = lambda: None
 
     def put(self, name: str, **columns: object) -> None:
@@ -54,6 +55,9 @@ class ArraySource:
 
     def shed(self, shedding: Shedding) -> None:
         self.shed_settings.append(shedding)
+
+    def attach_module(self, name: str) -> bool:
+        return name in self.hooked_modules
 
     @property
     def program_fds(self) -> list[int]:

@@ -161,6 +161,27 @@ def test_a_module_that_is_loaded_while_recording_is_said_and_stored(
     assert json.loads((spool.path / "meta.json").read_text())["late_modules"] == MODULES
 
 
+def test_probes_of_a_module_that_is_live_are_attached(
+    source: "ArraySource", spool: SpoolWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rcp.probes.upkeep.LateModules", partial(LateModules, folder=tmp_path))
+    source.hooked_modules = {"loop"}
+    meta, said = {**META, "absent_modules": MODULES}, list[str]()
+    keeper = Upkeep(source, spool, meta, None, said.append)
+    for name in MODULES:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "initstate").write_text("coming\n")
+    keeper.step()
+    assert said == []
+    for name in MODULES:
+        (tmp_path / name / "initstate").write_text("live\n")
+    keeper.step()
+    stored = json.loads((spool.path / "meta.json").read_text())
+    assert stored["late_modules"] == ["dm_crypt"]
+    assert list(stored["attached_modules"]) == ["loop"]
+    assert ["its probes run since" in text for text in said] == [False, True]
+
+
 def test_a_module_that_is_loaded_at_the_end_counts(
     source: "ArraySource", spool: SpoolWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,3 +59,10 @@ def test_there_is_an_omission_note_for_each_late_module() -> None:
     [note] = omission_notes({"late_modules": ["dm_crypt"]})
     assert note.startswith("the module dm_crypt was loaded while recording, too late for")
     assert note.endswith("record again")
+
+
+def test_there_is_one_for_each_module_whose_probes_came_late() -> None:
+    [note] = omission_notes({"attached_modules": {"loop": 3_250_000_000}})
+    assert note == (
+        "the module loop was loaded while recording: its probes run since 3.2 s after the start"
+    )

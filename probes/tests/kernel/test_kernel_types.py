@@ -1,3 +1,4 @@
+import lzma
 import shutil
 import subprocess
 from pathlib import Path
@@ -116,6 +117,26 @@ def test_a_module_that_is_not_loaded_yet_is_read_from_its_file(
     assert module_types.has_types("rcp_iosched")
     (tmp_path / "modules.builtin").write_text("kernel/fs/jbd2/jbd2.ko\n")
     assert module_types.has_types("jbd2")
+
+
+def test_the_file_of_a_module_whose_probes_can_come_late_may_be_compressed(
+    image: BtfImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = BtfImage(image.n_types, image.n_string_bytes)
+    module.struct("dm_crypt_io", 200, ("base_bio", module.pointer(0), 0))
+    (tmp_path / "vmlinux").write_bytes(image.blob())
+    monkeypatch.setattr(module_types, "BTF_DIR", tmp_path)
+    monkeypatch.setattr(module_types, "MODULE_DIR", tmp_path)
+    for folder, name in (("md", "dm-crypt"), ("block", "loop")):
+        path = tmp_path / f"kernel/drivers/{folder}/{name}.ko"
+        path.parent.mkdir(parents=True)
+        write_elf(path, {}, further={".BTF": module.blob()})
+        path.with_suffix(".ko.xz").write_bytes(lzma.compress(path.read_bytes()))
+        path.unlink()
+    (tmp_path / "kernel/drivers/block/loop.ko.xz").write_bytes(b"damaged")
+    assert "#define RCP_HAS_dm_crypt_io_base_bio 1" in kernel_types(*read_btf().values())
+    assert (module_types.module_types("loop"), module_types.module_types("xfs")) == (b"", b"")
+    assert not module_types.is_loaded("dm_crypt")
 
 
 def test_a_kernel_without_readable_types_is_one_line(

@@ -250,9 +250,10 @@ def test_a_function_has_one_of_its_names(machine: Machine, lacks: tuple[str, ...
 
 @pytest.mark.parametrize("loaded", [(), ("dm_mod",), ("dm_mod", "dm_crypt", "loop")], ids=str)
 def test_functions_of_modules_that_are_not_loaded_are_not_missing(
-    machine: Machine, loaded: tuple[str, ...]
+    machine: Machine, loaded: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without dm-crypt there is no io of dm-crypt. A loaded module that lacks one is poorer."""
+    monkeypatch.setattr("rcp.probes.kernel.features.module_types", lambda name: b"")
     probe = next(probe for probe in PROBES if probe.name == "io_origin")
     machine.symbols({}, without=probe.modules)
     for module in loaded:
@@ -265,3 +266,19 @@ def test_functions_of_modules_that_are_not_loaded_are_not_missing(
     assert health_of(probe, found).state == ("partly" if loaded else "ok")
     options = cflags(Options(), found)
     assert not [name for name in probe.modules if f"-DRCP_HAVE_{name}=1" in options]
+
+
+def test_probes_of_modules_whose_types_are_known_are_compiled_before_these_are_loaded(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = next(probe for probe in PROBES if probe.name == "io_origin")
+    machine.symbols({}, without=probe.modules)
+    known = {"dm_crypt": b"types", "dm_mod": b"", "loop": b"types"}
+    monkeypatch.setattr("rcp.probes.kernel.features.module_types", known.__getitem__)
+    found = machine.features()
+    later = {name for name, module in probe.modules.items() if module != "dm_mod"}
+    assert set(found.later_functions) == later
+    assert set(found.idle_functions) == probe.modules.keys()
+    options = cflags(Options(), found)
+    assert {name for name in probe.modules if f"-DRCP_HAVE_{name}=1" in options} == later
+    assert absent_modules(found) == ["dm_crypt", "dm_mod", "loop"]

@@ -9,6 +9,7 @@ import mmap
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,20 +59,32 @@ def number(device: str) -> int:
 
 
 def make() -> None:
-    """Make the devices: crypt on linear on a disk; two loops on files of another disk."""
-    run("modprobe null_blk nr_devices=0; modprobe dm-crypt; modprobe loop")
+    """Make the devices: crypt on linear on a disk, and a file system on another disk."""
+    run("modprobe null_blk nr_devices=0; modprobe dm-crypt")
     below, lower = disk("nullb5"), disk("nullb6")
     linear = table("plain", f"linear {below} 0", below)
     secret = table("secret", f"crypt aes-xts-plain64 {KEY} 0 {linear} 0", linear)
     file_system(secret, "/mnt/secret")
     file_system(lower, "/mnt/lower")
-    devices = {"below": below, "plain": linear, "secret": secret, "lower": lower}
+    write_truth({"below": below, "plain": linear, "secret": secret, "lower": lower})
+
+
+def make_loops() -> None:
+    """Make two loops on files of the lower file system, whose module is loaded while recording."""
+    devices = json.loads((OUT / "truth.json").read_text())["paths"]
+    run("modprobe loop")
+    time.sleep(1.5)  # the recorder looks for new modules twice a second
     for name, option in (("buffered", ""), ("direct", "--direct-io=on")):
         image = f"/mnt/lower/{name}.img"
         run(f"dd if=/dev/zero of={image} bs=1M count=32 status=none")
         device = run(f"losetup -f --show -b 4096 {option} {image}")
         file_system(device, f"/mnt/{name}")
         devices[name] = device
+    write_truth(devices)
+
+
+def write_truth(devices: dict[str, str]) -> None:
+    """Write the numbers and real paths of devices."""
     truth = {name: number(path) for name, path in devices.items()}
     paths = {name: os.path.realpath(path) for name, path in devices.items()}
     (OUT / "truth.json").write_text(json.dumps({"devices": truth, "paths": paths}))
@@ -118,6 +131,7 @@ def write_late(path: str) -> None:
 
 def work() -> None:
     """Do everything on each file system in turn."""
+    make_loops()
     for name in ("secret", "buffered", "direct"):
         path = f"/mnt/{name}/file"
         task(f"{name}-sync", lambda path=path: write_through(path))  # type: ignore[misc]

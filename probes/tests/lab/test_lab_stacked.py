@@ -63,6 +63,12 @@ def test_nothing_is_lost(evidence: Evidence) -> None:
     assert sum(map(sum, evidence.lost.values())) == 0
 
 
+def test_probes_of_a_module_are_attached_when_it_is_loaded(evidence: Evidence) -> None:
+    """The loop devices' tests below see what these record; those of dm-crypt were there before."""
+    assert list(evidence.meta["attached_modules"]) == ["loop"]
+    assert "late_modules" not in evidence.meta
+
+
 def test_every_io_below_a_dm_device_has_the_task_that_queued_it_above(evidence: Evidence) -> None:
     ids = [*evidence.on("below", READ), *evidence.on("below", WRITE)]
     assert len(ids) > 4 * N_WRITES
