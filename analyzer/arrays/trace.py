@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.chunked import columns_of, parts_of
 from rcp.analyzer.arrays.io_ids import IoIds
 from rcp.analyzer.arrays.layers import Layers, layers_of
-from rcp.analyzer.arrays.reasons import idle_stacks, reason_codes, room_stacks
+from rcp.analyzer.arrays.reasons import CODE, idle_stacks, reason_codes, room_stacks
 from rcp.analyzer.arrays.roles import RoleRule, with_cgroups_below
 from rcp.analyzer.arrays.tasks import DIRECT_TIDS, Resolver, Tasks, build_tasks
 from rcp.probes.contract.events import (
@@ -195,6 +195,7 @@ def _sleeps(
         waker_tid = np.ascontiguousarray(part["waker_tid"])
         waker = resolver.utids(waker_tid, woken)
         waker[(context != 0) | (waker_tid == 0)] = -1
+        reason = reason_codes(part["reason"], part["stack_id"], stacks)
         return {
             "utid": resolver.utids(np.ascontiguousarray(part["tid"]), run),
             "ts": ts,
@@ -204,14 +205,15 @@ def _sleeps(
             "waker_utid": waker,
             "waker_io": io_ids.positions(part["waker_io"]),
             "context": context,
-            "reason": reason_codes(part["reason"], part["stack_id"], stacks),
+            "reason": reason,
             "has_no_work": np.isin(part["stack_id"], idle),
             "for_room": np.isin(part["stack_id"], full),
             "object": part["object"],
             "owner_utid": _optional_utids(part["owner_tid"], woken, resolver),
             "owner_guessed": (flags & SleepFlag.OWNER_GUESSED) != 0,
             "cpu_max": (flags & SleepFlag.CPU_MAX) != 0,
-            "has_sent": (flags & SleepFlag.HAS_SENT) != 0,
+            # Who waits for the server of a FUSE file system has asked it for something.
+            "has_sent": ((flags & SleepFlag.HAS_SENT) != 0) | (reason == CODE["fuse"]),
             "n_received": _n_received(flags),
             "received_between": (flags & SleepFlag.RECEIVED_BETWEEN) != 0,
             "one_reader": (flags & SleepFlag.ONE_READER) != 0,

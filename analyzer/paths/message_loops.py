@@ -29,7 +29,7 @@ from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
 
-JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
+JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"], CODE["fuse"])
 """Waits that a message ends, a job or an answer."""
 
 
@@ -40,7 +40,7 @@ def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps
     if not len(first):
         return sleeps
     woken = _Woken.by_any(sleeps, thread, thread[sleeps.utid[first]])
-    goes_on = _is_passed(sleeps, thread, woken, before, first, second)
+    goes_on = _is_passed(sleeps, tasks, woken, before, first, second)
     goes_on |= _is_answered_later(sleeps, requests, tasks, woken, first, second)
     first, second = first[goes_on], second[goes_on]
     ends = _ends_request(sleeps, requests, tasks, first, second)
@@ -65,12 +65,14 @@ def _pairs(sleeps: Sleeps, tasks: Tasks, thread: Times) -> tuple[Times, Index, I
 
 
 def _is_passed(
-    sleeps: Sleeps, thread: Times, woken: _Woken, ended: Times, first: Index, second: Index
+    sleeps: Sleeps, tasks: Tasks, woken: _Woken, ended: Times, first: Index, second: Index
 ) -> npt.NDArray[np.bool_]:
     """Return which first waits were ended by who was not waited for.
 
-    ``ended``: when their threads' waits before them ended.
+    ``ended``: when their threads' waits before them ended. A thread of the same process may have
+    been asked for something without a message.
     """
+    thread = tasks.thread.astype(np.int64)
     server, client = thread[sleeps.utid[first]], thread[sleeps.waker_utid[first]]
     begin, end, again = sleeps.ts[first], sleeps.woken[first], sleeps.ts[second]
     anybody, asker = (
@@ -86,6 +88,7 @@ def _is_passed(
     has_asked = (ended > 0) & (woken.of_anybody(server, ended, begin) > 0)
     since = _last_of_pair(of_pair, end)
     unasked = has_asked & (woken.of_client(server, client, since, begin) == 0)
+    unasked &= tasks.pid[sleeps.utid[first]] != tasks.pid[sleeps.waker_utid[first]]
     passed: npt.NDArray[np.bool_] = answers | in_time | unasked
     return passed | _is_in_vain(sleeps, thread, first, second, anybody)
 

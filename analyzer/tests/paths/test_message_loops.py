@@ -34,10 +34,12 @@ class Proxy(Synth):
         role: str = "proxy",
         asked: str = "database",
         again_us: int = 1000,
+        is_thread: bool = False,
     ) -> None:
         super().__init__([("foreground", "comm:client*"), ("background", "comm:monitor*")])
-        self.client, self.monitor = self.task("client"), self.task("monitor")
-        self.proxy, self.database = self.task(role), self.task("database")
+        self.client, self.proxy = self.task("client"), self.task(role)
+        self.monitor = self.task("monitor", pid=self.proxy if is_thread else None)
+        self.database = self.task("database")
         self.request(self.client, 10 * MS, 50 * MS, nr=45)
         self.waits(self.client, 10, 50, self.proxy)
         self.waits(self.proxy, 1, 10, self.client, stack=POLL, sent=False)
@@ -85,6 +87,11 @@ def test_who_was_asked_nothing_is_not_waited_for(ask: Ask, asked: str, ms: int) 
     """The proxy has woken the database. Whom it asks while that is busy is unknown."""
     rows = ask(Proxy(asked=asked), CULPRITS)
     assert rows == ([("condition", "monitor", ms)] if ms else [])
+
+
+def test_a_thread_of_the_same_process_may_be_asked_without_a_message(ask: Ask) -> None:
+    """The monitor is one: from 30 ms on the proxy is at the next job."""
+    assert ask(Proxy(asked="database", is_thread=True), CULPRITS) == [("condition", "monitor", 19)]
 
 
 def test_a_question_is_no_answer(ask: Ask) -> None:

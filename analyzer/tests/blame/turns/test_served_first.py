@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
+from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
@@ -55,6 +55,15 @@ def test_until_it_answers_the_background_it_works_for_that(stack: list[str]) -> 
     server.waits(server.bg, 11, 55, server.server)
     (row,) = found(server)
     assert row[:4] == ("condition", "bg", 35 * MS, GUESS_CONFIDENCE)
+
+
+def test_who_waits_for_a_fuse_server_has_asked_it() -> None:
+    """So its answers are known without messages."""
+    server = Server(stack=["request_wait_answer", "__fuse_simple_request"])
+    server.waits(server.bg, 11, 55, server.server)
+    (row,) = found(server)
+    assert row[:3] == ("condition", "bg", 35 * MS)
+    assert row.confidence == pytest.approx(ANSWER_CONFIDENCE, abs=0.01)
 
 
 def test_who_gave_it_the_job_need_not_wait_for_the_answer() -> None:
