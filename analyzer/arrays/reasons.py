@@ -77,6 +77,9 @@ _FULL = frozenset(
     )
 )
 
+# mm/truncate.c: who drops pages waits until they have been read, but does not want what is in them
+_DROP_PAGES = frozenset(("truncate_inode_pages_range", "invalidate_inode_pages2_range"))
+
 # kernel/locking: functions between the one that sleeps and the one that wants the lock
 _LOCKING = re.compile(
     r"_*(mutex_lock|rwsem_down|down|rt_mutex|ww_mutex|schedule|trace_contention|percpu_down)\w*"
@@ -114,7 +117,9 @@ def _refined(reason: str, functions: Sequence[str]) -> str:
         return _BY_CALLER.get(next(own, ""), reason)
     if reason in _MEANS:
         found = (_BY_CONTEXT[function] for function in functions if function in _BY_CONTEXT)
-        return next(found, reason)
+        reason = next(found, reason)
+    if reason == "page_lock" and not _DROP_PAGES.isdisjoint(functions):
+        return "lock"
     return reason
 
 

@@ -43,7 +43,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE
+from rcp.analyzer.arrays.reasons import CODE, IS_JOINT
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Trace
@@ -108,8 +108,24 @@ class _Search:
     def add(self, found: Candidates) -> None:
         known = self.contention.suspects.background[found.culprit]
         found = found.take(np.flatnonzero(known | ~self._unknown_on_chain[found.segment]))
+        found = found.take(np.flatnonzero(~self._is_joint(found)))
         self._open[found.segment] = False
         self.found.append(found)
+
+    def _is_joint(self, found: Candidates) -> npt.NDArray[np.bool_]:
+        """Return which are blamed on who does at the moment what the waiter would do itself."""
+        edges, thread = self.paths.edges, self.trace.tasks.thread
+        joint = self._joint[self.paths.segments.edge[found.segment]]
+        who = thread[np.append(edges.waker, -1)[joint]]
+        is_joint: npt.NDArray[np.bool_] = (joint >= 0) & (who == thread[found.culprit])
+        return is_joint
+
+    @cached_property
+    def _joint(self) -> Index:
+        """The first wait of that kind on the chain to each edge; -1 for none, and without edge."""
+        edges = self.paths.edges
+        is_joint = IS_JOINT[edges.reason] & (edges.waker >= 0) & (edges.io < 0)
+        return np.append(first_on_chain(edges, is_joint), np.int32(-1))
 
     @cached_property
     def _guilty(self) -> tuple[npt.NDArray[np.bool_], Index]:

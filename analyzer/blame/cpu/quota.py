@@ -17,12 +17,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import asof_backward
 from rcp.analyzer.arrays.cgroups import ABOUT, CgroupLimit, Cgroups, most_used
 from rcp.analyzer.arrays.tasks import ROOT_CGROUP, Tasks
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER, slices_of
 from rcp.analyzer.blame.owners import SHARE_MIN
-from rcp.analyzer.blame.sets import MOSTLY
+from rcp.analyzer.blame.paced import part_of_wait
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.probes.contract.events import LimitedResource
 
@@ -133,12 +134,12 @@ def used_up(
 ) -> UsedUp:
     """Return who used up the quota that each task ``waiter`` waited for in [lo, hi).
 
-    As with other pools: if suspects used most of it, the wait is all theirs.
+    It lets through a time on CPUs in each period (``paced``).
     """
     cgroup, cgroups = trace.tasks.cgroup_id[waiter], Cgroups.of(trace)
     if not len(waiter) or not len(trace.sleeps):
         return _joined([])
-    on_cpus = _OnCpus.of(trace)
+    on_cpus, since = _OnCpus.of(trace), _since_turn(trace, waiter, lo, hi)
     limited = np.full(len(waiter), ROOT_CGROUP, np.int64)
     for group in np.unique(cgroup[cgroup > ROOT_CGROUP]).tolist():
         wait = np.flatnonzero(cgroup == group)
@@ -156,16 +157,24 @@ def used_up(
             part = np.where(suspects.is_exempt(utid, party[wait]), 0, time) / np.maximum(of_all, 1)
             at = np.flatnonzero(part)
             used.append(UsedUp(wait[at], np.full(len(at), utid, np.int32), part[at]))
-        found.append(_most_is_all(_joined(used), len(lo)))
+        found.append(_paced(_joined(used), hi - lo, since))
     return _joined(found)
 
 
-def _most_is_all(used: UsedUp, n_waits: int) -> UsedUp:
+def _since_turn(trace: Trace, waiter: Index, lo: Times, hi: Times) -> Times:
+    """Return how long each wait's thread had gone without one by its end; -1 for its first."""
+    sleeps, thread = trace.sleeps, trace.tasks.thread
+    at = np.flatnonzero(sleeps.cpu_max)
+    last = asof_backward(thread[sleeps.utid[at]], sleeps.run[at], thread[waiter], lo)
+    return np.where(last >= 0, hi - np.append(sleeps.run[at], 0)[last], -1)
+
+
+def _paced(used: UsedUp, wait_ns: Times, since_turn_ns: Times) -> UsedUp:
     """Return the parts of waits for which suspects' shares of the CPU time stand."""
-    share = np.bincount(used.wait, used.part, n_waits)[used.wait]
-    part = np.where(share >= MOSTLY, used.part / np.maximum(share, MOSTLY), used.part)
-    at = np.flatnonzero(share > SHARE_MIN)
-    return UsedUp(used.wait[at], used.utid[at], part[at])
+    share = np.bincount(used.wait, used.part, len(wait_ns)).astype(np.float64)
+    part = part_of_wait(share, wait_ns, since_turn_ns) / np.maximum(share, SHARE_MIN)
+    at = np.flatnonzero(share[used.wait] > SHARE_MIN)
+    return UsedUp(used.wait[at], used.utid[at], (used.part * part[used.wait])[at])
 
 
 def _joined(rows: list[UsedUp]) -> UsedUp:

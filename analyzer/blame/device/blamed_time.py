@@ -64,7 +64,9 @@ def _flushed_anyway(edges: Edges, flushes: FlushCache, edge: Index) -> Times:
     is_flush[at_io] = flushes.ios.op[edges.io[at_io]] == OP_FLUSH
     # The kernel flushes nothing while a write that waited for a flush is at the device.
     flushed[at_io] = flushes.ios.asks_flush[edges.io[at_io]]
-    own = np.append(_around(edges, is_flush), -1)
+    dev = np.full(len(edges), -1, np.int64)
+    dev[at_io] = flushes.ios.dev[edges.io[at_io]]
+    own = np.append(_around(edges, is_flush, dev), -1)
     some = np.flatnonzero(own[edge] >= 0)
     before = np.flatnonzero(flushed & (own[:-1] >= 0))
     if not len(some) or not len(before):
@@ -78,11 +80,17 @@ def _flushed_anyway(edges: Edges, flushes: FlushCache, edge: Index) -> Times:
     return begin
 
 
-def _around(edges: Edges, chosen: npt.NDArray[np.bool_]) -> Index:
-    """Return the nearest of the chosen edges above each edge, or -1."""
+def _around(edges: Edges, chosen: npt.NDArray[np.bool_], dev: Times) -> Index:
+    """Return the nearest of the chosen edges above each edge, or -1.
+
+    Not from an io of another device on (``dev``: -1 for tasks): a flush of a loop device is an
+    fsync of its file, whose commits and flushes do not find what is in the loop device's cache.
+    """
     found = np.full(len(edges), -1, np.int32)
     for depth in range(1, int(edges.depth.max(initial=-1)) + 1):
         at = np.flatnonzero(edges.depth == depth)
         above = edges.parent[at]
-        found[at] = np.where(chosen[above], above, found[above])
+        nearest = np.where(chosen[above], above, found[above])
+        is_below = (nearest >= 0) & (dev[at] >= 0) & (dev[nearest] != dev[at])
+        found[at] = np.where(is_below, -1, nearest)
     return found

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import group_codes
+from rcp.analyzer.arrays.as_of import asof_backward, group_codes
 from rcp.analyzer.arrays.cgroups import CgroupLimit, Cgroups, most_used
 from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.trace import OP_DISCARD, OP_FLUSH, Index, Ios, Times, Trace
@@ -32,6 +32,8 @@ from rcp.analyzer.blame.candidates import (
     no_candidates,
 )
 from rcp.analyzer.blame.contention import Contention
+from rcp.analyzer.blame.owners import SHARE_MIN
+from rcp.analyzer.blame.paced import part_of_wait
 from rcp.probes.contract.events import IO, LimitedResource
 
 SLICES_NS = 100_000_000
@@ -51,8 +53,7 @@ _RESOURCES_OF: tuple[tuple[LimitedResource, LimitedResource], ...] = (
 def held_back(rules: Contention, chosen: Positions) -> Candidates:
     """Blame the suspects that used up a cgroup's io.max for ``chosen`` segments of throttled ios.
 
-    The limit is a rate, so what counts is how much was let in, not for how long. If suspects had
-    most of it, the rest alone would not have reached it: then the wait is all theirs.
+    The limit is a rate, so what counts is how much was let in, not for how long (``paced``).
     """
     segments, trace = rules.paths.segments, rules.trace
     found, kind = [no_candidates()], KIND["admission_slot"]
@@ -66,13 +67,25 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
         since, limit = lo[at] - SLICES_NS, ios.dev[io[at]].astype(np.int64)
         windows = Windows(since, hi[at], limit, party[at], io[at])
         ahead = ios_ahead(windows, ios, ios.got, rules.blame.io_excess, rules.suspects, measure)
-        by = ahead.of_pool(ahead.guilty)
-        segment = chosen[at[ahead.guilty[by.row]]]
+        by = ahead.of_owners(ahead.guilty)
+        of = at[ahead.guilty]
+        of_all = ahead.share[ahead.guilty]
+        part = part_of_wait(of_all, hi[of] - lo[of], _since_turn(trace.ios, io[of], hi[of]))
+        part = by.share * (part / np.maximum(of_all, SHARE_MIN))[by.row]
+        segment = chosen[of[by.row]]
         dur, edge = segments.dur[segment], segments.edge[segment]
-        found.append(
-            candidate_rows(segment, kind, by.utid, dur, edge, edge, 1.0, by.beside, by.share)
-        )
+        found.append(candidate_rows(segment, kind, by.utid, dur, edge, edge, 1.0, by.beside, part))
     return Candidates.concatenate(found)
+
+
+def _since_turn(ios: Ios, io: Index, until: Times) -> Times:
+    """Return how long before a time the submitter of each io had waited for one; -1 if it had not.
+
+    Between two waits the kernel lets several in at once.
+    """
+    turns = np.flatnonzero(ios.throttled)
+    last = asof_backward(ios.submitter[turns], ios.got[turns], ios.submitter[io], ios.got[io] - 1)
+    return np.where(last >= 0, until - np.append(ios.got[turns], 0)[last], -1)
 
 
 class _Limited(NamedTuple):

@@ -214,6 +214,16 @@ def test_architecture_lists_the_reasons() -> None:
             "schedule rwsem_down_write_slowpath down_write_killable vm_mmap_pgoff do_syscall_64",
             "mmap_lock",
         ),
+        # a page that is being read, and will be dropped
+        *(
+            (f"schedule io_schedule folio_wait_bit_common __folio_lock {function}", "lock")
+            for function in ("truncate_inode_pages_range", "invalidate_inode_pages2_range")
+        ),
+        (
+            "schedule io_schedule folio_wait_bit_common folio_wait_writeback "
+            "truncate_inode_pages_range",
+            "page_writeback",
+        ),
         # a page fault that waits for another lock
         ("rwsem_down_read_slowpath down_read page_cache_ra do_user_addr_fault", "lock"),
     ],

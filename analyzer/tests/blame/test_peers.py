@@ -56,6 +56,17 @@ def test_a_background_peer_is_the_culprit(inversions: Rows, stack: list[str]) ->
     assert [row[:3] for row in found] == [(kind, "bg-server", 80 * MS)]
 
 
+@pytest.mark.parametrize("stack", [["d_alloc_parallel"], ["iget_locked"]], ids=lambda s: s[0])
+def test_who_does_what_the_waiter_would_do_itself_is_no_culprit(
+    inversions: Rows, stack: list[str]
+) -> None:
+    """Nor are the ios that it does it with; those of others on the same disk are."""
+    synth, _ = served(stack, "bg-server")
+    assert inversions(synth) == []
+    synth.io(synth.task("bg-other"), 15 * MS, 70 * MS, issued=16 * MS, size=1 << 20)
+    assert {row[1] for row in inversions(synth)} == {"bg-other"}
+
+
 def test_a_peer_of_a_peer_serves_too_and_so_do_threads_of_its_process(inversions: Rows) -> None:
     synth, peer = served(["pipe_read"])
     inner, thread = synth.task("inner", 30), synth.task("inner-io", 31, pid=30)

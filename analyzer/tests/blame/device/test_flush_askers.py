@@ -7,7 +7,7 @@ import pytest
 from rcp.analyzer.arrays.trace import FUA, OP_FLUSH, OP_WRITE, PREFLUSH
 from rcp.analyzer.blame.causes import CAUSE_KINDS, FLUSH, io_causes
 from rcp.analyzer.tests.blame.found import found, trace_of
-from rcp.fixtures.synth import Synth
+from rcp.fixtures.synth import DEVICE, Synth
 from rcp.probes.contract.events import WaitReason
 
 US, MIB = 1000, 1 << 20
@@ -192,10 +192,11 @@ def test_of_one_that_the_foreground_asked_for_only_the_excess_is_blamed() -> Non
     assert blamed == ("flush", 450)
 
 
-def behind_a_record(*, since: int) -> dict[str, float]:
+def behind_a_record(*, since: int, dev: int = DEVICE) -> dict[str, float]:
     """As ``behind``, but what the writer waits for until 1600 µs is a record of the journal.
 
-    It has FUA, so that the kernel begins no flush meanwhile, and asked for a flush itself.
+    It has FUA, so that the kernel begins no flush meanwhile, and asked for a flush itself. ``dev``:
+    the device that the writer's own flush is for.
     """
     disk = Disk()
     synth = disk.synth
@@ -206,7 +207,7 @@ def behind_a_record(*, since: int) -> dict[str, float]:
         disk.bg, since * US, 1600 * US, issued=1010 * US, op=OP_WRITE | PREFLUSH | FUA, size=4096
     )
     synth.sleep(disk.worker, 1005 * US, 1600 * US, io=record, stack=["worker_thread"])
-    own = disk.flush(1600, 1650)
+    own = synth.io(disk.worker, 1600 * US, 1650 * US, op=OP_FLUSH, size=0, dev=dev)
     synth.request(disk.fg, 990 * US, 1660 * US)
     synth.sleep(disk.fg, 1000 * US, 1650 * US, io=own, stack=["submit_bio_wait"])
     return {row.kind: row.dur / US for row in found(synth)}
@@ -215,3 +216,8 @@ def behind_a_record(*, since: int) -> dict[str, float]:
 def test_a_write_that_keeps_the_kernel_from_a_flush_is_blamed_but_for_a_longer_one() -> None:
     """The writer's flush takes 50 µs after the record, and 100 if it is asked for at once."""
     assert behind_a_record(since=890) == {"io_dependency": 550}
+
+
+def test_a_flush_of_a_loop_device_says_nothing_of_the_cache_below_it() -> None:
+    """It is an fsync of its file, which the record is a part of."""
+    assert behind_a_record(since=890, dev=7 << 20) == {"io_dependency": 600}
