@@ -18,6 +18,7 @@ from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel import kprobe
 from rcp.probes.kernel.features import Features, RecordError
 from rcp.probes.kernel.kernel_types import identity, kernel_types, read_btf
+from rcp.probes.kernel.module_types import is_live
 from rcp.probes.kernel.symbols import KernelSymbols, kallsyms, symbols_now
 from rcp.probes.loader import Loaded
 from rcp.probes.program import (
@@ -55,7 +56,7 @@ def compiled(options: Options, features: Features) -> Compiled:
     if found is None:
         btfs = read_btf()
         text = source_text(features, options.requests, kernel_types(*btfs.values()))
-        found = compile_probes(text, flags, btfs)
+        found = compile_probes(text, flags, btfs, features.later_functions)
         store(folder, key, found)
     return found
 
@@ -81,12 +82,13 @@ class Probes:
         assert features.tracefs is not None  # obstacles.py made sure
         program = compiled(options, features)
         self._probe_fds: list[int] = []
+        self._has_loop = False
         self._symbols: dict[int, str] = {}
         self._kernel_symbols = KernelSymbols()
         try:
             self._loaded = Loaded(program, values(features, self_pid), features.tracefs)
             self._loaded.attach_all()
-            if "loop_workfn" not in features.idle_functions:
+            if "loop_workfn" not in features.idle_functions or is_live("loop"):
                 self._attach_loop(kallsyms())
             self._choose_targets(options)
             for index, points in enumerate(options.requests.points):
@@ -120,15 +122,17 @@ class Probes:
     def attach_module(self, name: str) -> bool:
         """Attach the probes of a module that has been loaded since; return whether they run."""
         try:
-            found = self._loaded.attach_module(name)
-            if found and name == "loop":
+            if name == "loop":
                 self._attach_loop(symbols_now())
+            return self._loaded.attach_module(name)
         except OSError:
             return False
-        return found
 
     def _attach_loop(self, symbols: bytes) -> None:
+        if self._has_loop:
+            return
         function = kprobe.loop_command(symbols)
+        self._has_loop = function is not None
         if function and self._loaded.has("loop_command_begin"):
             # the end first: otherwise a command could begin and never end
             for name, is_return in (("loop_command_end", True), ("loop_command_begin", False)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -45,10 +45,13 @@ def load_program(text: str, cflags: list[str]) -> Any:
         raise RecordError(f"the probes did not load: {error}") from error
 
 
-def compile_probes(text: str, cflags: list[str], btfs: Mapping[str, Btf]) -> Compiled:
+def compile_probes(
+    text: str, cflags: list[str], btfs: Mapping[str, Btf], may_lack: Collection[str] = ()
+) -> Compiled:
     """Return the programs and maps of one C unit; raise RecordError when it does not compile.
 
-    *btfs*: the kernel's types, and those with each module, for the functions that are hooked.
+    *btfs*: the kernel's types, and those with each module, for the functions that are hooked. Of
+    those that it *may_lack*, programs are left out.
     """
     bcc = import_bcc()
 
@@ -60,12 +63,14 @@ def compile_probes(text: str, cflags: list[str], btfs: Mapping[str, Btf]) -> Com
     except Exception as error:  # bcc raises bare Exception for every failure
         raise RecordError(f"the probes did not compile: {error}") from error
     try:
-        return _compiled(bcc.lib, unit.module, btfs)
+        return _compiled(bcc.lib, unit.module, btfs, may_lack)
     finally:
         unit.cleanup()
 
 
-def _compiled(lib: Any, module: int, btfs: Mapping[str, Btf]) -> Compiled:
+def _compiled(
+    lib: Any, module: int, btfs: Mapping[str, Btf], may_lack: Collection[str]
+) -> Compiled:
     def ask(name: str, result: Any, *arguments: Any) -> Any:
         function = getattr(lib, name)
         types = [ctypes.c_char_p if isinstance(a, bytes) else ctypes.c_size_t for a in arguments]
@@ -86,13 +91,19 @@ def _compiled(lib: Any, module: int, btfs: Mapping[str, Btf]) -> Compiled:
         name = ask("bpf_function_name", ctypes.c_char_p, number)
         start = ask("bpf_function_start", ctypes.c_void_p, name)
         code = ctypes.string_at(start, ask("bpf_function_size", ctypes.c_size_t, name))
-        hooked = _hooked(name.decode(), btfs)
-        programs.append(ProgramSpec(name.decode(), code, relocations(code, names), *hooked))
+        hooked = _hooked(name.decode(), btfs, may_lack)
+        if hooked is not None:
+            programs.append(ProgramSpec(name.decode(), code, relocations(code, names), *hooked))
     return Compiled(tuple(maps), tuple(programs))
 
 
-def _hooked(name: str, btfs: Mapping[str, Btf]) -> tuple[int, str]:
-    """Return the BTF id of the function that a program hooks, and its module."""
+def _hooked(
+    name: str, btfs: Mapping[str, Btf], may_lack: Collection[str]
+) -> tuple[int, str] | None:
+    """Return the BTF id of the function that a program hooks, and its module.
+
+    None if it may lack it and does.
+    """
     for prefix in _FUNCTION:
         function = name.removeprefix(prefix)
         if function == name:
@@ -100,5 +111,7 @@ def _hooked(name: str, btfs: Mapping[str, Btf]) -> tuple[int, str]:
         for module, btf in btfs.items():
             if number := btf.functions({function}).get(function):
                 return number, module
+        if function in may_lack:
+            return None
         raise RecordError(f"the kernel's BTF lacks the function {function}, which a probe hooks.")
     return 0, ""

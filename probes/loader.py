@@ -14,12 +14,13 @@ from pathlib import Path
 
 from rcp.probes.compiled import Compiled, ProgramSpec, linked
 from rcp.probes.kernel import bpf, perf_event
-from rcp.probes.kernel.module_types import is_loaded
+from rcp.probes.kernel.module_types import LATER, is_live
 
 # enum bpf_prog_type and bpf_attach_type, include/uapi/linux/bpf.h
 _KPROBE, _TRACEPOINT, _RAW_TRACEPOINT, _TRACING = 2, 5, 17, 26
 _FENTRY, _FEXIT = 24, 25
 _FUNCTIONS = {"kfunc__": _FENTRY, "kretfunc__": _FEXIT}
+_ATTACHED_BY_NAME = ("kfunc", "kretfunc", "raw_tracepoint", "tracepoint")
 _PERCPU_KINDS = (5, 6, 10)  # BPF_MAP_TYPE_PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH
 
 
@@ -34,6 +35,7 @@ class Loaded:
         self._specs = {spec.name: spec for spec in compiled.maps}
         self._code = {program.name: program for program in compiled.programs}
         self._others: list[int] = []
+        self._attached: set[str] = set()
         self._modules: dict[str, int] = {"": 0}
         # before v5.11 maps count as locked memory
         with suppress(ValueError, OSError):
@@ -103,26 +105,52 @@ class Loaded:
     def attach_all(self) -> None:
         """Load and attach every program whose name says what it hooks. Raises OSError.
 
-        Not those of modules that are not loaded.
+        Not those of modules that are not loaded, or cannot be hooked yet.
         """
-        for module in {program.module for program in self._code.values()}:
-            if not module or is_loaded(module):
+        for module in sorted({program.module for program in self._code.values()}):
+            if module in LATER:
+                with suppress(OSError):
+                    self.attach_module(module)
+            else:
                 self.attach_module(module)
 
     def attach_module(self, module: str) -> bool:
         """Load and attach the programs that hook a module, or the kernel itself (empty).
 
-        Returns whether there are any. Raises OSError.
+        Returns whether they run. Attaches all or, raising OSError, none: a begin without its end
+        would go on for ever.
         """
-        names = [name for name, program in self._code.items() if program.module == module]
-        for name in names:
-            kind, _, hook = name.partition("__")
-            if kind in ("kfunc", "kretfunc"):
-                self._others.append(bpf.open_raw_tracepoint(self.load(name)))
-            elif kind == "raw_tracepoint":
-                self._others.append(bpf.open_raw_tracepoint(self.load(name), hook))
-            elif kind == "tracepoint":
-                event = self._tracefs / "events" / hook.replace("__", "/", 1) / "id"
-                number = int(event.read_text())
-                self._others.append(perf_event.attach_tracepoint(number, self.load(name)))
-        return bool(names)
+        names = [
+            name
+            for name, program in self._code.items()
+            if program.module == module and name.partition("__")[0] in _ATTACHED_BY_NAME
+        ]
+        if not names or (module and not is_live(module)):
+            return False
+        if module in self._attached:
+            return True
+        if module:  # ends first, as in attach.py
+            names.sort(key=lambda name: not name.startswith("kretfunc"))
+        fds: list[int] = []
+        try:
+            for name in names:
+                self.load(name)
+            for name in names:
+                fds.append(self._hook(name))
+        except OSError:
+            for fd in fds:
+                os.close(fd)
+            raise
+        self._others += fds
+        self._attached.add(module)
+        return True
+
+    def _hook(self, name: str) -> int:
+        """Attach a program whose name says what it hooks; return what keeps it attached."""
+        kind, _, hook = name.partition("__")
+        if kind == "raw_tracepoint":
+            return bpf.open_raw_tracepoint(self.load(name), hook)
+        if kind == "tracepoint":
+            event = self._tracefs / "events" / hook.replace("__", "/", 1) / "id"
+            return perf_event.attach_tracepoint(int(event.read_text()), self.load(name))
+        return bpf.open_raw_tracepoint(self.load(name))

@@ -76,15 +76,21 @@ class Upkeep:
         """Attach the probes of modules that have come; note those for which it is too late."""
         loaded = self._late.take()
         for name in loaded:
-            if self._source.attach_module(name):
-                since_ns = time.monotonic_ns() - self._started_ns
-                self._meta.setdefault("attached_modules", {})[name] = since_ns
-                self._say(attached_module(name, since_ns) + ".")
+            with self.excused():
+                attached = self._source.attach_module(name)
+            if attached:
+                now_ns = time.monotonic_ns()
+                self._meta.setdefault("attached_modules", {})[name] = now_ns
+                self._say(attached_module(name, now_ns - self._started_ns) + ".")
+                self._meter.watch(self._source.program_fds)
             else:
-                self._meta.setdefault("late_modules", []).append(name)
-                self._say(late_module(name) + ".")
+                self._note_late(name)
         if loaded:
             self._spool.write_meta(self._meta)
+
+    def _note_late(self, name: str) -> None:
+        self._meta.setdefault("late_modules", []).append(name)
+        self._say(late_module(name) + ".")
 
     def _apply(self, shedding: Shedding) -> None:
         if shedding != self._shedding:
@@ -115,8 +121,11 @@ class Upkeep:
 
     def close(self, n_events: int) -> dict[str, Any]:
         """Stop measuring; return the cost, for ``end.json``."""
-        self._look_for_modules()
-        self._look_for_devices()
+        late = self._late.take()
+        for name in late:
+            self._note_late(name)
+        if self._new_devices.take() or late:
+            self._spool.write_meta(self._meta)
         cost = self._meter.cost(n_events, self._spool.written_bytes).as_dict()
         self._meter.close()
         if self._budget and self._budget.level_max:

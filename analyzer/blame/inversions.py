@@ -5,7 +5,7 @@ The first of these rules that applies to a segment decides:
 1. A background task is on its chain. The first one is the culprit: it held a ``lock``, it had to
    make a ``condition`` true, or the io waited for carries its data (``io_dependency``) or is a
    ``flush`` that it asked for. It is not to blame for the time that it waited for the same lock
-   itself (``relays``).
+   itself (``relays``), nor for work that the waiter would do itself (``locks.joint``).
 2. A server on the chain is at a background client's job, and finishes that first, or there is no
    room in a queue that is full of the background's messages (``condition``).
 3. A task on the chain waits for a tag (``admission_tag``) or slot (``admission_slot``), or is
@@ -43,7 +43,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.reasons import CODE, IS_JOINT
+from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Trace
@@ -62,6 +62,7 @@ from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
 from rcp.analyzer.blame.late.late_for_others import late_for_others
 from rcp.analyzer.blame.locks.holders import is_guess, is_lock
+from rcp.analyzer.blame.locks.joint import is_joint_work, joint_waits
 from rcp.analyzer.blame.locks.relays import first_to_blame, passed_on
 from rcp.analyzer.blame.memory.dropped import dropped_for
 from rcp.analyzer.blame.memory.evictions import evicted_for
@@ -99,6 +100,7 @@ class _Search:
         self._open = foreground[paths.segments.request]
         self._unknown_on_chain = np.zeros(len(self._open), bool)
         self._passed = passed_on(paths.edges, trace)
+        self._joint = joint_waits(paths.edges)
         self.found: list[Candidates] = []
 
     def undecided(self, mask: npt.NDArray[np.bool_]) -> Positions:
@@ -108,24 +110,11 @@ class _Search:
     def add(self, found: Candidates) -> None:
         known = self.contention.suspects.background[found.culprit]
         found = found.take(np.flatnonzero(known | ~self._unknown_on_chain[found.segment]))
-        found = found.take(np.flatnonzero(~self._is_joint(found)))
+        edges, segments, thread = self.paths.edges, self.paths.segments, self.trace.tasks.thread
+        joint = is_joint_work(found, self._joint, edges, segments, thread)
+        found = found.take(np.flatnonzero(~joint))
         self._open[found.segment] = False
         self.found.append(found)
-
-    def _is_joint(self, found: Candidates) -> npt.NDArray[np.bool_]:
-        """Return which are blamed on who does at the moment what the waiter would do itself."""
-        edges, thread = self.paths.edges, self.trace.tasks.thread
-        joint = self._joint[self.paths.segments.edge[found.segment]]
-        who = thread[np.append(edges.waker, -1)[joint]]
-        is_joint: npt.NDArray[np.bool_] = (joint >= 0) & (who == thread[found.culprit])
-        return is_joint
-
-    @cached_property
-    def _joint(self) -> Index:
-        """The first wait of that kind on the chain to each edge; -1 for none, and without edge."""
-        edges = self.paths.edges
-        is_joint = IS_JOINT[edges.reason] & (edges.waker >= 0) & (edges.io < 0)
-        return np.append(first_on_chain(edges, is_joint), np.int32(-1))
 
     @cached_property
     def _guilty(self) -> tuple[npt.NDArray[np.bool_], Index]:

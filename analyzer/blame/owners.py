@@ -18,7 +18,7 @@ from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.sets import Sets, Shares
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.clients import Clients
-from rcp.analyzer.paths.message_loops import JOBS
+from rcp.analyzer.paths.message_loops import ANSWERS
 from rcp.analyzer.paths.segments import Edges
 
 SHARE_MIN = 0.1
@@ -174,7 +174,7 @@ def guilty_edges(
     waits for what the waiter would have had to do itself, or those of a server at work for a client
     for what is that client's: the request waits for its turn.
     """
-    for_an_answer = np.isin(edges.reason, JOBS)
+    for_an_answer = np.isin(edges.reason, ANSWERS)
     culprit = np.where(
         for_an_answer, edges.waker, clients.behind(edges.waker, edges.ts + edges.dur)
     )

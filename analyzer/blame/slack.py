@@ -16,6 +16,7 @@ What a waiter has to wait for anyway:
 * A write that it queued in the same request or commit, while it waits for writes to reach the disk:
   an fsync waits for all that it writes, the journal thread for all of a commit. If the write was
   over by then, no sleep says so.
+* Another part of its own direct I/O (``device.legs``).
 * Its own pages in a file of which it writes suspects' pages too. Which io has them is not known:
   they would have been the first to be written.
 
@@ -36,6 +37,7 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, PAGE_BYTES, Index, Times, Trace
 from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.causes import DIRTIER, Causes
+from rcp.analyzer.blame.device.legs import needless_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
 from rcp.analyzer.blame.device.solo_times import SoloTimes
 from rcp.analyzer.blame.flushes import FlushCache, flush_excess
@@ -114,6 +116,10 @@ class Slack:
                 self._own_pages.within(activity, lo, hi),
             )
             slack[row] = np.maximum(slack[row], np.maximum.reduce(covered))
+        alone = self._alone
+        counts = alone.is_own & ~alone.is_slept_for
+        of_parts = needless_ns(found, self._trace, self._edges, alone.dur, counts)
+        slack = np.maximum(slack, of_parts)
         others = 1 - self._discounted(found.culprit_edge)
         part = found.part / np.maximum(others, np.finfo(np.float32).tiny)
         found = replace(found, dur=found.dur - slack, part=np.minimum(part, 1))

@@ -10,9 +10,9 @@ and waits again. For whom it is at work, it has waited until the last one::
 So a wait goes on where its thread then woke nobody but who had ended it, as most of that one's
 messages lead to, or took the message and neither sent one nor woke anybody. It goes on, too, where
 the thread had woken others before the wait, but not who ended it since that one's last message: it
-was asked nothing; or where that was asked something, but the answer came later, and meanwhile
-nobody was woken: a proxy has passed the question on to who is busy. The end of a foreground request
-ends a wait.
+was asked nothing, if it is of another process; or where that was asked something, but the answer
+came later, and meanwhile nobody was woken: a proxy has passed the question on to who is busy. The
+end of a foreground request ends a wait.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
 
-JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"], CODE["fuse"])
+JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
 """Waits that a message ends, a job or an answer."""
+
+ANSWERS = (*JOBS, CODE["fuse"])
+"""Waits that may end with an answer. Who waits for a FUSE server has nothing else to do."""
 
 
 def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps:
@@ -88,7 +91,8 @@ def _is_passed(
     has_asked = (ended > 0) & (woken.of_anybody(server, ended, begin) > 0)
     since = _last_of_pair(of_pair, end)
     unasked = has_asked & (woken.of_client(server, client, since, begin) == 0)
-    unasked &= tasks.pid[sleeps.utid[first]] != tasks.pid[sleeps.waker_utid[first]]
+    own, other = tasks.pid[sleeps.utid[first]], tasks.pid[sleeps.waker_utid[first]]
+    unasked &= (own != other) | (own == 0)  # 0: not known
     passed: npt.NDArray[np.bool_] = answers | in_time | unasked
     return passed | _is_in_vain(sleeps, thread, first, second, anybody)
 

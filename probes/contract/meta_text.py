@@ -49,7 +49,10 @@ def attached_module(name: str, since_ns: int) -> str:
 def omission_notes(meta: Mapping[str, Any]) -> list[str]:
     """Return a line for each thing not recorded: by option, to save CPU, or not to be seen."""
     notes = [late_module(name) for name in meta.get("late_modules", ())]
-    notes += [attached_module(*late) for late in meta.get("attached_modules", {}).items()]
+    for name, attached_ns in meta.get("attached_modules", {}).items():
+        # A window of a flight recorder may have begun later.
+        since_ns = attached_ns - meta["clock"]["started_monotonic_ns"]
+        notes += [attached_module(name, since_ns)] if since_ns > 0 else []
     min_wait_ns = meta.get("filters", {}).get("min_wait_ns")
     if min_wait_ns:
         notes.append(

@@ -98,6 +98,10 @@ class CostMeter:
         self._switch(True)
         self.can_measure_probes = self._stats_fd is not None
 
+    def watch(self, program_fds: list[int]) -> None:
+        """Measure these programs from now on: those so far, and some that were just loaded."""
+        self._fds = program_fds
+
     def _switch(self, on: bool) -> None:
         now_s = time.monotonic()
         if on and self._stats_fd is None:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from rcp.probes.contract.user_error import UserError
-from rcp.probes.kernel.module_types import LATER, has_types, module_types
+from rcp.probes.kernel.module_types import LATER, has_types, may_come
 from rcp.probes.kernel.probe import PROBES
 from rcp.probes.kernel.symbols import kallsyms
 
@@ -182,7 +182,7 @@ def _other_names(known: Collection[str]) -> set[str]:
 
 def _later(of_modules: Mapping[str, str], idle: Collection[str]) -> tuple[str, ...]:
     """Return the functions of modules that are not loaded, of which the types are known."""
-    known = {name for name in LATER if module_types(name)}
+    known = {name for name in LATER if may_come(name)}
     return tuple(sorted(name for name in idle if of_modules.get(name) in known))
 
 

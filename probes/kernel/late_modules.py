@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.features import Features
+from rcp.probes.kernel.module_types import is_live
 from rcp.probes.kernel.probe import PROBES
-
-_MODULES = Path("/sys/module")
 
 
 def absent_modules(features: Features) -> list[str]:
@@ -30,19 +28,12 @@ def absent_modules(features: Features) -> list[str]:
 class LateModules:
     """Looks for modules that were not loaded when the probes were attached."""
 
-    def __init__(self, absent: Iterable[str], folder: Path = _MODULES) -> None:
-        """*absent* are names; *folder* has a folder for each loaded module."""
-        self._absent, self._folder = set(absent), folder
+    def __init__(self, absent: Iterable[str]) -> None:
+        """*absent* are names."""
+        self._absent = set(absent)
 
     def take(self) -> list[str]:
         """Return the names of those that have been loaded since the last call, sorted."""
-        loaded = sorted(name for name in self._absent if self._is_live(name))
+        loaded = sorted(name for name in self._absent if is_live(name))
         self._absent.difference_update(loaded)
         return loaded
-
-    def _is_live(self, name: str) -> bool:
-        """Whether a module is loaded, and its functions can be hooked."""
-        try:
-            return (self._folder / name / "initstate").read_text().strip() == "live"
-        except OSError:
-            return (self._folder / name).exists()

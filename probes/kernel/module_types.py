@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rcp.probes.formats.elf import Elf, ElfError
 
-BTF_DIR = Path("/sys/kernel/btf")
+BTF_DIR, STATE_DIR = Path("/sys/kernel/btf"), Path("/sys/module")
 MODULE_DIR = Path("/lib/modules") / platform.release()
 MODULES = {
     "dm_crypt": "drivers/md/dm-crypt.ko",
@@ -64,9 +64,20 @@ def _compressed_types(path: Path) -> bytes:
         os.close(fd)
 
 
-def is_loaded(name: str) -> bool:
-    """Whether a module is loaded and has types."""
-    return (BTF_DIR / name).exists()
+def is_live(name: str) -> bool:
+    """Whether a module is loaded, built in or not, and its functions can be hooked."""
+    try:
+        return (STATE_DIR / name / "initstate").read_text().strip() == "live"
+    except OSError:
+        return (STATE_DIR / name).exists()
+
+
+def may_come(name: str) -> bool:
+    """Whether the probes of a module that is not loaded can be compiled."""
+    try:
+        return name in LATER and bool(module_types(name))
+    except OSError:
+        return False
 
 
 def has_types(name: str) -> bool:

@@ -1,7 +1,6 @@
 import json
 import os
 import time
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from rcp.probes import devices
 from rcp.probes.contract.events import SCHEMA_VERSION
 from rcp.probes.contract.spool import SpoolWriter
 from rcp.probes.cost.cost import CostMeter, read_run_stats
-from rcp.probes.kernel.late_modules import LateModules
+from rcp.probes.kernel import module_types
 from rcp.probes.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def test_a_module_that_is_loaded_while_recording_is_said_and_stored(
 ) -> None:
     modules = tmp_path / "module"
     modules.mkdir()
-    monkeypatch.setattr("rcp.probes.upkeep.LateModules", partial(LateModules, folder=modules))
+    monkeypatch.setattr(module_types, "STATE_DIR", modules)
     said: list[str] = []
     keeper = Upkeep(source, spool, {**META, "absent_modules": MODULES}, None, said.append)
     monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)
@@ -164,7 +163,7 @@ def test_a_module_that_is_loaded_while_recording_is_said_and_stored(
 def test_probes_of_a_module_that_is_live_are_attached(
     source: "ArraySource", spool: SpoolWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rcp.probes.upkeep.LateModules", partial(LateModules, folder=tmp_path))
+    monkeypatch.setattr(module_types, "STATE_DIR", tmp_path)
     source.hooked_modules = {"loop"}
     meta, said = {**META, "absent_modules": MODULES}, list[str]()
     keeper = Upkeep(source, spool, meta, None, said.append)
@@ -185,7 +184,7 @@ def test_probes_of_a_module_that_is_live_are_attached(
 def test_a_module_that_is_loaded_at_the_end_counts(
     source: "ArraySource", spool: SpoolWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rcp.probes.upkeep.LateModules", partial(LateModules, folder=tmp_path))
+    monkeypatch.setattr(module_types, "STATE_DIR", tmp_path)
     meta = {**META, "absent_modules": MODULES}
     keeper = Upkeep(source, spool, meta, None, lambda text: None)
     (tmp_path / "loop").mkdir()

@@ -134,7 +134,7 @@ def used_up(
 ) -> UsedUp:
     """Return who used up the quota that each task ``waiter`` waited for in [lo, hi).
 
-    It lets through a time on CPUs in each period (``paced``).
+    It lets through a time on CPUs in each period. What of the wait is whose: see ``paced``.
     """
     cgroup, cgroups = trace.tasks.cgroup_id[waiter], Cgroups.of(trace)
     if not len(waiter) or not len(trace.sleeps):
@@ -172,7 +172,7 @@ def _since_turn(trace: Trace, waiter: Index, lo: Times, hi: Times) -> Times:
 def _paced(used: UsedUp, wait_ns: Times, since_turn_ns: Times) -> UsedUp:
     """Return the parts of waits for which suspects' shares of the CPU time stand."""
     share = np.bincount(used.wait, used.part, len(wait_ns)).astype(np.float64)
-    part = part_of_wait(share, wait_ns, since_turn_ns) / np.maximum(share, SHARE_MIN)
+    part = part_of_wait(share, wait_ns, since_turn_ns, PERIOD_NS) / np.maximum(share, SHARE_MIN)
     at = np.flatnonzero(share[used.wait] > SHARE_MIN)
     return UsedUp(used.wait[at], used.utid[at], (used.part * part[used.wait])[at])
 

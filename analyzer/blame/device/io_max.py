@@ -70,7 +70,8 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
         by = ahead.of_owners(ahead.guilty)
         of = at[ahead.guilty]
         of_all = ahead.share[ahead.guilty]
-        part = part_of_wait(of_all, hi[of] - lo[of], _since_turn(trace.ios, io[of], hi[of]))
+        turn = _since_turn(ios, io[of], hi[of], rules.suspects.kernel)
+        part = part_of_wait(of_all, hi[of] - lo[of], turn, SLICES_NS)
         part = by.share * (part / np.maximum(of_all, SHARE_MIN))[by.row]
         segment = chosen[of[by.row]]
         dur, edge = segments.dur[segment], segments.edge[segment]
@@ -78,14 +79,18 @@ def held_back(rules: Contention, chosen: Positions) -> Candidates:
     return Candidates.concatenate(found)
 
 
-def _since_turn(ios: Ios, io: Index, until: Times) -> Times:
+def _since_turn(ios: Ios, io: Index, until: Times, is_kernel: npt.NDArray[np.bool_]) -> Times:
     """Return how long before a time the submitter of each io had waited for one; -1 if it had not.
 
-    Between two waits the kernel lets several in at once.
+    Between two waits the kernel lets several in at once. A kernel thread has turns of all for whom
+    it writes: theirs are not known. ``ios``: with the limit as device.
     """
     turns = np.flatnonzero(ios.throttled)
-    last = asof_backward(ios.submitter[turns], ios.got[turns], ios.submitter[io], ios.got[io] - 1)
-    return np.where(last >= 0, until - np.append(ios.got[turns], 0)[last], -1)
+    whose = group_codes(ios.submitter, ios.dev)
+    last = asof_backward(whose[turns], ios.got[turns], whose[io], ios.got[io] - 1)
+    by_task = (ios.submitter[io] >= 0) & ~is_kernel[ios.submitter[io]]
+    known = (last >= 0) & by_task
+    return np.where(known, until - np.append(ios.got[turns], 0)[last], -1)
 
 
 class _Limited(NamedTuple):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import LOOK_NS, woke_others
-from rcp.analyzer.paths.message_loops import JOBS
+from rcp.analyzer.paths.message_loops import ANSWERS
 
 
 @dataclass(frozen=True)
@@ -124,5 +124,5 @@ def may_be_for_a_turn(
     """Return which of the sleeps ``at``, by default of all, may be waits for a job or an answer."""
     reason = sleeps.reason[at]
     futex = (reason == CODE["futex"]) & (sleeps.owner_utid[at] < 0)
-    found: npt.NDArray[np.bool_] = futex | np.isin(reason, JOBS)
+    found: npt.NDArray[np.bool_] = futex | np.isin(reason, ANSWERS)
     return found & ~sleeps.first_seen[at]

@@ -62,7 +62,8 @@ def test_there_is_an_omission_note_for_each_late_module() -> None:
 
 
 def test_there_is_one_for_each_module_whose_probes_came_late() -> None:
-    [note] = omission_notes({"attached_modules": {"loop": 3_250_000_000}})
+    attached = {"attached_modules": {"dm_mod": 1_000_000_000, "loop": 5_250_000_000}}
+    [note] = omission_notes({**attached, "clock": {"started_monotonic_ns": 2_000_000_000}})
     assert note == (
         "the module loop was loaded while recording: its probes run since 3.2 s after the start"
     )

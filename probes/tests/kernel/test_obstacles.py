@@ -253,7 +253,7 @@ def test_functions_of_modules_that_are_not_loaded_are_not_missing(
     machine: Machine, loaded: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without dm-crypt there is no io of dm-crypt. A loaded module that lacks one is poorer."""
-    monkeypatch.setattr("rcp.probes.kernel.features.module_types", lambda name: b"")
+    monkeypatch.setattr("rcp.probes.kernel.features.may_come", lambda name: False)
     probe = next(probe for probe in PROBES if probe.name == "io_origin")
     machine.symbols({}, without=probe.modules)
     for module in loaded:
@@ -273,8 +273,8 @@ def test_probes_of_modules_whose_types_are_known_are_compiled_before_these_are_l
 ) -> None:
     probe = next(probe for probe in PROBES if probe.name == "io_origin")
     machine.symbols({}, without=probe.modules)
-    known = {"dm_crypt": b"types", "dm_mod": b"", "loop": b"types"}
-    monkeypatch.setattr("rcp.probes.kernel.features.module_types", known.__getitem__)
+    known = {"dm_crypt": True, "dm_mod": False, "loop": True}
+    monkeypatch.setattr("rcp.probes.kernel.features.may_come", known.__getitem__)
     found = machine.features()
     later = {name for name, module in probe.modules.items() if module != "dm_mod"}
     assert set(found.later_functions) == later

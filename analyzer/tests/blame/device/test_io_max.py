@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from rcp.analyzer.arrays.roles import KERNEL, ROLE_CODE
 from rcp.analyzer.arrays.trace import OP_DISCARD, OP_READ, OP_WRITE
-from rcp.analyzer.tests.blame.found import found
+from rcp.analyzer.blame.device.io_max import _since_turn
+from rcp.analyzer.tests.blame.found import found, trace_of
 from rcp.analyzer.tests.blame.stage import US, Stage
 from rcp.fixtures.synth import DEVICE
 from rcp.probes.contract.events import IoFlag, LimitedResource
@@ -134,3 +139,21 @@ def test_ios_of_no_known_cgroup_share_no_limit() -> None:
 
 def test_what_was_let_in_shortly_before_has_used_up_the_limit_too() -> None:
     assert blamed({(POD, WRITES): 200}, let_in_us=(30, 60)) == GUILTY
+
+
+def test_turns_of_other_limits_and_of_kernel_threads_do_not_count() -> None:
+    """The writer had a read let in at 108 µs, a kworker the backup's write at 169."""
+    since = []
+    for submitter, op, got in (("fg", OP_WRITE, 60), ("fg", OP_READ, 108), ("flusher", 1, 169)):
+        stage = Stage()
+        held = {"cgroup_id": DATABASE, "flags": IoFlag.THROTTLED}
+        task = getattr(stage, submitter)
+        stage.synth.io(task, 10 * US, 200 * US, got=got * US, op=op, **held)
+        by = stage.flusher if submitter == "flusher" else stage.fg
+        stage.synth.io(by, 110 * US, 180 * US, got=170 * US, op=OP_WRITE, **held)
+        trace = trace_of(stage.synth)
+        limit = (trace.ios.op == OP_WRITE).astype("u4")
+        ios, io = replace(trace.ios, dev=limit), np.array([1], np.int32)
+        is_kernel = trace.tasks.role == ROLE_CODE[KERNEL]
+        since += _since_turn(ios, io, ios.got[io], is_kernel).tolist()
+    assert since == [110 * US, -1, -1]
