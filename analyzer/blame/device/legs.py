@@ -39,7 +39,7 @@ def needless_ns(
 ) -> Times:
     """Return how much of each candidate's time its request would have waited for another part.
 
-    ``alone_ns``: of each io, from G to C alone. ``counts``: the ios that carry no suspects' data
+    ``alone_ns``: of each io, its time alone. ``counts``: the ios that carry no suspects' data
     and that nobody slept for.
     """
     slack = np.zeros(len(found), np.int64)
@@ -65,7 +65,7 @@ def _others_end(
 ) -> Times:
     """Return when the last part that counts ends of those queued before each request's first wait.
 
-    0 for none.
+    0 for none. Alone it would not have waited for a tag either.
     """
     ios, found = trace.ios, np.zeros(len(first), np.int64)
     is_data = (ios.op == OP_READ) | (ios.op == OP_WRITE)
@@ -75,5 +75,5 @@ def _others_end(
     io, request = io[known], request[known]
     at_once = ios.queued[io] <= first[request]
     io, request = io[at_once], request[at_once]
-    np.maximum.at(found, request, ios.got[io] + alone_ns[io])
+    np.maximum.at(found, request, ios.queued[io] + alone_ns[io])
     return found
