@@ -110,8 +110,8 @@ class _Search:
     def add(self, found: Candidates) -> None:
         known = self.contention.suspects.background[found.culprit]
         found = found.take(np.flatnonzero(known | ~self._unknown_on_chain[found.segment]))
-        edges, segments, thread = self.paths.edges, self.paths.segments, self.trace.tasks.thread
-        joint = is_joint_work(found, self._joint, edges, segments, thread)
+        thread = self.trace.tasks.thread
+        joint = is_joint_work(found, self._joint, self.paths, self.trace.ios, thread)
         found = found.take(np.flatnonzero(~joint))
         self._open[found.segment] = False
         self.found.append(found)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.reasons import IS_JOINT
-from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, Index, Ios, Times
 from rcp.analyzer.blame.candidates import KIND, Candidates
 from rcp.analyzer.blame.suspects import first_on_chain
-from rcp.analyzer.paths.segments import Edges, Segments
+from rcp.analyzer.paths.segments import Edges, Paths
 
 _OF_THE_WORK = tuple(KIND[name] for name in ("lock", "condition", "io_dependency"))
 """Kinds of what is waited for itself, not of what is in its way."""
@@ -30,11 +30,18 @@ def joint_waits(edges: Edges) -> Index:
 
 
 def is_joint_work(
-    found: Candidates, joint: Index, edges: Edges, segments: Segments, thread: Times
+    found: Candidates, joint: Index, paths: Paths, ios: Ios, thread: Times
 ) -> npt.NDArray[np.bool_]:
-    """Return which candidates are such work of who is blamed; ``joint``: ``joint_waits``."""
-    wait = joint[segments.edge[found.segment]]
+    """Return which candidates are such work of who is blamed; ``joint``: ``joint_waits``.
+
+    Of reads only what takes longer than one of the waiter's own is blamed anyway
+    (``device.needed_reads``).
+    """
+    edges = paths.edges
+    wait = joint[paths.segments.edge[found.segment]]
     who = thread[np.append(edges.waker, -1)[wait]]
-    of_the_work = np.isin(found.kind, _OF_THE_WORK)
+    io = np.append(edges.io, -1)[found.culprit_edge]
+    is_read = (io >= 0) & (np.append(ios.op, OP_WRITE)[io] == OP_READ)
+    of_the_work = np.isin(found.kind, _OF_THE_WORK) & ~is_read
     is_work: npt.NDArray[np.bool_] = (wait >= 0) & (who == thread[found.culprit]) & of_the_work
     return is_work
