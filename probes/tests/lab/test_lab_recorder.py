@@ -69,11 +69,12 @@ def test_no_kernel_headers_are_needed(seen: dict[str, Any]) -> None:
 def test_probes_are_compiled_once(seen: dict[str, Any]) -> None:
     """The seconds are virtual, so equal on every host."""
     check = seen["starts"]
-    first, *later = check["seconds"]
-    assert first > 5
-    assert max(later) < first / 2
-    assert max(later) < 3.5  # 3.0 in two boots; the goal is 3
-    assert len(check["kept"]) == 1
+    # without the files of modules, then with them
+    first, second, anew, last = check["seconds"]
+    assert min(first, anew) > 5
+    assert max(second, last) < first / 2
+    assert max(second, last) < 3.5  # 3.0 in two boots; the goal is 3
+    assert len(check["kept"]) == 2
     for spool in check["spools"]:
         assert spool["n_requests"] == 1
         assert spool["n_sleeps"] > 10
