@@ -101,45 +101,48 @@ def test_each_module_numbers_its_types_for_itself(image: BtfImage) -> None:
     assert "#define RCP_HAS_rcp_queue_q 1" in text
 
 
-def test_a_module_that_is_not_loaded_yet_is_read_from_its_file(
-    image: BtfImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = BtfImage(image.n_types, image.n_string_bytes)
-    module.struct("rcp_queue", 200, ("q", module.pointer(0), 0))
+@pytest.fixture
+def system(image: BtfImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the kernel's types, and in which files of modules are looked for."""
     (tmp_path / "vmlinux").write_bytes(image.blob())
     monkeypatch.setattr(module_types, "BTF_DIR", tmp_path)
     monkeypatch.setattr(module_types, "MODULE_DIR", tmp_path)
+    return tmp_path
+
+
+def test_a_module_that_is_not_loaded_yet_is_read_from_its_file(
+    image: BtfImage, system: Path
+) -> None:
+    module = BtfImage(image.n_types, image.n_string_bytes)
+    module.struct("rcp_queue", 200, ("q", module.pointer(0), 0))
     assert "RCP_HAS_rcp_queue_q" not in kernel_types(*read_btf().values())
     assert not module_types.has_types("rcp_iosched")
-    (tmp_path / "kernel/block").mkdir(parents=True)
-    write_elf(tmp_path / "kernel/block/rcp-iosched.ko", {}, further={".BTF": module.blob()})
+    (system / "kernel/block").mkdir(parents=True)
+    write_elf(system / "kernel/block/rcp-iosched.ko", {}, further={".BTF": module.blob()})
     assert "#define RCP_HAS_rcp_queue_q 1" in kernel_types(*read_btf().values())
     assert module_types.has_types("rcp_iosched")
-    (tmp_path / "modules.builtin").write_text("kernel/fs/jbd2/jbd2.ko\n")
+    (system / "modules.builtin").write_text("kernel/fs/jbd2/jbd2.ko\n")
     assert module_types.has_types("jbd2")
 
 
 def test_the_file_of_a_module_whose_probes_can_come_late_may_be_compressed(
-    image: BtfImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    image: BtfImage, system: Path
 ) -> None:
     module = BtfImage(image.n_types, image.n_string_bytes)
     module.struct("dm_crypt_io", 200, ("base_bio", module.pointer(0), 0))
-    (tmp_path / "vmlinux").write_bytes(image.blob())
-    monkeypatch.setattr(module_types, "BTF_DIR", tmp_path)
-    monkeypatch.setattr(module_types, "MODULE_DIR", tmp_path)
     for folder, name in (("md", "dm-crypt"), ("block", "loop")):
-        path = tmp_path / f"kernel/drivers/{folder}/{name}.ko"
+        path = system / f"kernel/drivers/{folder}/{name}.ko"
         path.parent.mkdir(parents=True)
         write_elf(path, {}, further={".BTF": module.blob()})
         path.with_suffix(".ko.xz").write_bytes(lzma.compress(path.read_bytes()))
         path.unlink()
-    (tmp_path / "kernel/drivers/block/loop.ko.xz").write_bytes(b"damaged")
+    (system / "kernel/drivers/block/loop.ko.xz").write_bytes(b"damaged")
     assert "#define RCP_HAS_dm_crypt_io_base_bio 1" in kernel_types(*read_btf().values())
     assert (module_types.module_types("loop"), module_types.module_types("xfs")) == (b"", b"")
     assert module_types.may_come("dm_crypt")
-    (tmp_path / "kernel/drivers/block/loop.ko.xz").unlink()
-    (tmp_path / "kernel/drivers/block/loop.ko.xz").mkdir()
     assert not module_types.may_come("loop")
+    (system / "kernel/drivers/md/dm-mod.ko.xz").mkdir()  # cannot be read
+    assert not module_types.may_come("dm_mod")
 
 
 def test_a_kernel_without_readable_types_is_one_line(
