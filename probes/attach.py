@@ -39,7 +39,7 @@ _COUNTERS = ("written", "lost", "excluded", "filtered")
 _LOST_STACKS = "stacks_lost"
 _PARANOID_MAX = 2  # of upstream's kernels; Debian's know 3, which CAP_PERFMON does not pass
 # Parts of struct task_state (common.h asserts their places), struct open_key, open_request.
-_TASK_STATE = struct.Struct("<104xI76xQQ8x")
+_TASK_STATE = struct.Struct("<104xI76xQQ24x")
 _OPEN_KEY, _WORDS = struct.Struct("<QII"), struct.Struct("<QQ")
 
 

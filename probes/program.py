@@ -41,6 +41,7 @@ HEADERS = (
     "cgroup.h",
     "cpu_max.h",
     "packet.h",
+    "message_queue.h",
     "inode.h",
     "cause.h",
     "bio.h",
@@ -53,7 +54,7 @@ HEADERS = (
 )
 
 _DEFAULT_RING_BYTES = 1 << 20
-# Room for 4 s of a busy database (50,000 sleeps/s) between drains.
+# Room for 3 s of a busy database (50,000 sleeps/s) between drains.
 RING_BYTES = {
     "sleep": 1 << 24,
     "io": 1 << 23,

@@ -92,6 +92,14 @@ class Sleeps:
     """Messages since it last slept or sent one, 2 for more."""
     received_between: npt.NDArray[np.bool_]
     """One between two that it sent since it last slept."""
+    sent_to: Words
+    """Queue of the last message that it has sent since it last slept; 0 if not known."""
+    sent_first: Words
+    """The same of the first one, 0 if it is that queue too."""
+    received_from: Words
+    """Queue of what it has received since it last slept: 0 if not known, 1 for several."""
+    sender_utid: Index
+    """Who sent what it has received last; -1 if not known."""
     one_reader: npt.NDArray[np.bool_]
     """One task had the rwsem that it waits for to write."""
     ran_utid: Index
@@ -216,6 +224,10 @@ def _sleeps(
             "has_sent": ((flags & SleepFlag.HAS_SENT) != 0) | (reason == CODE["fuse"]),
             "n_received": _n_received(flags),
             "received_between": (flags & SleepFlag.RECEIVED_BETWEEN) != 0,
+            "sent_to": part["sent_to"],
+            "sent_first": part["sent_first"],
+            "received_from": part["received_from"],
+            "sender_utid": _optional_utids(part["sender_tid"], run, resolver),
             "one_reader": (flags & SleepFlag.ONE_READER) != 0,
             "ran_utid": _optional_utids(part["ran_tid"], run, resolver),
             "cpu": part["cpu"].astype(np.int32),
@@ -281,7 +293,7 @@ def _requests(rows: Records, resolver: Resolver) -> Requests:
 
 def _event_tids(rows: Mapping[str, Records]) -> list[npt.NDArray[np.int64]]:
     columns: tuple[tuple[Record, tuple[str, ...]], ...] = (
-        (SLEEP, ("tid", "waker_tid", "owner_tid", "ran_tid")),
+        (SLEEP, ("tid", "waker_tid", "owner_tid", "ran_tid", "sender_tid")),
         (IO, ("submitter_tid",)),
         (REQUEST, ("tid",)),
         (LOCK_WAIT, ("owner_tid",)),

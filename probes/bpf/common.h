@@ -78,13 +78,18 @@ struct task_state {
 	u64 request_ts;
 	u64 request_arg0;
 	u64 pipe; /* inode of the pipe that it writes to */
+	/* since it last slept: queues of messages (message_queue.h), 0 for none */
+	u32 sent_to; /* the last one */
+	u32 sent_first; /* 0 if it is the same */
+	u32 received_from;
+	u32 sender_tid; /* of the last message received */
 };
 
 /* attach.py reads these */
 _Static_assert(__builtin_offsetof(struct task_state, request_nr) == 104, "request_nr");
 _Static_assert(__builtin_offsetof(struct task_state, request_ts) == 184, "request_ts");
 _Static_assert(__builtin_offsetof(struct task_state, request_arg0) == 192, "request_arg0");
-_Static_assert(sizeof(struct task_state) == 208, "task_state");
+_Static_assert(sizeof(struct task_state) == 224, "task_state");
 
 /* At most 65536 live tasks; further ones are not recorded and count as lost. */
 BPF_HASH(tasks, u32, struct task_state, 65536);

@@ -42,6 +42,12 @@
 #define MSG_PEEK 2 /* include/linux/socket.h */
 #define MSG_ERRQUEUE 0x2000
 #define SOCK_STREAM 1 /* include/linux/net.h */
+#define SOCK_DGRAM 2
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define NET_ORDER16(x) __builtin_bswap16(x) /* on a little-endian machine */
+#define NET_ORDER32(x) __builtin_bswap32(x)
 
 /* Sizes that depend on how the kernel was built: see headers.py. */
 #define THREAD_SIZE RCP_THREAD_SIZE

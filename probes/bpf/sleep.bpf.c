@@ -135,6 +135,15 @@ static inline void describe_sleep(struct sleep_record *event, struct task_state 
 	event->flags |= state->wake_flags;
 }
 
+static inline void forget_messages(struct task_state *state)
+{
+	state->messages = 0;
+	state->sent_to = 0;
+	state->sent_first = 0;
+	state->received_from = 0;
+	state->sender_tid = 0;
+}
+
 static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64 now)
 {
 	struct task_state *state = state_of(next, tid);
@@ -166,8 +175,13 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 	}
 	if (event.ts && is_too_short(event.run_ns - event.ts))
 		return;
-	if (!(event.flags & RCP_SLEEP_PREEMPTED))
-		state->messages = 0;
+	if (!(event.flags & RCP_SLEEP_PREEMPTED)) {
+		event.sent_to = state->sent_to;
+		event.sent_first = state->sent_first;
+		event.received_from = state->received_from;
+		event.sender_tid = state->sender_tid;
+		forget_messages(state);
+	}
 	count_output(sleep_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP), REC_SLEEP);
 }
 
@@ -185,7 +199,7 @@ static inline void forget_switch(struct bpf_raw_tracepoint_args *ctx, struct tas
 	if (!state || state->flags & RCP_TASK_IS_RECORDER)
 		return;
 	state->sleep_ts = 0;
-	state->messages = 0;
+	forget_messages(state);
 	lost.increment(REC_SLEEP);
 }
 

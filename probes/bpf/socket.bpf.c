@@ -7,7 +7,7 @@
  * Requests received on a stream socket: one begins when a thread receives bytes, and ends when it
  * sends on the same connection. A thread may have several open requests.
  */
-static inline int note_sent(int sent)
+static inline int note_sent(int sent, u32 queue)
 {
 	struct task_state *state = sent > 0 ? known_state() : NULL;
 	u16 messages;
@@ -19,10 +19,14 @@ static inline int note_sent(int sent)
 		messages |= RCP_SLEEP_RECEIVED_BETWEEN;
 	messages &= ~(RCP_SLEEP_RECEIVED | RCP_SLEEP_RECEIVED_SEVERAL);
 	state->messages = messages | RCP_SLEEP_HAS_SENT;
+	if (state->sent_to && state->sent_to != queue && !state->sent_first)
+		state->sent_first = state->sent_to;
+	state->sent_to = queue;
+	set_sender(queue);
 	return 0;
 }
 
-static inline int note_received(int received)
+static inline int note_received(int received, u32 queue)
 {
 	struct task_state *state = received > 0 ? known_state() : NULL;
 
@@ -31,6 +35,10 @@ static inline int note_received(int received)
 	if (state->messages & RCP_SLEEP_RECEIVED)
 		state->messages |= RCP_SLEEP_RECEIVED_SEVERAL;
 	state->messages |= RCP_SLEEP_RECEIVED;
+	state->sender_tid = sender_of(queue);
+	if (state->received_from && state->received_from != queue)
+		queue = RCP_SEVERAL_QUEUES;
+	state->received_from = queue;
 	return 0;
 }
 
@@ -48,10 +56,13 @@ static inline int begin_pipe_write(struct kiocb *iocb)
 static inline int end_pipe_write(long sent)
 {
 	struct task_state *state = known_state();
+	u32 queue;
 
-	if (state)
-		state->pipe = 0;
-	return note_sent(sent);
+	if (!state)
+		return 0;
+	queue = queue_of_pipe(state->pipe);
+	state->pipe = 0;
+	return note_sent(sent, queue);
 }
 #endif
 
@@ -79,17 +90,28 @@ KRETFUNC_PROBE(anon_pipe_write, void *iocb, void *from, long sent)
 }
 #endif
 
-#ifdef RCP_HAVE_pipe_read
-KRETFUNC_PROBE(pipe_read, void *iocb, void *to, long received)
+#if defined(RCP_HAVE_pipe_read) || defined(RCP_HAVE_anon_pipe_read)
+static inline int end_pipe_read(struct file *file, long received)
 {
-	return note_received(received);
+	u64 inode = 0;
+
+	/* as a number: the verifier allows no hash of what it knows as a pointer */
+	bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode);
+	return note_received(received, queue_of_pipe(inode));
+}
+#endif
+
+#ifdef RCP_HAVE_pipe_read
+KRETFUNC_PROBE(pipe_read, struct kiocb *iocb, void *to, long received)
+{
+	return end_pipe_read(iocb->ki_filp, received);
 }
 #endif
 
 #ifdef RCP_HAVE_anon_pipe_read
-KRETFUNC_PROBE(anon_pipe_read, void *iocb, void *to, long received)
+KRETFUNC_PROBE(anon_pipe_read, struct kiocb *iocb, void *to, long received)
 {
-	return note_received(received);
+	return end_pipe_read(iocb->ki_filp, received);
 }
 #endif
 
@@ -113,9 +135,9 @@ static inline void begins_request(struct sock *sk, int received)
 	open_requests.update(&key, &fresh);
 }
 
-static inline void answers_request(u64 sk, int sent)
+static inline void answers_request(struct sock *sk, int sent)
 {
-	struct open_key key = { .object = sk,
+	struct open_key key = { .object = (u64)sk,
 				.tid = (u32)bpf_get_current_pid_tgid(),
 				.nr = RCP_SOCKET_REQUEST_NR };
 	struct open_request *open = open_requests.lookup(&key);
@@ -128,7 +150,7 @@ static inline void begins_request(struct sock *sk, int received)
 {
 }
 
-static inline void answers_request(u64 sk, int sent)
+static inline void answers_request(struct sock *sk, int sent)
 {
 }
 #endif
@@ -143,11 +165,14 @@ RAW_TRACEPOINT_PROBE(sock_recv_length)
 	if (flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
 	begins_request(sk, received);
-	return note_received(received);
+	return note_received(received, queue_of_socket(sk, 0));
 }
 
 RAW_TRACEPOINT_PROBE(sock_send_length)
 {
-	answers_request(ctx->args[0], (int)ctx->args[1]);
-	return note_sent((int)ctx->args[1]);
+	struct sock *sk = (struct sock *)ctx->args[0];
+	int sent = (int)ctx->args[1];
+
+	answers_request(sk, sent);
+	return note_sent(sent, queue_of_socket(sk, 1));
 }

@@ -45,6 +45,8 @@ class Field:
     name: str
     type: str
     doc: str
+    since: int = 0
+    """Changes of the record's layout before it had this field."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,12 @@ SLEEP = Record(
         Field("owner_tid", "<u4", "lock owner or journal thread when the wait began, else 0"),
         Field("stack_id", "<i4", "kernel stack it slept in, negative when none"),
         Field("cpu", "<u4", "CPU it ran on afterwards"),
+        Field(
+            "sent_to", "<u4", "queue of the last message that it has sent since it last slept", 1
+        ),
+        Field("sent_first", "<u4", "the same of the first one, 0 if that is the same queue", 1),
+        Field("received_from", "<u4", "queue from which it has received since then; 1: several", 1),
+        Field("sender_tid", "<u4", "who sent what it has received last, 0 when not known", 1),
         Field("flags", "<u2", "SleepFlag bits"),
         Field("reason", "<u2", "WaitReason set by an annotating probe"),
     ),

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from rcp.probes.contract.events import RECORDS, SCHEMA_VERSION, Record
 from rcp.probes.contract.spooling import old_spool
 from rcp.probes.contract.spooling.frames import ID_BYTES, SUFFIX, Covered, covered, id_in, seed_of
+from rcp.probes.contract.spooling.layouts import in_todays, layout_of
 from rcp.probes.contract.spooling.sealed_json import unsealed
 from rcp.probes.contract.spooling.spool_writer import HEADER, STACK
 from rcp.probes.contract.spooling.spool_writer import SpoolError as SpoolError
@@ -71,10 +72,14 @@ class Spool:
         if record.name not in self._streams:
             files = _files(self.path, record)
             if self.spool_id:
-                found = [covered(file, HEADER.size, record, self.spool_id) for file in files]
+                of = ((file, layout_of(file, record)) for file in files)
+                found = [covered(file, HEADER.size, kind, self.spool_id) for file, kind in of]
             else:
                 found = old_spool.stream(files, record, self.counters, self.end, self.meta)
-            self._streams[record.name] = found
+            self._streams[record.name] = [
+                one._replace(pieces=[in_todays(rows, record) for rows in one.pieces])
+                for one in found
+            ]
         return self._streams[record.name]
 
     def records(self, record: Record) -> npt.NDArray[np.void]:

@@ -70,7 +70,11 @@ STRUCTS: dict[str, str] = {
     "rt_mutex_base": "owner",
     "rw_semaphore": "count owner",
     "sembuf": "sem_num sem_op",
-    "sock": "sk_type",
+    "sock": (
+        "sk_type __sk_common.skc_family __sk_common.skc_num __sk_common.skc_dport "
+        "__sk_common.skc_rcv_saddr __sk_common.skc_daddr __sk_common.skc_v6_rcv_saddr "
+        "__sk_common.skc_v6_daddr"
+    ),
     "super_block": "s_dev",
     "task_struct": (
         "__state cgroups comm flags io_context journal_info mm pid real_parent sched_task_group "
@@ -79,6 +83,7 @@ STRUCTS: dict[str, str] = {
     "task_group": "css.cgroup parent cfs_bandwidth.quota cfs_bandwidth.period",
     "throtl_grp": "bps iops",
     "transaction_s": "t_tid t_journal",
+    "unix_sock": "peer",
     "vm_area_struct": "vm_file",
     "vm_fault": "vma",
     "xfs_ail": "ail_task",

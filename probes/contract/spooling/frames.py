@@ -178,21 +178,21 @@ def _written(path: Path) -> list[tuple[int, int]]:
             found.append((begin, end))
 
 
-def covered(path: Path, head_bytes: int, record: Record, spool_id: bytes) -> Covered:
+def covered(path: Path, head_bytes: int, layout: np.dtype[np.void], spool_id: bytes) -> Covered:
     """Return the records of the file *path*, behind its header, whose frames are right."""
     seed = seed_of(spool_id, path.name)
     size = path.stat().st_size if path.exists() else 0
-    n_there = max(size - head_bytes, 0) // record.size_bytes
-    rows, written = np.empty(0, record.dtype), []
+    n_there = max(size - head_bytes, 0) // layout.itemsize
+    rows, written = np.empty(0, layout), []
     if n_there:
         written = _written(path)
-        rows = np.memmap(path, record.dtype, "r", offset=head_bytes, shape=(n_there,))
+        rows = np.memmap(path, layout, "r", offset=head_bytes, shape=(n_there,))
     good: list[list[int]] = []
     n_promised = n_read = 0
     for first, count, crc in _whole_entries(frames_path(path), seed):
         n_promised = first + count
         part = rows[first:n_promised]
-        at = head_bytes + first * record.size_bytes
+        at = head_bytes + first * layout.itemsize
         if not any(begin <= at and at + part.nbytes <= end for begin, end in written):
             continue
         if len(part) < count or zlib.crc32(part.view("u1").data, seed) != crc:
@@ -206,7 +206,7 @@ def covered(path: Path, head_bytes: int, record: Record, spool_id: bytes) -> Cov
             _release(rows)
             n_read = 0
     _release(rows)
-    n_extra = max(size - head_bytes - n_promised * record.size_bytes, 0)
+    n_extra = max(size - head_bytes - n_promised * layout.itemsize, 0)
     return Covered([rows[begin:end] for begin, end in good], n_promised, n_extra)
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from rcp.probes.contract.events import BY_NAME, REQUEST, SCHEMA_VERSION, Record
 from rcp.probes.contract.spooling.frames import Covered
+from rcp.probes.contract.spooling.layouts import layout_of, layouts
 from rcp.probes.contract.spooling.spool_writer import HEADER, MAGIC
 
 Rows = npt.NDArray[np.void]
@@ -44,7 +45,7 @@ def _fault(path: Path, record: Record) -> str:
         return f"{path} is not an rcp spool file: its header is of another format."
     if version != SCHEMA_VERSION:
         return other_version(path, version)
-    if record_bytes != record.size_bytes:
+    if record_bytes not in layouts(record):
         return (
             f"{path} has {record_bytes}-byte records, expected {record.size_bytes}: "
             "it was written by another build of rcp; load it with that one."
@@ -100,13 +101,14 @@ def stream(
     found = []
     for path in paths:
         size = path.stat().st_size if path.is_file() else 0
-        rows, n_extra = np.empty(0, record.dtype), size
+        layout = layout_of(path, record)
+        rows, n_extra = np.empty(0, layout), size
         if size >= HEADER.size and not _fault(path, record):
-            count, n_extra = divmod(size - HEADER.size, record.size_bytes)
+            count, n_extra = divmod(size - HEADER.size, layout.itemsize)
             if count:
-                rows = np.memmap(path, record.dtype, "r", offset=HEADER.size, shape=(count,))
+                rows = np.memmap(path, layout, "r", offset=HEADER.size, shape=(count,))
         if end is not None and n_written is not None:
             n_all, rows = len(rows), _promised(rows, record, n_written)
-            n_extra += (n_all - len(rows)) * record.size_bytes
+            n_extra += (n_all - len(rows)) * layout.itemsize
         found.append(Covered([rows], n_written or 0, n_extra))
     return found

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rcp.probes.tests.lab.guest_tasks import Work, end, task
     from rcp.probes.tests.lab.guest_watch import seen, truth
 else:
@@ -43,6 +45,18 @@ def outside() -> None:
     asks(here, there)
     asks(client, server)
     takes()
+    queues("unix", here.send, there.recv, there.send)
+    queues("tcp", client.send, server.recv, server.send)
+    seen("sends-both", "hrtimer_nanosleep", after(lambda: [here.send(b"."), client.send(b".")]))
+    queues("pipe", lambda text: os.write(write, text), lambda n: os.read(read, n))
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    queues("dgram", one.send, other.recv)
+    for name, family, to in (("tcp6", socket.AF_INET6, "::1"), ("mapped", socket.AF_INET, "")):
+        listener = socket.create_server(("::", 0), family=socket.AF_INET6)
+        client = socket.socket(family)
+        client.connect((to or "127.0.0.1", listener.getsockname()[1]))
+        server, _ = listener.accept()
+        queues(name, client.send, server.recv, server.send)
 
 
 def asks(here: socket.socket, there: socket.socket) -> None:
@@ -81,9 +95,6 @@ def takes() -> None:
             while readable(file):
                 os.read(file, 1)
 
-    def nap() -> None:
-        time.sleep(0.03)
-
     def send() -> None:
         there.send(b"!")
 
@@ -100,6 +111,35 @@ def takes() -> None:
     takes("takes-between", send, receive, send)
     takes("takes-again", receive, send, receive)
     takes("peeks", lambda: there.recv(1, socket.MSG_PEEK))
+
+
+def nap() -> None:
+    """Sleep for a while."""
+    time.sleep(0.03)
+
+
+def after(work: "Work") -> "Work":
+    """Return work that sleeps then."""
+
+    def go() -> None:
+        work()
+        nap()
+
+    return go
+
+
+def queues(
+    kind: str,
+    send: "Callable[[bytes], object]",
+    receive: "Callable[[int], object]",
+    answer: "Callable[[bytes], object] | None" = None,
+) -> None:
+    """Who sends a message, who takes it, and who answers, each before a sleep."""
+    function = "hrtimer_nanosleep"
+    seen(f"sends-{kind}", function, after(lambda: send(b".")))
+    seen(f"gets-{kind}", function, after(lambda: receive(1)))
+    if answer is not None:
+        seen(f"answers-{kind}", function, after(lambda: answer(b".")))
 
 
 def readable(file: int) -> bool:

@@ -292,6 +292,31 @@ def test_who_has_sent_or_taken_a_message_before_it_waits(
     assert flags & MESSAGES == messages
 
 
+@pytest.mark.parametrize("kind", ["unix", "tcp", "tcp6", "mapped", "pipe", "dgram"])
+def test_both_ends_know_the_queue_of_a_message(waits: Waits, kind: str) -> None:
+    sent, got = (waits.sleep_at(f"{does}-{kind}")[0] for does in ("sends", "gets"))
+    assert sent["sent_to"] > 1
+    assert got["received_from"] == sent["sent_to"]
+    assert got["sender_tid"] == waits.truth[f"sends-{kind}"]["pid"]
+    assert sent["received_from"] == got["sent_to"] == 0
+
+
+@pytest.mark.parametrize("kind", ["unix", "tcp", "tcp6", "mapped"])
+def test_the_queue_of_answers_differs_in_the_lowest_bit(waits: Waits, kind: str) -> None:
+    sent, answer = (waits.sleep_at(f"{does}-{kind}")[0] for does in ("sends", "answers"))
+    assert answer["sent_to"] == sent["sent_to"] ^ 1
+
+
+def test_queues_differ_and_several_have_no_number(waits: Waits) -> None:
+    kinds = ("unix", "tcp", "tcp6", "mapped", "pipe", "dgram")
+    assert len({int(waits.sleep_at(f"sends-{kind}")["sent_to"][0]) for kind in kinds}) == len(kinds)
+    assert waits.sleep_at("takes-two")["received_from"][0] == 1
+    assert waits.sleep_at("takes-one")["sent_first"][0] == 0
+    both = waits.sleep_at("sends-both")[0]
+    assert both["sent_first"] == waits.sleep_at("sends-unix")["sent_to"][0]
+    assert both["sent_to"] == waits.sleep_at("sends-tcp")["sent_to"][0]
+
+
 @pytest.mark.parametrize(("n_readers", "is_one"), [(1, True), (2, False)])
 def test_a_lock_that_one_reader_has_is_told_from_one_of_several(
     waits: Waits, n_readers: int, is_one: bool

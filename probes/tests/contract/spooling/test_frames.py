@@ -39,7 +39,7 @@ def made(path: Path, *counts: int, spool_id: bytes = ID) -> CoveredFile:
 
 def found(path: Path, spool_id: bytes = ID) -> tuple[list[int], int]:
     """Positions of the records that are vouched for, and how many were promised."""
-    of = covered(path, HEADER.size, REQUEST, spool_id)
+    of = covered(path, HEADER.size, REQUEST.dtype, spool_id)
     assert all((rows["tid"] == 7).all() for rows in of.pieces)
     return [ts for rows in of.pieces for ts in rows["ts"].tolist()], of.n_promised
 
@@ -50,7 +50,7 @@ def test_what_was_appended_is_covered_in_one_piece(counts: list[int]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "request.bin"
         made(path, *counts).close()
-        of = covered(path, HEADER.size, REQUEST, ID)
+        of = covered(path, HEADER.size, REQUEST.dtype, ID)
         assert len(of.pieces) <= 1
         assert found(path) == (list(range(sum(counts))), sum(counts))
         assert of.n_extra_bytes == 0
@@ -103,7 +103,7 @@ def test_bytes_that_nobody_promised_are_left_out_and_not_missing(tmp_path: Path)
     made(path, 5).close()
     path.write_bytes(path.read_bytes() + requests(9, 2).tobytes() + b"torn")
     assert found(path) == ([0, 1, 2, 3, 4], 5)
-    extra = covered(path, HEADER.size, REQUEST, ID).n_extra_bytes
+    extra = covered(path, HEADER.size, REQUEST.dtype, ID).n_extra_bytes
     assert extra == 2 * REQUEST.size_bytes + 4
 
 
@@ -111,7 +111,7 @@ def test_a_file_of_another_type_or_recording_or_name_is_not_covered(tmp_path: Pa
     path = tmp_path / "request.bin"
     made(path, 5).close()
     assert found(path, OTHER_ID) == ([], 0)
-    assert covered(path, HEADER.size, SLEEP, ID).pieces == []
+    assert covered(path, HEADER.size, SLEEP.dtype, ID).pieces == []
     copy = tmp_path / "request.000000001.bin"
     path.rename(copy)
     frames_path(path).rename(frames_path(copy))
