@@ -38,6 +38,7 @@ from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
 from rcp.analyzer.blame.turns.asked import Asked
 from rcp.analyzer.blame.turns.clients import Clients
+from rcp.analyzer.blame.turns.questions import Questions
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.probes.contract.events import IO
@@ -58,6 +59,11 @@ class Contention:
     def flushes(self) -> FlushCache:
         """All flushes of the recording."""
         return flush_cache(self.trace.ios, self.suspects, self.blame.io)
+
+    @cached_property
+    def questions(self) -> Questions:
+        """Waits for answers to questions that were asked before earlier waits."""
+        return Questions.of(self.trace.sleeps, self.trace.tasks, self.paths.edges)
 
     @cached_property
     def solo(self) -> SoloTimes:

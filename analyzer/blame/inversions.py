@@ -60,6 +60,8 @@ from rcp.analyzer.blame.device.io_max import held_back
 from rcp.analyzer.blame.device.needed_reads import needed, own_reads
 from rcp.analyzer.blame.grouped import Inversions, grouped
 from rcp.analyzer.blame.kernel_threads import work_for_suspects
+from rcp.analyzer.blame.late.asked_before import late_since_asked
+from rcp.analyzer.blame.late.given_up import not_given_up
 from rcp.analyzer.blame.late.late_for_others import late_for_others
 from rcp.analyzer.blame.locks.holders import is_guess, is_lock
 from rcp.analyzer.blame.locks.joint import is_joint_work, joint_waits
@@ -262,13 +264,14 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_helpers()
     search.by_unknown_on_chain()
     rules = search.contention
-    slack = Slack(trace, paths, causes, rules.flushes, rules.blame, rules.solo)
+    slack = Slack(trace, paths, causes, rules.flushes, rules.blame, rules.solo, rules.questions)
     found = Candidates.concatenate(search.found)
     search.found.clear()  # as large as what was made of it
-    found = slack.without(found)
+    found = not_given_up(rules, slack.without(found))
     del slack
-    late = late_for_others(rules, found)
-    return Candidates.concatenate((found, late))
+    for late in (late_since_asked, late_for_others):
+        found = Candidates.concatenate((found, late(rules, found)))
+    return found
 
 
 def find_inversions(

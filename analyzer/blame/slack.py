@@ -17,6 +17,7 @@ What a waiter has to wait for anyway:
   an fsync waits for all that it writes, the journal thread for all of a commit. If the write was
   over by then, no sleep says so.
 * Another part of its own direct I/O (``device.legs``).
+* An answer that it waits for later, and had asked for before (``turns.questions``).
 * Its own pages in a file of which it writes suspects' pages too. Which io has them is not known:
   they would have been the first to be written.
 
@@ -42,7 +43,9 @@ from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
 from rcp.analyzer.blame.device.solo_times import SoloTimes
 from rcp.analyzer.blame.flushes import FlushCache, flush_excess
 from rcp.analyzer.blame.journal.transactions import activities
+from rcp.analyzer.blame.late.own_time import OwnTime
 from rcp.analyzer.blame.owners import Blame
+from rcp.analyzer.blame.turns.questions import Questions
 from rcp.analyzer.paths.segments import Paths
 
 _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])
@@ -60,9 +63,11 @@ class Slack:
         flushes: FlushCache,
         blame: Blame,
         solo: SoloTimes,
+        questions: Questions,
     ) -> None:
         """Find those that waiters queued themselves."""
         self._trace, self._edges, self._segments = trace, paths.edges, paths.segments
+        self._questions = questions
         self._alone = _Alone(trace, blame, flushes, solo)
         self._is_kernel = flushes.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
@@ -173,7 +178,24 @@ class Slack:
         begin = np.where(mine, ios.got[io], ios.queued[io])[at_once]
         edge, io = edge[at_once], io[at_once]
         until = begin + alone.dur[io] - (edges.dur[edge] - blamed[edge])
-        return Covers.of(self._frame(edge), begin, np.minimum(until, edges.ts[edge]))
+        at, asked, answered = self._answered_later(blamed)
+        return Covers.of(
+            self._frame(np.concatenate((edge, at))),
+            np.concatenate((begin, asked)),
+            np.concatenate((np.minimum(until, edges.ts[edge]), answered)),
+        )
+
+    def _answered_later(self, blamed: Times) -> tuple[Index, Times, Times]:
+        """Return waits for answers for which servers were at work before: (edge, begin, end)."""
+        trace, edges, questions = self._trace, self._edges, self._questions
+        thread, edge = trace.tasks.thread.astype(np.int64), questions.edge.astype(np.int32)
+        server, end = thread[edges.waker[edge]], edges.ts[edge] + edges.dur[edge]
+        if not len(edge):
+            return edge, end, end
+        own = OwnTime.of(trace.sleeps, trace.ios, thread, server)
+        work = own.within(server, questions.begun, np.maximum(end, questions.begun))
+        until = questions.begun + work - (edges.dur[edge] - blamed[edge])
+        return edge, questions.begun, np.minimum(until, edges.ts[edge])
 
 
 class _Alone:

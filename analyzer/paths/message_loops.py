@@ -13,6 +13,10 @@ the thread had woken others before the wait, but not who ended it since that one
 was asked nothing, if it is of another process; or where that was asked something, but the answer
 came later, and meanwhile nobody was woken: a proxy has passed the question on to who is busy. The
 end of a foreground request ends a wait.
+
+All this is a guess. Where the queues of messages are known (``messages``), so is for whom the
+thread was at work between the two: if for the background, the wait goes on, and not if for the
+foreground.
 """
 
 from __future__ import annotations
@@ -24,10 +28,11 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes, rows_between
 from rcp.analyzer.arrays.reasons import CODE
-from rcp.analyzer.arrays.roles import FOREGROUND, KERNEL, ROLE_CODE, UNKNOWN
+from rcp.analyzer.arrays.roles import BACKGROUND, FOREGROUND, KERNEL, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
+from rcp.analyzer.paths.messages import Messages, Rows
 
 JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
 """Waits that a message ends, a job or an answer."""
@@ -36,16 +41,24 @@ ANSWERS = (*JOBS, CODE["fuse"])
 """Waits that may end with an answer. Who waits for a FUSE server has nothing else to do."""
 
 
-def until_the_answer(sleeps: Sleeps, requests: Requests, tasks: Tasks) -> Sleeps:
+def until_the_answer(
+    sleeps: Sleeps, requests: Requests, tasks: Tasks, messages: Messages
+) -> Sleeps:
     """Return the sleeps with the last waker of each wait that goes on, by its name at that time."""
     thread = tasks.thread.astype(np.int64)
     before, first, second = _pairs(sleeps, tasks, thread)
-    if not len(first):
+    again = _looks_again(sleeps, tasks, messages)
+    if not len(first) + len(again):
         return sleeps
     woken = _Woken.by_any(sleeps, thread, thread[sleeps.utid[first]])
     goes_on = _is_passed(sleeps, tasks, woken, before, first, second)
     goes_on |= _is_answered_later(sleeps, requests, tasks, woken, first, second)
-    first, second = first[goes_on], second[goes_on]
+    role = _role_between(sleeps, tasks, messages, first, second)
+    goes_on |= role == ROLE_CODE[BACKGROUND]
+    goes_on &= role != ROLE_CODE[FOREGROUND]
+    of_clock, following = messages.sleep[again], messages.sleep[again + 1]
+    first = np.concatenate((first[goes_on], of_clock)).astype(np.int32)
+    second = np.concatenate((second[goes_on], following)).astype(np.int32)
     ends = _ends_request(sleeps, requests, tasks, first, second)
     return with_last_waker(sleeps, tasks, first[~ends], second[~ends], by_interrupts=True)
 
@@ -119,6 +132,41 @@ def _is_answered_later(
     found &= (until > again) | np.append(requests.dur < 0, False)[at]
     in_vain: npt.NDArray[np.bool_] = found & (woken.of_anybody(server, asked, again) == 0)
     return in_vain
+
+
+def _looks_again(sleeps: Sleeps, tasks: Tasks, messages: Messages) -> Rows:
+    """Return which waits the clock ended, after which nothing was done: they go on in the next row.
+
+    The thread has neither sent nor received a message, and waits for one again at once.
+    """
+    at = messages.sleep
+    serves = np.isin(tasks.role[sleeps.utid[at]], (ROLE_CODE[UNKNOWN], ROLE_CODE[FOREGROUND]))
+    waits = np.isin(sleeps.reason[at], JOBS) & serves
+    by_clock = (waits & (sleeps.waker_utid[at] < 0) & (sleeps.waker_io[at] < 0))[:-1]
+    nothing = (messages.sent < 0) & (messages.received == -1) & waits
+    soon = sleeps.ts[at[1:]] - sleeps.run[at[:-1]] <= AGAIN_NS
+    same = messages.thread[1:] == messages.thread[:-1]
+    return np.flatnonzero(by_clock & same & nothing[1:] & soon)
+
+
+def _role_between(
+    sleeps: Sleeps, tasks: Tasks, messages: Messages, first: Index, second: Index
+) -> npt.NDArray[np.int8]:
+    """Return for whom threads were at work between the two sleeps, -1 if that is not known.
+
+    It is if they have received from one queue only and not slept for anything else.
+    """
+    found = np.full(len(first), -1, np.int8)
+    if not len(messages.sleep):
+        return found
+    at = np.full(len(sleeps), -1, np.int64)
+    at[messages.sleep] = np.arange(len(messages.sleep))
+    some = np.flatnonzero((at[first] >= 0) & (at[second] == at[first] + 1))
+    row = at[second[some]]
+    client = messages.clients(sleeps, tasks)[row]
+    is_known = (messages.received[row] >= 0) & (client >= 0)
+    found[some[is_known]] = tasks.role[client[is_known]]
+    return found
 
 
 def _last_of_pair(of_pair: Times, ended: Times) -> Times:

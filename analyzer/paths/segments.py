@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.trace import Index, Times
+from rcp.analyzer.paths.time_outs import TimeOuts
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Paths:
 
     segments: Segments
     edges: Edges
+    time_outs: TimeOuts | None = None
+    """Waits that a time-out has ended, and who was asked; None where there are none."""
 
 
 class PathColumns:

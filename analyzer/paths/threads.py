@@ -28,15 +28,22 @@ from rcp.analyzer.paths.critical_path import critical_paths
 from rcp.analyzer.paths.futex_loops import until_the_end
 from rcp.analyzer.paths.interrupts import Interrupts, cut_at_interrupts
 from rcp.analyzer.paths.message_loops import until_the_answer
+from rcp.analyzer.paths.messages import Messages
 from rcp.analyzer.paths.segments import Edges, Paths, Segments
+from rcp.analyzer.paths.time_outs import TimeOuts, until_the_time_out
 
 
 def paths_of(trace: Trace) -> Paths:
     """Return the critical paths of all finished requests of a trace."""
-    sleeps = until_the_end(trace.sleeps, trace.requests, trace.tasks)
-    trace = replace(trace, sleeps=until_the_answer(sleeps, trace.requests, trace.tasks))
+    tasks, requests = trace.tasks, trace.requests
+    messages = Messages.of(trace.sleeps, tasks.thread.astype(np.int64))
+    sleeps = until_the_end(trace.sleeps, requests, tasks)
+    sleeps = until_the_answer(sleeps, requests, tasks, messages)
+    time_outs = TimeOuts.of(sleeps, tasks, messages)
+    trace = replace(trace, sleeps=until_the_time_out(sleeps, time_outs))
     paths = _of_threads(trace)
-    return replace(paths, segments=cut_at_interrupts(paths.segments, Interrupts.of(trace)))
+    segments = cut_at_interrupts(paths.segments, Interrupts.of(trace))
+    return Paths(segments, paths.edges, time_outs if len(time_outs.sleep) else None)
 
 
 def _of_threads(trace: Trace) -> Paths:

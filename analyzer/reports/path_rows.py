@@ -68,6 +68,8 @@ class PathEdge(NamedTuple):
     """Decision of a policy of the patched kernel."""
     boosted: str | None
     """Tasks that the patched kernel made critical during the wait."""
+    is_timed_out: bool
+    """A time-out has ended it: the waker is who was asked, and answered later."""
 
 
 def segments(store: Store, request_id: int) -> list[PathSegment]:

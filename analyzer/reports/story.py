@@ -114,6 +114,9 @@ def _edge_node(edge: PathEdge) -> _Node:
     if edge.io_id is not None:
         text = f"{waits}, for an io by {who or 'nobody known'}"
         short = f"waits for ios by {edge.waker or 'nobody known'} ({edge.reason})"
+    elif edge.is_timed_out:
+        text = f"{waits}, until a time-out, for an answer of {who}"
+        short = f"waits for {edge.waker} ({edge.reason})"
     elif who:
         text = f"{waits}, until woken by {who}"
         short = f"waits for {edge.waker} ({edge.reason})"

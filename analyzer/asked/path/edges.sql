@@ -16,7 +16,9 @@ SELECT edge_id, parent_edge_id, chosen.ts - request.ts, chosen.dur, depth, chose
     coalesce(page.path, if(sleep.ino IS NULL, file.path, 'inode ' || sleep.ino)),
     blamed.comm, blamed.share, if(decided.decision IS NULL, stack_policy.policy, 'rcp'),
     paused.dirty_pages, paused.limit_pages, paused.pause_dur, decided.decision,
-    lent.helpers
+    lent.helpers,
+    chosen.io_id IS NULL AND chosen.waker_utid IS NOT NULL AND sleep.waker_utid IS NULL
+        AND chosen.reason IN ('network', 'pipe', 'poll', 'eventfd')
 FROM chosen
 JOIN request USING (request_id)
 JOIN task AS waiter ON waiter.utid = waiter_utid

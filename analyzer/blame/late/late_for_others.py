@@ -19,13 +19,13 @@ import numpy as np
 
 from rcp.analyzer.arrays.as_of import asof_forward
 from rcp.analyzer.arrays.trace import Index, Times
-from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.candidates import KIND, Candidates, candidate_rows
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import MODEL_CONFIDENCE
 from rcp.analyzer.blame.late.lateness import Pairs, pairs_of
 from rcp.analyzer.blame.late.losses import BlamedLosses
+from rcp.analyzer.blame.late.rest import Rest
 from rcp.analyzer.blame.locks.holders import is_lock
-from rcp.analyzer.blame.suspects import first_on_chain
 
 _MOST_WAITS = 16
 """Waits of a request for others that are late; of those that come later nothing is said."""
@@ -47,8 +47,9 @@ def late_for_others(rules: Contention, found: Candidates) -> Candidates:
     last = order[np.r_[np.diff(pairs.wait[order]) > 0, True][: len(order)]]
     best = last[gain[last] > 0]
     pairs, gain = pairs.take(best), gain[best]
-    segment, pair, time = _unblamed(rules, found, pairs, gain)
-    used, pair = np.unique(pair, return_inverse=True)
+    rest = _unblamed(rules, found, pairs, gain)
+    segment, time = rest.segment, rest.left
+    used, pair = np.unique(rest.wait, return_inverse=True)
     of, cause, part = losses.causes(pairs.request[used], pairs.lo[used], pairs.hi[used])
     start = np.searchsorted(of, np.arange(len(used) + 1))
     row = np.repeat(np.arange(len(pair)), np.diff(start)[pair])
@@ -70,29 +71,13 @@ def late_for_others(rules: Contention, found: Candidates) -> Candidates:
     return result.take(np.flatnonzero(is_suspect))
 
 
-def _unblamed(
-    rules: Contention, found: Candidates, pairs: Pairs, gain: Times
-) -> tuple[Positions, Positions, Times]:
-    """Return what of waits nobody is blamed for, up to ``gain``: (segment, pair, ns)."""
-    edges, segments = rules.paths.edges, rules.paths.segments
-    of_wait = np.full(len(edges), -1, np.int64)
-    of_wait[pairs.wait] = np.arange(len(pairs.wait))
-    at = np.flatnonzero(segments.edge >= 0)
-    pair = of_wait[first_on_chain(edges, edges.parent < 0)[segments.edge[at]]]
-    at, pair = at[pair >= 0], pair[pair >= 0]
-    blamed = np.ceil(np.bincount(found.segment, found.dur * found.part, len(segments)))
+def _unblamed(rules: Contention, found: Candidates, pairs: Pairs, gain: Times) -> Rest:
+    """Return what of waits nobody is blamed for, up to ``gain``."""
+    edges = rules.paths.edges
     until = np.minimum(pairs.until, _own_work(rules, pairs.wait))
-    until = np.minimum(segments.ts[at] + segments.dur[at], until[pair])
-    left = np.maximum(until - segments.ts[at] - blamed[at].astype(np.int64), 0)
-    of_pair = np.bincount(pair, left, len(gain)).astype(np.int64)
+    rest = Rest.of(rules.paths, found, pairs.wait, until)
     request = edges.request[pairs.wait]
-    gain = _one_by_one(request, edges.ts[pairs.wait], gain, of_pair)
-    earlier = np.cumsum(left) - left
-    is_first = np.r_[True, np.diff(pair) != 0][: len(pair)]
-    earlier -= np.maximum.accumulate(np.where(is_first, earlier, 0))
-    time = np.clip(gain[pair] - earlier, 0, left)
-    some = np.flatnonzero(time > 0)
-    return at[some], pair[some], time[some]
+    return rest.first(_one_by_one(request, edges.ts[pairs.wait], gain, rest.total(len(gain))))
 
 
 def _own_work(rules: Contention, waits: Times) -> Times:

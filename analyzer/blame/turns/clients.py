@@ -27,6 +27,7 @@ from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.jobs import Jobs
 from rcp.analyzer.blame.turns.proxies import between_servers, passed_on
 from rcp.analyzer.blame.turns.servers import Servers
+from rcp.analyzer.blame.turns.taken_jobs import TakenJobs
 from rcp.analyzer.blame.turns.waits import ForWhom
 from rcp.probes.contract.events import (
     IO_CAUSE,
@@ -50,17 +51,18 @@ class Clients:
     suspects: Suspects
     servers: Servers | None
     """None where none is asked for anything."""
+    taken: TakenJobs
 
     @staticmethod
     def of(trace: Trace) -> Clients:
         """Find them."""
-        suspects = Suspects(trace.tasks)
+        suspects, taken = Suspects(trace.tasks), TakenJobs.of(trace.sleeps, trace.tasks)
         if not suspects.background.any() and not trace.sleeps.has_sent.any():
-            return Clients(trace, suspects, None)
+            return Clients(trace, suspects, None, taken)
         sleeps, for_whom = trace.sleeps, ForWhom.themselves(trace.sleeps)
         for _ in range(MOST_TIERS):
             servers = Servers.of(sleeps, trace.tasks, suspects, for_whom)
-            found = Clients(trace, suspects, servers if len(servers.waits) else None)
+            found = Clients(trace, suspects, servers if len(servers.waits) else None, taken)
             known, for_whom = for_whom, found._for_whom(for_whom)
             if known.is_same(for_whom):
                 break
@@ -68,8 +70,11 @@ class Clients:
 
     @cached_property
     def jobs(self) -> Jobs | None:
-        """What servers do for clients, as far as it is known from answers."""
-        return self.servers.jobs() if self.servers is not None else None
+        """What servers do for clients, as far as answers and the queues of messages tell."""
+        servers = self.servers
+        if servers is None:
+            return None
+        return self.taken.join(servers.jobs(), servers.answers, servers.thread)
 
     @cached_property
     def background_jobs(self) -> Jobs | None:

@@ -32,15 +32,24 @@ class Jobs:
             goes_on &= (self.server[at] == server) & (self.begin[at] < hi)
         return ranges(first, count + goes_on)
 
+    def take(self, at: Positions) -> Jobs:
+        """Return the jobs at these positions."""
+        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
+
+    @staticmethod
+    def concatenate(*parts: Jobs) -> Jobs:
+        """Return the jobs of all parts, in order."""
+        names = ("server", "client", "begin", "end")
+        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        return Jobs(*columns).take(np.lexsort((columns[3], columns[0])))
+
     def of_clients(self, chosen: npt.NDArray[np.bool_]) -> Jobs:
         """Return those of ``chosen`` clients (by task)."""
-        at = np.flatnonzero(chosen[self.client])
-        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
+        return self.take(np.flatnonzero(chosen[self.client]))
 
     def of_servers(self, chosen: npt.NDArray[np.bool_]) -> Jobs:
         """Return those of ``chosen`` servers (by thread)."""
-        at = np.flatnonzero(chosen[self.server])
-        return Jobs(self.server[at], self.client[at], self.begin[at], self.end[at])
+        return self.take(np.flatnonzero(chosen[self.server]))
 
     def covers(self) -> Covers:
         """Return when each server is at such a job."""

@@ -9,7 +9,7 @@ A server, or a thread of a pool, takes one job after another. A request waits un
 
 Not all clients sleep until they have their answers. So a server also counts as at work for whose
 message has woken it, until the end of what it sleeps for when the request comes, if the next one
-that it answers is the request.
+that it answers is the request. Where the queues of messages are known, so is whose job it is.
 
 A server that was idle when the request came does nothing first, nor does one that the request has
 woken.
@@ -31,6 +31,7 @@ from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDEN
 from rcp.analyzer.blame.suspects import first_on_chain
 from rcp.analyzer.blame.turns.answered_together import round_of_wait
 from rcp.analyzer.blame.turns.servers import Asleep, Servers
+from rcp.analyzer.blame.turns.taken_jobs import TakenJobs
 from rcp.analyzer.paths.segments import Edges
 
 
@@ -40,7 +41,7 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
     wait, servers, jobs = rules.asked.waits, rules.asked.servers, rules.asked.jobs
     if servers is None or jobs is None:
         return _candidates(rules, chosen[:0], edges.waker[:0], segments.dur[:0], edges.parent[:0])
-    at_work = _AtWork.of(servers, sleeps, edges, wait)
+    at_work = _AtWork.of(servers, rules.clients.taken, sleeps, edges, wait)
     server = servers.thread[edges.waker]
     has_job = jobs.covers().within(server, edges.ts, np.maximum(at_work.until, edges.ts)) > 0
     has_job |= at_work.begun_until > edges.ts
@@ -90,7 +91,9 @@ class _AtWork:
     """End of what they sleep for on its behalf, 0 where they do not."""
 
     @staticmethod
-    def of(servers: Servers, sleeps: Sleeps, edges: Edges, wait: Positions) -> _AtWork:
+    def of(
+        servers: Servers, taken: TakenJobs, sleeps: Sleeps, edges: Edges, wait: Positions
+    ) -> _AtWork:
         """Look at the servers' idle waits, and at whom they answer next; ``wait``: edges."""
         until, begun_until = np.zeros((2, len(edges)), np.int64)
         begun_by = np.full(len(edges), -1, np.int32)
@@ -108,7 +111,9 @@ class _AtWork:
         wait, lo, server, last, waiter = (x[busy] for x in (wait, lo, server, last, waiter))
         stop = np.append(idle.begin, NEVER)[servers.idle_after(server, lo + 1)]
         until[wait] = np.minimum(stop, lo + edges.dur[wait])
-        by = _begun_by(servers, last, server, lo, waiter)
+        by = np.where(
+            taken.is_known(server, lo), -1, _begun_by(servers, last, server, lo, waiter)
+        ).astype(np.int32)
         begun_by[wait] = by
         begun_until[wait] = np.where(by >= 0, servers.asleep.at(server, lo)[1], 0)
         return _AtWork(until, begun_by, begun_until)

@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes
-from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
@@ -33,11 +32,9 @@ from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.deaf import is_deaf
 from rcp.analyzer.blame.turns.jobs import Jobs
+from rcp.analyzer.blame.turns.rests import RESTS
 from rcp.analyzer.blame.turns.rounds import Rounds, Taken, answers_before
 from rcp.analyzer.blame.turns.waits import ForWhom, JobWaits, may_be_for_a_turn
-from rcp.analyzer.paths.message_loops import JOBS
-
-_RESTS = (*JOBS, CODE["timer"], CODE["futex"])
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,7 @@ class Servers:
         idle = own.take(np.flatnonzero(~deaf | by_request))
         _, name = np.unique(tasks.comm, return_inverse=True)
         slept = Asleep.of(sleeps, thread, servers)
-        rests = Asleep.of(sleeps, thread, servers, _RESTS)
+        rests = Asleep.of(sleeps, thread, servers, RESTS)
         of_servers = waits, answers, own, deaf, idle, slept, rests
         sends = np.zeros_like(unknown)
         sends[thread[sleeps.utid[sleeps.has_sent]]] = True

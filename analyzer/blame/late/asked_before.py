@@ -1,0 +1,52 @@
+"""Waits for answers to questions that were asked before: the server is late for its jobs first.
+
+Of the wait, the rules blame what the server does for the background since it began. What it did
+before, since it was asked, makes it late too, up to all that is left of the wait::
+
+    coordinator   asks A and B |~~~~~~~~ for A ~~~~~~~~|~~ for B ~~|
+    B                          | the backup's job         | works  |
+    alone, B                   | works  |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rcp.analyzer.blame.candidates import KIND, Candidates, candidate_rows, no_candidates
+from rcp.analyzer.blame.contention import Contention
+from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, MODEL_CONFIDENCE
+from rcp.analyzer.blame.late.losses import BlamedLosses
+from rcp.analyzer.blame.late.rest import Rest
+
+
+def late_since_asked(rules: Contention, found: Candidates) -> Candidates:
+    """Return what requests lose for what servers have done since they were asked."""
+    paths, jobs, questions = rules.paths, rules.clients.background_jobs, rules.questions
+    if jobs is None or not len(questions.edge):
+        return no_candidates()
+    edges, thread = paths.edges, rules.trace.tasks.thread.astype(np.int64)
+    edge, server = questions.edge, thread[edges.waker[questions.edge]]
+    begin, end = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
+    row, job = jobs.within(server, questions.asked, begin)
+    job = job[np.argsort(row, kind="stable")]
+    row = np.sort(row)
+    last = np.r_[np.diff(row) > 0, True][: len(row)]
+    row, job = row[last], job[last]
+    lost = jobs.covers().within(server[row], questions.asked[row], begin[row])
+    # What the request has lost meanwhile, it has not lost again.
+    losses, request = BlamedLosses.of(found, paths), edges.request[edge[row]].astype(np.int64)
+    before = losses.total(request, questions.asked[row], begin[row])
+    lost = np.maximum(lost - np.rint(before).astype(np.int64), 0)
+    rest = Rest.of(paths, found, edge[row], end[row]).first(lost)
+    wait = edge[row[rest.wait]].astype(np.int32)
+    result = candidate_rows(
+        rest.segment,
+        KIND["condition"],
+        jobs.client[job[rest.wait]],
+        rest.left,
+        wait,
+        wait,
+        ANSWER_CONFIDENCE * MODEL_CONFIDENCE,
+    )
+    suspect = rules.suspects.is_suspect(result.culprit, rules.parties.of_edge[wait])
+    return result.take(np.flatnonzero(suspect))

@@ -1,0 +1,165 @@
+"""Messages by the queues that they went through: who has taken them, and for whom.
+
+A sleep says to which queues its task has sent since it slept before, from which one it has
+received, and who had sent that. So between two sleeps a thread is at work for who sent what it has
+received last, as that one is for who sent it something before::
+
+    backup     sends to 46|~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~|
+    proxy                 |received from 46, sends to 82|~~~~~~~~~~~~~~|received from 83: backup's
+    database                           |received from 82, sends to 83|~~
+
+Of messages that are in one queue at once, the last one that was sent counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.roles import BACKGROUND, FOREGROUND, ROLE_CODE
+from rcp.analyzer.arrays.tasks import Tasks
+from rcp.analyzer.arrays.trace import Index, Sleeps, Times, Words
+
+SEVERAL = 1
+"""In place of a queue: there was more than one."""
+
+Rows = npt.NDArray[np.intp]
+
+MOST_STEPS = 16
+"""Chains of so many messages are followed."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What threads have sent and received before their sleeps, by thread and time."""
+
+    sleep: Rows
+    thread: Times
+    awake: Times
+    """Since then the thread had not slept, 0 if never."""
+    asleep: Times
+    """When it fell asleep."""
+    sent: Times
+    """Number of the queue that it sent to last, -1 for none."""
+    sent_first: Times
+    """The same of the first one, if it was another."""
+    received: Times
+    """The same of what it received from; -2 for several."""
+    sender: Times
+    """Thread that sent what it received last, -1 if not known."""
+    answers: Times
+    """By number of a queue, that of the other direction, -1 if nothing went there."""
+
+    @staticmethod
+    def of(sleeps: Sleeps, thread: Times) -> Messages:
+        """Look at the threads that have ever sent or received any; ``thread``: by task."""
+        known = (sleeps.sent_to > SEVERAL) | (sleeps.received_from > 0)
+        has_any = np.zeros(int(thread.max(initial=0)) + 1, bool)
+        has_any[thread[sleeps.utid[known]]] = True
+        at = np.flatnonzero(has_any[thread][sleeps.utid] & (sleeps.woken > sleeps.ts))
+        at = at[np.lexsort((sleeps.ts[at], thread[sleeps.utid[at]]))]
+        of = thread[sleeps.utid[at]]
+        follows = np.r_[False, of[1:] == of[:-1]][: len(of)]
+        awake = np.where(follows, np.r_[0, sleeps.run[at]][:-1], 0)
+        columns = [column[at] for column in (sleeps.sent_to, sleeps.sent_first)]
+        back = sleeps.received_from[at]
+        queues = np.unique(np.concatenate((*columns, back)).astype(np.uint32))
+        queues = queues[queues > SEVERAL]
+        sent, first, received = (_number_in(queues, column) for column in (*columns, back))
+        received[back == SEVERAL] = -2
+        sender = sleeps.sender_utid[at]
+        by = np.where(sender >= 0, thread[sender], -1)
+        answers = _number_in(queues, queues ^ np.uint32(1))
+        return Messages(at, of, awake, sleeps.ts[at], sent, first, received, by, answers)
+
+    def clients(self, sleeps: Sleeps, tasks: Tasks) -> Index:
+        """Return the task with a role for which each thread was at work before it slept, or -1."""
+        role = tasks.role[sleeps.utid[self.sleep]]
+        has_role = np.isin(role, (ROLE_CODE[FOREGROUND], ROLE_CODE[BACKGROUND]))
+        sender = self.senders()
+        found = np.append(np.where(has_role, sleeps.utid[self.sleep], -1), -1)
+        before = np.append(np.where(has_role, -1, sender), -1)
+        for _ in range(MOST_STEPS.bit_length() - 1):
+            found = np.where(found >= 0, found, found[before])
+            before = before[before]
+        return found[sender].astype(np.int32)
+
+    def senders(self) -> Rows:
+        """Return where what each thread has received last was sent, or -1."""
+        row = self._last(self.received != -1)
+        until = np.append(self.asleep, 0)[row]
+        sender = np.where(row >= 0, np.append(self.sender, -1)[row], -1)
+        sends = np.flatnonzero(self.sent >= 0)
+        last = asof_backward(self.thread[sends], self.awake[sends], sender, until - 1)
+        by_thread = np.append(sends, -1)[last]
+        by_queue = self.last_sent(np.append(self.received, -1)[row], until)
+        found = np.where(sender >= 0, by_thread, by_queue)
+        # Of several queues it is not known for whom the thread is at work.
+        is_one = (row >= 0) & (np.append(self.received, -1)[row] >= 0)
+        is_own = np.append(self.thread, -1)[found] == self.thread
+        return np.where(is_one & ~is_own, found, -1)
+
+    def _last(self, chosen: npt.NDArray[np.bool_]) -> Rows:
+        """Return the last chosen row of each one's thread up to it, or -1."""
+        n = len(self.sleep)
+        first = np.r_[True, self.thread[1:] != self.thread[:-1]][:n]
+        begin = np.maximum.accumulate(np.where(first, np.arange(n), 0))
+        last = np.maximum.accumulate(np.where(chosen, np.arange(n), -1))
+        return np.where(last >= begin, last, -1)
+
+    def next_row(self, chosen: npt.NDArray[np.bool_], least: int) -> Rows:
+        """Return the first chosen row of each one's thread, ``least`` rows later or more, or -1."""
+        n = len(self.sleep)
+        following = np.where(chosen, np.arange(n), n)
+        following = np.append(np.minimum.accumulate(following[::-1])[::-1], (n,) * (least + 1))
+        found = following[least : least + n]
+        same = np.append(self.thread, -1)[found] == self.thread
+        return np.where(same, found, -1)
+
+    def last_sent(self, queue: Times, time: Times) -> Rows:
+        """Return the last row in which something was sent to each queue before a time, or -1."""
+        of, row = self._sends()
+        last = asof_backward(of, self.awake[row], queue, time - 1)
+        return np.where(queue >= 0, np.append(row, -1)[last], -1)
+
+    def next_sent(self, queue: Times, since: Times) -> Rows:
+        """Return the first row in which something was sent to each queue, asleep after a time."""
+        of, row = self._sends()
+        first = asof_forward(of, self.asleep[row], queue, since + 1)
+        return np.where(queue >= 0, np.append(row, -1)[first], -1)
+
+    def last_received(self, queue: Times, time: Times) -> Rows:
+        """Return the last row in which something was received from each queue before a time."""
+        row = np.flatnonzero(self.received >= 0)
+        last = asof_backward(self.received[row], self.awake[row], queue, time - 1)
+        return np.where(queue >= 0, np.append(row, -1)[last], -1)
+
+    def next_received(self, queue: Times, since: Times) -> Rows:
+        """Return the first row in which something was received from each, asleep after a time."""
+        row = np.flatnonzero(self.received >= 0)
+        first = asof_forward(self.received[row], self.asleep[row], queue, since + 1)
+        return np.where(queue >= 0, np.append(row, -1)[first], -1)
+
+    def _sends(self) -> tuple[Times, Rows]:
+        """Return the queue and row of each first and last message of a row."""
+        last, first = np.flatnonzero(self.sent >= 0), np.flatnonzero(self.sent_first >= 0)
+        row = np.concatenate((last, first))
+        return np.concatenate((self.sent[last], self.sent_first[first])), row
+
+    def asked(self) -> Rows:
+        """Return where each thread sent its last message, if it has received none since; or -1."""
+        last = self._last(self.sent >= 0)
+        n_received = np.r_[0, np.cumsum(self.received != -1)]
+        since = n_received[1:] - n_received[last + 1]
+        return np.where((last >= 0) & (since == 0), last, -1)
+
+
+def _number_in(queues: Words, wanted: Words) -> Times:
+    """Return the position of each in the sorted ``queues``, or -1."""
+    if not len(queues):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(queues, wanted), len(queues) - 1)
+    return np.where(queues[at] == wanted, at, -1).astype(np.int64)

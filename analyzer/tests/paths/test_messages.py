@@ -1,0 +1,131 @@
+"""Where the queues of messages are known, so is for whom each thread is at work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rcp.analyzer.paths.messages import Messages
+from rcp.analyzer.tests.blame.found import trace_of
+from rcp.fixtures.synth import Synth
+
+if TYPE_CHECKING:
+    from rcp.analyzer.tests.conftest import Ask
+
+MS, US = 1_000_000, 1_000
+POLL, RECV = ["ep_poll"], ["unix_stream_read_generic"]
+ROLES = [("foreground", "comm:client*"), ("background", "comm:backup*")]
+PATH = """
+    SELECT segment.ts // 1000000, segment.dur // 1000000, kind, comm
+    FROM segment LEFT JOIN task USING (utid) WHERE segment.dur > 1000000 ORDER BY segment_id
+"""
+CLIENT, BACKUP, FIRST, SECOND = 46, 56, 62, 72
+"""Queues for questions; those for answers are the next ones."""
+
+
+class Loop(Synth):
+    """A loop passes the backup's question on to one database, and the client's to another.
+
+    The backup asks at 1 ms and has its answer at 11, the client asks at 3 ms and has it at 20.
+    """
+
+    def __init__(self, *, known: bool = True) -> None:
+        super().__init__(ROLES)
+        self.known = known
+        self.client, self.backup = self.task("client"), self.task("backup")
+        self.loop, self.first, self.second = map(self.task, ("loop", "first", "second"))
+        self.request(self.client, 3 * MS, 20 * MS + 20 * US, nr=45)
+        self.waits(self.client, 3, 20, self.loop, sent_to=CLIENT, stack=RECV)
+        self.waits(self.backup, 1, 11, self.loop, sent_to=BACKUP, stack=RECV)
+        self.waits(self.loop, 0, 1, self.backup)
+        self.waits(self.loop, 1, 3, self.client, received_from=BACKUP, sent_to=FIRST)
+        self.waits(self.loop, 3, 11, self.first, received_from=CLIENT, sent_to=SECOND)
+        self.waits(self.loop, 11, 20, self.second, received_from=FIRST + 1, sent_to=BACKUP + 1)
+        self.waits(self.loop, 20, 60, 0, received_from=SECOND + 1, sent_to=CLIENT + 1)
+        for database, asked, begin, end in (
+            (self.first, FIRST, 1, 11),
+            (self.second, SECOND, 3, 20),
+        ):
+            self.sleep(database, 0, begin * MS + 5 * US, waker=self.loop, stack=RECV)
+            self.waits(database, end, 60, 0, stack=RECV, received_from=asked, sent_to=asked + 1)
+
+    def waits(
+        self,
+        who: int,
+        begin: int,
+        end: int,
+        by: int,
+        *,
+        sent_to: int = 0,
+        received_from: int = 0,
+        stack: list[str] = POLL,
+    ) -> None:
+        """A task waits for a message from 10 us after a time in ms on."""
+        queues: dict[str, Any] = {"sent_to": sent_to, "received_from": received_from}
+        received = int(received_from > 0 and not sent_to)
+        late = 10 * US if begin else 0
+        self.sleep(
+            who,
+            begin * MS + late,
+            end * MS,
+            waker=by,
+            stack=stack,
+            sent=sent_to > 0,
+            received=received,
+            **(queues if self.known else {}),
+        )
+
+
+@pytest.mark.parametrize(("known", "database"), [(True, "second"), (False, "first")])
+def test_a_loop_waits_for_the_answer_to_what_it_asked_for_the_client(
+    ask: Ask, known: bool, database: str
+) -> None:
+    """Without the queues, it seems to wait until the first answer comes: that is the backup's."""
+    loop = Loop(known=known)
+    assert (3, 7, "cpu", database) in ask(loop, PATH)
+
+
+def test_a_thread_is_at_work_for_who_sent_what_it_has_taken() -> None:
+    trace = trace_of(Loop())
+    thread, comm = trace.tasks.thread.astype(np.int64), trace.tasks.comm
+    messages = Messages.of(trace.sleeps, thread)
+    clients = messages.clients(trace.sleeps, trace.tasks)
+    names = [str(comm[trace.sleeps.utid[sleep]]) for sleep in messages.sleep]
+    of = {
+        (name, int(asleep) // MS): str(comm[client]) if client >= 0 else ""
+        for name, asleep, client in zip(names, messages.asleep, clients, strict=True)
+    }
+    assert of == {
+        ("client", 3): "",
+        ("backup", 1): "",
+        ("loop", 0): "",
+        ("loop", 1): "backup",
+        ("loop", 3): "client",
+        ("loop", 11): "backup",
+        ("loop", 20): "client",
+        ("first", 0): "",
+        ("first", 11): "backup",
+        ("second", 0): "",
+        ("second", 20): "client",
+    }
+
+
+def test_what_is_taken_from_several_queues_is_nobodys() -> None:
+    synth = Synth(ROLES)
+    client, server = synth.task("client"), synth.task("server")
+    synth.sleep(client, 1 * MS, 2 * MS, waker=server, stack=RECV, sent=True, sent_to=46)
+    synth.sleep(server, 1 * MS, 5 * MS, waker=client, stack=POLL, received_from=46)
+    synth.sleep(server, 6 * MS, 8 * MS, waker=client, stack=POLL, received_from=1)
+    trace = trace_of(synth)
+    messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
+    found = messages.clients(trace.sleeps, trace.tasks)[messages.thread == trace.tasks.thread[-1]]
+    assert [int(utid) for utid in found if utid >= 0] == [int(trace.sleeps.utid[0])]
+
+
+def test_recordings_without_queues_have_no_messages() -> None:
+    trace = trace_of(Loop(known=False))
+    messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
+    assert len(messages.sleep) == 0
+    assert len(messages.clients(trace.sleeps, trace.tasks)) == 0
