@@ -93,11 +93,11 @@ class Sleeps:
     received_between: npt.NDArray[np.bool_]
     """One between two that it sent since it last slept."""
     sent_to: Words
-    """Queue of the last message that it has sent since it last slept; 0 if not known."""
-    sent_first: Words
-    """The same of the first one, 0 if it is that queue too."""
+    """Queue of the last message that it has sent since it last slept; 0 for none, 1 for unknown."""
+    sent_before: Words
+    """The one that it had sent to before that."""
     received_from: Words
-    """Queue of what it has received since it last slept: 0 if not known, 1 for several."""
+    """Queue of what it has received since it last slept: 0 for none, 1 for several or unknown."""
     sender_utid: Index
     """Who sent what it has received last; -1 if not known."""
     one_reader: npt.NDArray[np.bool_]
@@ -225,7 +225,7 @@ def _sleeps(
             "n_received": _n_received(flags),
             "received_between": (flags & SleepFlag.RECEIVED_BETWEEN) != 0,
             "sent_to": part["sent_to"],
-            "sent_first": part["sent_first"],
+            "sent_before": part["sent_before"],
             "received_from": part["received_from"],
             "sender_utid": _optional_utids(part["sender_tid"], run, resolver),
             "one_reader": (flags & SleepFlag.ONE_READER) != 0,

@@ -38,7 +38,7 @@ from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
 from rcp.analyzer.blame.turns.asked import Asked
 from rcp.analyzer.blame.turns.clients import Clients
-from rcp.analyzer.blame.turns.questions import Questions
+from rcp.analyzer.blame.turns.questions import Meanwhile, Questions
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.probes.contract.events import IO
@@ -63,7 +63,12 @@ class Contention:
     @cached_property
     def questions(self) -> Questions:
         """Waits for answers to questions that were asked before earlier waits."""
-        return Questions.of(self.trace.sleeps, self.trace.tasks, self.paths.edges)
+        return Questions.of(self.clients.messages, self.trace, self.paths.edges)
+
+    @cached_property
+    def meanwhile(self) -> Meanwhile:
+        """Answers that come while tasks wait for another one."""
+        return Meanwhile.of(self.clients.messages, self.trace, self.paths.edges)
 
     @cached_property
     def solo(self) -> SoloTimes:

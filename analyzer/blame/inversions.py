@@ -264,7 +264,7 @@ def _search(trace: Trace, paths: Paths, causes: Causes) -> Candidates:
     search.by_helpers()
     search.by_unknown_on_chain()
     rules = search.contention
-    slack = Slack(trace, paths, causes, rules.flushes, rules.blame, rules.solo, rules.questions)
+    slack = Slack(rules, causes)
     found = Candidates.concatenate(search.found)
     search.found.clear()  # as large as what was made of it
     found = not_given_up(rules, slack.without(found))

@@ -17,7 +17,8 @@ What a waiter has to wait for anyway:
   an fsync waits for all that it writes, the journal thread for all of a commit. If the write was
   over by then, no sleep says so.
 * Another part of its own direct I/O (``device.legs``).
-* An answer that it waits for later, and had asked for before (``turns.questions``).
+* Another answer that it had asked for before, and that it waits for later, or takes with the one
+  that it has waited for (``turns.questions``).
 * Its own pages in a file of which it writes suspects' pages too. Which io has them is not known:
   they would have been the first to be written.
 
@@ -38,6 +39,7 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, PAGE_BYTES, Index, Times, Trace
 from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.causes import DIRTIER, Causes
+from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.legs import needless_ns
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
 from rcp.analyzer.blame.device.solo_times import SoloTimes
@@ -45,8 +47,6 @@ from rcp.analyzer.blame.flushes import FlushCache, flush_excess
 from rcp.analyzer.blame.journal.transactions import activities
 from rcp.analyzer.blame.late.own_time import OwnTime
 from rcp.analyzer.blame.owners import Blame
-from rcp.analyzer.blame.turns.questions import Questions
-from rcp.analyzer.paths.segments import Paths
 
 _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])
 """Waits for writes to reach the disk, if what they wait for is a write."""
@@ -55,21 +55,13 @@ _WRITING = (CODE["page_writeback"], CODE["buffer_lock"])
 class Slack:
     """The ios that tasks on critical paths would have waited for anyway."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        paths: Paths,
-        causes: Causes,
-        flushes: FlushCache,
-        blame: Blame,
-        solo: SoloTimes,
-        questions: Questions,
-    ) -> None:
+    def __init__(self, rules: Contention, causes: Causes) -> None:
         """Find those that waiters queued themselves."""
+        trace, paths, blame = rules.trace, rules.paths, rules.blame
         self._trace, self._edges, self._segments = trace, paths.edges, paths.segments
-        self._questions = questions
-        self._alone = _Alone(trace, blame, flushes, solo)
-        self._is_kernel = flushes.suspects.kernel
+        self._questions, self._meanwhile = rules.questions, rules.meanwhile
+        self._alone = _Alone(trace, blame, rules.flushes, rules.solo)
+        self._is_kernel = rules.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
         self._activity = self._writing()
         waiters = np.unique(self._edges.waiter[self._activity >= 0])
@@ -178,24 +170,34 @@ class Slack:
         begin = np.where(mine, ios.got[io], ios.queued[io])[at_once]
         edge, io = edge[at_once], io[at_once]
         until = begin + alone.dur[io] - (edges.dur[edge] - blamed[edge])
-        at, asked, answered = self._answered_later(blamed)
+        at, begun, answered = self._answered(blamed)
         return Covers.of(
             self._frame(np.concatenate((edge, at))),
-            np.concatenate((begin, asked)),
+            np.concatenate((begin, begun)),
             np.concatenate((np.minimum(until, edges.ts[edge]), answered)),
         )
 
-    def _answered_later(self, blamed: Times) -> tuple[Index, Times, Times]:
-        """Return waits for answers for which servers were at work before: (edge, begin, end)."""
-        trace, edges, questions = self._trace, self._edges, self._questions
-        thread, edge = trace.tasks.thread.astype(np.int64), questions.edge.astype(np.int32)
-        server, end = thread[edges.waker[edge]], edges.ts[edge] + edges.dur[edge]
+    def _answered(self, blamed: Times) -> tuple[Index, Times, Times]:
+        """Return when other servers were at work for whom they answer: (edge of wait, begin, end).
+
+        They answer later, or meanwhile.
+        """
+        trace, edges = self._trace, self._edges
+        later, meanwhile = self._questions, self._meanwhile
+        edge = np.concatenate((later.edge, meanwhile.edge)).astype(np.int32)
+        begun = np.concatenate((later.begun, meanwhile.begun))
         if not len(edge):
-            return edge, end, end
+            return edge, begun, begun
+        thread, n_later = trace.tasks.thread.astype(np.int64), len(later.edge)
+        server = np.concatenate((thread[edges.waker[later.edge]], meanwhile.server))
+        end = (edges.ts + edges.dur)[later.edge]
+        end = np.maximum(np.concatenate((end, meanwhile.answered)), begun)
         own = OwnTime.of(trace.sleeps, trace.ios, thread, server)
-        work = own.within(server, questions.begun, np.maximum(end, questions.begun))
-        until = questions.begun + work - (edges.dur[edge] - blamed[edge])
-        return edge, questions.begun, np.minimum(until, edges.ts[edge])
+        until = begun + own.within(server, begun, end)
+        # What is waited for later counts as that.
+        until[:n_later] -= (edges.dur - blamed)[later.edge]
+        until[:n_later] = np.minimum(until[:n_later], edges.ts[later.edge])
+        return edge, begun, until
 
 
 class _Alone:

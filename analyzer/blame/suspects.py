@@ -77,3 +77,12 @@ def first_on_chain(edges: Edges, chosen: npt.NDArray[np.bool_]) -> Index:
         inherited = found[edges.parent[at]]
         found[at] = np.where(inherited >= 0, inherited, found[at])
     return found
+
+
+def last_on_chain(edges: Edges, chosen: npt.NDArray[np.bool_]) -> Index:
+    """Return, for each edge, the last chosen edge on its chain, itself included, or -1."""
+    found = np.where(chosen, np.arange(len(edges), dtype=np.int32), -1).astype(np.int32)
+    for depth in range(1, int(edges.depth.max(initial=-1)) + 1):
+        at = np.flatnonzero(edges.depth == depth)
+        found[at] = np.where(found[at] >= 0, found[at], found[edges.parent[at]])
+    return found

@@ -58,7 +58,7 @@ _RECEIVED = _flag("n_received > 0", SleepFlag.RECEIVED)
 _RECEIVED_SEVERAL = _flag("n_received > 1", SleepFlag.RECEIVED_SEVERAL)
 _RECEIVED_BETWEEN = _flag("received_between", SleepFlag.RECEIVED_BETWEEN)
 _SENT_TO = "coalesce(sent_to, 0)"
-_SENT_FIRST = "coalesce(sent_first, 0)"
+_SENT_BEFORE = "coalesce(sent_before, 0)"
 _RECEIVED_FROM = "coalesce(received_from, 0)"
 _SENDER = "coalesce(sender_utid, 0)"
 _ONE_READER = _flag("is_one_reader", SleepFlag.ONE_READER)
@@ -69,7 +69,7 @@ _SLEEP = f"""
         coalesce(object, 0) AS object, coalesce(ino, 0) AS ino, coalesce(dev, 0) AS dev,
         coalesce(ran_utid, 0) AS ran_tid, utid AS tid, coalesce(waker_utid, 0) AS waker_tid,
         coalesce(owner_utid, 0) AS owner_tid, coalesce(stack_id, -1) AS stack_id, cpu,
-        {_SENT_TO} AS sent_to, {_SENT_FIRST} AS sent_first,
+        {_SENT_TO} AS sent_to, {_SENT_BEFORE} AS sent_before,
         {_RECEIVED_FROM} AS received_from, {_SENDER} AS sender_tid,
         {_flag("is_uninterruptible", SleepFlag.UNINTERRUPTIBLE)}
             + {_flag("is_preempted", SleepFlag.PREEMPTED)}
@@ -164,7 +164,7 @@ _LATER = (
     ("sleep", "n_received", _RECEIVED_SEVERAL),
     ("sleep", "received_between", _RECEIVED_BETWEEN),
     ("sleep", "sent_to", _SENT_TO),
-    ("sleep", "sent_first", _SENT_FIRST),
+    ("sleep", "sent_before", _SENT_BEFORE),
     ("sleep", "received_from", _RECEIVED_FROM),
     ("sleep", "sender_utid", _SENDER),
     ("sleep", "is_one_reader", _ONE_READER),

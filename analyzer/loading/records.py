@@ -68,7 +68,7 @@ def sleep(trace: Trace) -> Columns:
         dev=ids_or_none(rows["dev"]),
         ran_utid=index_or_none(sleeps.ran_utid),
         sent_to=ids_or_none(sleeps.sent_to),
-        sent_first=ids_or_none(sleeps.sent_first),
+        sent_before=ids_or_none(sleeps.sent_before),
         received_from=ids_or_none(sleeps.received_from),
         sender_utid=index_or_none(sleeps.sender_utid),
     )

@@ -14,9 +14,9 @@ was asked nothing, if it is of another process; or where that was asked somethin
 came later, and meanwhile nobody was woken: a proxy has passed the question on to who is busy. The
 end of a foreground request ends a wait.
 
-All this is a guess. Where the queues of messages are known (``messages``), so is for whom the
-thread was at work between the two: if for the background, the wait goes on, and not if for the
-foreground.
+All this is a guess. Where the queues of messages are known (``messages``), so is whether somebody
+has asked meanwhile, who ends no wait of others, and for whom an answer was: for the background, the
+wait goes on, and not for the foreground.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from rcp.analyzer.arrays.roles import BACKGROUND, FOREGROUND, KERNEL, ROLE_CODE,
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
-from rcp.analyzer.paths.messages import Messages, Rows
+from rcp.analyzer.paths.messages import JOBS, Messages, Rows
 
-JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
-"""Waits that a message ends, a job or an answer."""
+_CLIENTS = (ROLE_CODE[FOREGROUND], ROLE_CODE[BACKGROUND])
 
 ANSWERS = (*JOBS, CODE["fuse"])
 """Waits that may end with an answer. Who waits for a FUSE server has nothing else to do."""
@@ -53,9 +52,8 @@ def until_the_answer(
     woken = _Woken.by_any(sleeps, thread, thread[sleeps.utid[first]])
     goes_on = _is_passed(sleeps, tasks, woken, before, first, second)
     goes_on |= _is_answered_later(sleeps, requests, tasks, woken, first, second)
-    role = _role_between(sleeps, tasks, messages, first, second)
-    goes_on |= role == ROLE_CODE[BACKGROUND]
-    goes_on &= role != ROLE_CODE[FOREGROUND]
+    known = _by_messages(sleeps, tasks, messages, first, second)
+    goes_on = (goes_on & (known == 0)) | (known == _GOES_ON)
     of_clock, following = messages.sleep[again], messages.sleep[again + 1]
     first = np.concatenate((first[goes_on], of_clock)).astype(np.int32)
     second = np.concatenate((second[goes_on], following)).astype(np.int32)
@@ -149,23 +147,37 @@ def _looks_again(sleeps: Sleeps, tasks: Tasks, messages: Messages) -> Rows:
     return np.flatnonzero(by_clock & same & nothing[1:] & soon)
 
 
-def _role_between(
+_GOES_ON, _ENDS = 1, -1
+
+
+def _by_messages(
     sleeps: Sleeps, tasks: Tasks, messages: Messages, first: Index, second: Index
 ) -> npt.NDArray[np.int8]:
-    """Return for whom threads were at work between the two sleeps, -1 if that is not known.
+    """Return which waits go on, as far as the messages between the two sleeps tell; else 0.
 
-    It is if they have received from one queue only and not slept for anything else.
+    Who asks ends no wait that others are on. What is taken for the background does not either, and
+    what is taken for the foreground, or sent to it, does. It is known if the thread has received
+    from one queue only and not slept for anything else.
     """
-    found = np.full(len(first), -1, np.int8)
+    found = np.zeros(len(first), np.int8)
     if not len(messages.sleep):
         return found
     at = np.full(len(sleeps), -1, np.int64)
     at[messages.sleep] = np.arange(len(messages.sleep))
     some = np.flatnonzero((at[first] >= 0) & (at[second] == at[first] + 1))
     row = at[second[some]]
+    role = np.append(tasks.role[sleeps.utid[messages.sleep]], -1)
     client = messages.clients(sleeps, tasks)[row]
-    is_known = (messages.received[row] >= 0) & (client >= 0)
-    found[some[is_known]] = tasks.role[client[is_known]]
+    for_whom = np.where(client >= 0, tasks.role[client], -1)
+    has_asked = np.isin(role[messages.senders()[row]], _CLIENTS)
+    goes_on = (for_whom == ROLE_CODE[BACKGROUND]) | has_asked
+    ends = (for_whom == ROLE_CODE[FOREGROUND]) & ~has_asked
+    verdict = np.where(goes_on, _GOES_ON, np.where(ends, _ENDS, 0))
+    verdict[messages.received[row] < 0] = 0
+    for queue in (messages.sent[row], messages.sent_before[row]):
+        taken = messages.next_received(queue, messages.awake[row])
+        verdict[role[taken] == ROLE_CODE[FOREGROUND]] = _ENDS
+    found[some] = verdict
     return found
 
 

@@ -6,12 +6,12 @@ A client asks, and waits no longer than it wants to::
     server          |  works for the backup     | takes the message | answers
 
 The clock has ended the wait, but what made it so long is what the server did until then. It was
-asked if it is the first that takes a message from the queue of the client's last one. It is late if
-it takes that only after the time-out, or answers then. Who has taken it before and answers never
-has other things to do, as a logger.
+asked if it is the first that takes a message from the queue of the client's last one, and nobody
+else has sent to that. It is late if it takes that only after the time-out, or answers then. Who
+never answers on that connection has not been asked for anything, as a logger.
 
-Who has no role may have sent an answer, and wait for anything. It has asked somebody else for
-somebody: who takes its message has not sent it what made it send that.
+Nor has who is told an answer, by a server that waits for anything then (``asking``). The background
+is no server, and waits for itself.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from rcp.analyzer.arrays.roles import ROLE_CODE, UNKNOWN
+from rcp.analyzer.arrays.as_of import asof_backward
+from rcp.analyzer.arrays.roles import BACKGROUND, ROLE_CODE
 from rcp.analyzer.arrays.tasks import Resolver, Tasks
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
-from rcp.analyzer.paths.message_loops import JOBS
-from rcp.analyzer.paths.messages import MOST_STEPS, Messages, Rows
+from rcp.analyzer.paths.asking import is_question
+from rcp.analyzer.paths.messages import JOBS, Mask, Messages, Rows
 
 
 @dataclass(frozen=True)
@@ -50,34 +50,43 @@ class TimeOuts:
         by_clock &= (sleeps.waker_utid[at] < 0) & (sleeps.waker_io[at] < 0)
         wait = np.flatnonzero(by_clock)
         asked = asked[wait]
-        queue = messages.sent[asked]
-        taken = messages.next_received(queue, messages.awake[asked])
-        serves = tasks.role[sleeps.utid[at[wait]]] == ROLE_CODE[UNKNOWN]
-        found = (taken >= 0) & ~(serves & _is_answer(messages, asked, taken))
-        wait, asked, queue, taken = (x[found] for x in (wait, asked, queue, taken))
+        taken = messages.next_received(messages.sent[asked], messages.awake[asked])
+        role = tasks.role[sleeps.utid[at]]
+        found = _is_it(messages, asked, taken) & is_question(messages, role, asked, taken)
+        background = ROLE_CODE[BACKGROUND]
+        found &= (np.append(role, -1)[taken] != background) & (role[wait] != background)
+        wait, asked, taken = (x[found] for x in (wait, asked, taken))
         sleep, begun = at[wait], messages.awake[taken]
-        late, answered = _answered(messages, taken, queue, sleeps.woken[sleep])
+        late, answered = _answered(messages, taken, messages.sent[asked], sleeps.woken[sleep])
         late |= begun >= sleeps.woken[sleep]
-        server = tasks.tid[sleeps.utid[at[taken]]].astype(np.uint32)
-        server = Resolver(tasks).utids(server, sleeps.woken[sleep])
+        tid = tasks.tid[sleeps.utid[at[taken]]].astype(np.uint32)
+        server = Resolver(tasks).utids(tid, sleeps.woken[sleep])
         late &= tasks.thread[server] == messages.thread[taken]
         some = np.flatnonzero(late)
         return TimeOuts(sleep[some], asked[some], server[some], begun[some], answered[some])
 
 
-def _is_answer(messages: Messages, sent: Rows, taken: Rows) -> npt.NDArray[np.bool_]:
-    """Return which messages went to who had sent what led to them."""
-    sender, found = np.append(messages.senders(), -1), np.zeros(len(sent), bool)
-    by, row = np.append(messages.thread, -1), sent
-    for _ in range(MOST_STEPS):
-        row = sender[row]
-        found |= (row >= 0) & (by[row] == by[taken])
-    return found
+def _is_it(messages: Messages, asked: Rows, taken: Rows) -> Mask:
+    """Return whether what was ``taken`` is what was ``asked``, and may have an answer.
+
+    It is not known if who has taken it has taken several messages since it was sent.
+    """
+    queue, sender = messages.sent[asked], np.append(messages.sender, -1)[taken]
+    until = np.append(messages.asleep, 0)[taken]
+    found = (taken >= 0) & (messages.answers[queue] >= 0)
+    found &= (sender < 0) | (sender == messages.thread[asked])
+    # It may have asked again before the first message was taken.
+    again = messages.last_sent(queue, until)
+    found &= np.append(messages.thread, -1)[again] == messages.thread[asked]
+    several = np.flatnonzero(messages.received == -2)
+    by = np.append(messages.thread, -1)[taken]
+    last = asof_backward(messages.thread[several], messages.asleep[several], by, until)
+    since: Times = np.append(messages.asleep[several], 0)[last] * (last >= 0)
+    is_it: Mask = found & (since <= messages.awake[asked])
+    return is_it
 
 
-def _answered(
-    messages: Messages, taken: Rows, queue: Times, end: Times
-) -> tuple[npt.NDArray[np.bool_], Times]:
+def _answered(messages: Messages, taken: Rows, queue: Times, end: Times) -> tuple[Mask, Times]:
     """Return which messages were answered after a time, and by when, 0 if that is not known.
 
     Who waits for something else does not wake up for an answer that comes meanwhile.

@@ -69,7 +69,7 @@ class PathEdge(NamedTuple):
     boosted: str | None
     """Tasks that the patched kernel made critical during the wait."""
     is_timed_out: bool
-    """A time-out has ended it: the waker is who was asked, and answered later."""
+    """A time-out has ended it: the waker is who was asked, and had not answered."""
 
 
 def segments(store: Store, request_id: int) -> list[PathSegment]:

@@ -115,7 +115,7 @@ def _edge_node(edge: PathEdge) -> _Node:
         text = f"{waits}, for an io by {who or 'nobody known'}"
         short = f"waits for ios by {edge.waker or 'nobody known'} ({edge.reason})"
     elif edge.is_timed_out:
-        text = f"{waits}, until a time-out, for an answer of {who}"
+        text = f"{waits}, until a time-out: {who} has not answered yet"
         short = f"waits for {edge.waker} ({edge.reason})"
     elif who:
         text = f"{waits}, until woken by {who}"

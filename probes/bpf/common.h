@@ -80,7 +80,7 @@ struct task_state {
 	u64 pipe; /* inode of the pipe that it writes to */
 	/* since it last slept: queues of messages (message_queue.h), 0 for none */
 	u32 sent_to; /* the last one */
-	u32 sent_first; /* 0 if it is the same */
+	u32 sent_before; /* the one before that */
 	u32 received_from;
 	u32 sender_tid; /* of the last message received */
 };

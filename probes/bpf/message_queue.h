@@ -9,7 +9,8 @@
  *
  * Different queues may have one number by chance: they have 30 bits.
  */
-#define RCP_SEVERAL_QUEUES 1
+/* In place of a number: several queues, or one that is not known. */
+#define RCP_NO_ONE_QUEUE 1
 
 /*
  * Who sent to a queue last: its number in the upper half, a tid in the lower. Of two queues with
@@ -30,6 +31,15 @@ static inline u32 queue_of(u64 to, u64 from)
 
 	mixed *= QUEUE_MIX;
 	return ((u32)(mixed >> 32) & ~3U) | 2 | (to < from);
+}
+
+/* As a number: the verifier allows no hash of what it knows as a pointer. */
+static inline u64 pipe_of(struct file *file)
+{
+	u64 inode = 0;
+
+	bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode);
+	return inode;
 }
 
 static inline u32 queue_of_pipe(u64 inode)
@@ -57,6 +67,7 @@ static inline u32 queue_of_unix(struct sock *sk, int is_sent)
 }
 #endif
 
+#ifdef RCP_HAS_ipv6_pinfo_saddr
 /* The low half of an IPv6 address is enough, and all there is of an IPv4 address in one. */
 static inline u64 address_of(void *v6)
 {
@@ -67,20 +78,40 @@ static inline u64 address_of(void *v6)
 		return words[3];
 	return ((u64)words[2] << 32 | words[3]) ^ words[1];
 }
+#endif
+
+/*
+ * Connections within a network namespace, such as those of sidecars on 127.0.0.1, may have the same
+ * addresses as those within another one. Between two of them the ends know different ones.
+ */
+static inline u64 namespace_of(struct sock *sk, u64 own, u64 peer)
+{
+	u64 net = 0;
+
+	if (own == peer || (own & 0xff) == 127)
+		bpf_probe_read_kernel(&net, sizeof(net), &sk->__sk_common.skc_net);
+	return net;
+}
 
 static inline u32 queue_of_inet(struct sock *sk, int is_sent)
 {
-	u64 own = sk->__sk_common.skc_rcv_saddr, peer = sk->__sk_common.skc_daddr;
+	u64 own = sk->__sk_common.skc_rcv_saddr, peer = sk->__sk_common.skc_daddr, net;
 	u16 dport = sk->__sk_common.skc_dport;
 
 	if (!dport)
 		return 0;
+#ifdef RCP_HAS_ipv6_pinfo_saddr
 	if (sk->__sk_common.skc_family == AF_INET6) {
 		own = address_of(&sk->__sk_common.skc_v6_rcv_saddr);
 		peer = address_of(&sk->__sk_common.skc_v6_daddr);
 	}
-	own = own << 16 ^ sk->__sk_common.skc_num;
-	peer = peer << 16 ^ NET_ORDER16(dport);
+#else
+	if (sk->__sk_common.skc_family == AF_INET6)
+		return 0;
+#endif
+	net = namespace_of(sk, own, peer) << 20;
+	own = (own << 16 ^ sk->__sk_common.skc_num) + net;
+	peer = (peer << 16 ^ NET_ORDER16(dport)) + net;
 	return queue_of(is_sent ? peer : own, is_sent ? own : peer);
 }
 

@@ -139,7 +139,7 @@ static inline void forget_messages(struct task_state *state)
 {
 	state->messages = 0;
 	state->sent_to = 0;
-	state->sent_first = 0;
+	state->sent_before = 0;
 	state->received_from = 0;
 	state->sender_tid = 0;
 }
@@ -177,7 +177,7 @@ static inline void run_again(struct task_struct *next, u32 tid, u32 ran_tid, u64
 		return;
 	if (!(event.flags & RCP_SLEEP_PREEMPTED)) {
 		event.sent_to = state->sent_to;
-		event.sent_first = state->sent_first;
+		event.sent_before = state->sent_before;
 		event.received_from = state->received_from;
 		event.sender_tid = state->sender_tid;
 		forget_messages(state);

@@ -12,17 +12,19 @@ static inline int note_sent(int sent, u32 queue)
 	struct task_state *state = sent > 0 ? known_state() : NULL;
 	u16 messages;
 
+	if (sent > 0) /* also of tasks that are not recorded */
+		set_sender(queue);
 	if (!state)
 		return 0;
+	queue = queue ?: RCP_NO_ONE_QUEUE;
 	messages = state->messages;
 	if (messages & RCP_SLEEP_HAS_SENT && messages & RCP_SLEEP_RECEIVED)
 		messages |= RCP_SLEEP_RECEIVED_BETWEEN;
 	messages &= ~(RCP_SLEEP_RECEIVED | RCP_SLEEP_RECEIVED_SEVERAL);
 	state->messages = messages | RCP_SLEEP_HAS_SENT;
-	if (state->sent_to && state->sent_to != queue && !state->sent_first)
-		state->sent_first = state->sent_to;
+	if (state->sent_to != queue)
+		state->sent_before = state->sent_to;
 	state->sent_to = queue;
-	set_sender(queue);
 	return 0;
 }
 
@@ -36,8 +38,8 @@ static inline int note_received(int received, u32 queue)
 		state->messages |= RCP_SLEEP_RECEIVED_SEVERAL;
 	state->messages |= RCP_SLEEP_RECEIVED;
 	state->sender_tid = sender_of(queue);
-	if (state->received_from && state->received_from != queue)
-		queue = RCP_SEVERAL_QUEUES;
+	if (!queue || (state->received_from && state->received_from != queue))
+		queue = RCP_NO_ONE_QUEUE;
 	state->received_from = queue;
 	return 0;
 }
@@ -47,9 +49,11 @@ static inline int note_received(int received, u32 queue)
 static inline int begin_pipe_write(struct kiocb *iocb)
 {
 	struct task_state *state = known_state();
+	u64 inode = pipe_of(iocb->ki_filp);
 
+	set_sender(queue_of_pipe(inode)); /* before anybody can read it */
 	if (state)
-		state->pipe = (u64)iocb->ki_filp->f_inode;
+		state->pipe = inode;
 	return 0;
 }
 
@@ -93,11 +97,7 @@ KRETFUNC_PROBE(anon_pipe_write, void *iocb, void *from, long sent)
 #if defined(RCP_HAVE_pipe_read) || defined(RCP_HAVE_anon_pipe_read)
 static inline int end_pipe_read(struct file *file, long received)
 {
-	u64 inode = 0;
-
-	/* as a number: the verifier allows no hash of what it knows as a pointer */
-	bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode);
-	return note_received(received, queue_of_pipe(inode));
+	return note_received(received, queue_of_pipe(pipe_of(file)));
 }
 #endif
 

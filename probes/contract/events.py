@@ -110,10 +110,18 @@ SLEEP = Record(
         Field("stack_id", "<i4", "kernel stack it slept in, negative when none"),
         Field("cpu", "<u4", "CPU it ran on afterwards"),
         Field(
-            "sent_to", "<u4", "queue of the last message that it has sent since it last slept", 1
+            "sent_to",
+            "<u4",
+            "queue of the last message it sent since it last slept; 1: not known",
+            1,
         ),
-        Field("sent_first", "<u4", "the same of the first one, 0 if that is the same queue", 1),
-        Field("received_from", "<u4", "queue from which it has received since then; 1: several", 1),
+        Field("sent_before", "<u4", "the one that it had sent to before that, 0 for none", 1),
+        Field(
+            "received_from",
+            "<u4",
+            "queue from which it has received since then; 1: several, or unknown",
+            1,
+        ),
         Field("sender_tid", "<u4", "who sent what it has received last, 0 when not known", 1),
         Field("flags", "<u2", "SleepFlag bits"),
         Field("reason", "<u2", "WaitReason set by an annotating probe"),

@@ -48,6 +48,7 @@ STRUCTS: dict[str, str] = {
     "inode": "i_data i_dentry.first i_flctx i_ino i_mode i_rdev i_sb",
     "io_context": "ioprio",
     "iomap_ioend": "io_inode",
+    "ipv6_pinfo": "saddr",
     "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",
     "kernfs_node": "id name",
@@ -73,7 +74,7 @@ STRUCTS: dict[str, str] = {
     "sock": (
         "sk_type __sk_common.skc_family __sk_common.skc_num __sk_common.skc_dport "
         "__sk_common.skc_rcv_saddr __sk_common.skc_daddr __sk_common.skc_v6_rcv_saddr "
-        "__sk_common.skc_v6_daddr"
+        "__sk_common.skc_v6_daddr __sk_common.skc_net"
     ),
     "super_block": "s_dev",
     "task_struct": (

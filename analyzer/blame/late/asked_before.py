@@ -12,7 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rcp.analyzer.blame.candidates import KIND, Candidates, candidate_rows, no_candidates
+from rcp.analyzer.arrays.trace import Times
+from rcp.analyzer.blame.candidates import (
+    KIND,
+    Candidates,
+    Positions,
+    candidate_rows,
+    no_candidates,
+)
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, MODEL_CONFIDENCE
 from rcp.analyzer.blame.late.losses import BlamedLosses
@@ -21,23 +28,35 @@ from rcp.analyzer.blame.late.rest import Rest
 
 def late_since_asked(rules: Contention, found: Candidates) -> Candidates:
     """Return what requests lose for what servers have done since they were asked."""
-    paths, jobs, questions = rules.paths, rules.clients.background_jobs, rules.questions
-    if jobs is None or not len(questions.edge):
+    edges, questions, meanwhile = rules.paths.edges, rules.questions, rules.meanwhile
+    edge = questions.edge
+    late = _late(rules, found, edge, questions.asked, edges.ts[edge])
+    # Before another answer came the wait is needed anyway (slack).
+    found, edge = Candidates.concatenate((found, late)), meanwhile.edge
+    more = _late(rules, found, edge, edges.ts[edge], meanwhile.answered)
+    return Candidates.concatenate((late, more))
+
+
+def _late(
+    rules: Contention, found: Candidates, edge: Positions, asked: Times, since: Times
+) -> Candidates:
+    """Return what of waits, ``since`` a time each, is due to jobs since servers were asked."""
+    paths, jobs = rules.paths, rules.clients.background_jobs
+    if jobs is None or not len(edge):
         return no_candidates()
     edges, thread = paths.edges, rules.trace.tasks.thread.astype(np.int64)
-    edge, server = questions.edge, thread[edges.waker[questions.edge]]
-    begin, end = edges.ts[edge], edges.ts[edge] + edges.dur[edge]
-    row, job = jobs.within(server, questions.asked, begin)
+    server, end = thread[edges.waker[edge]], edges.ts[edge] + edges.dur[edge]
+    row, job = jobs.within(server, asked, since)
     job = job[np.argsort(row, kind="stable")]
     row = np.sort(row)
     last = np.r_[np.diff(row) > 0, True][: len(row)]
     row, job = row[last], job[last]
-    lost = jobs.covers().within(server[row], questions.asked[row], begin[row])
+    lost = jobs.covers().within(server[row], asked[row], since[row])
     # What the request has lost meanwhile, it has not lost again.
     losses, request = BlamedLosses.of(found, paths), edges.request[edge[row]].astype(np.int64)
-    before = losses.total(request, questions.asked[row], begin[row])
+    before = losses.total(request, asked[row], since[row])
     lost = np.maximum(lost - np.rint(before).astype(np.int64), 0)
-    rest = Rest.of(paths, found, edge[row], end[row]).first(lost)
+    rest = Rest.of(paths, found, edge[row], since[row], end[row]).first(lost)
     wait = edge[row[rest.wait]].astype(np.int32)
     result = candidate_rows(
         rest.segment,

@@ -19,10 +19,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.reasons import CODE
+from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE
 from rcp.analyzer.arrays.trace import Ios, Sleeps, Times
 from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.slices import NEVER
+from rcp.analyzer.blame.device.evidence import GUESS_CONFIDENCE
 from rcp.analyzer.blame.late.lateness import blamed_below
 from rcp.analyzer.blame.late.own_time import OwnTime
 from rcp.analyzer.blame.suspects import first_on_chain
@@ -38,16 +41,23 @@ def not_given_up(rules: Contention, found: Candidates) -> Candidates:
     thread = trace.tasks.thread.astype(np.int64)
     of_sleep = np.full(len(trace.sleeps), -1, np.int64)
     of_sleep[time_outs.sleep] = np.arange(len(time_outs.sleep))
-    at = np.flatnonzero(of_sleep[edges.sleep] >= 0)
+    foreground = trace.tasks.role[trace.requests.utid] == ROLE_CODE[FOREGROUND]
+    at = np.flatnonzero((of_sleep[edges.sleep] >= 0) & foreground[edges.request])
     of = of_sleep[edges.sleep[at]]
     needed = _needed_ns(time_outs, trace.sleeps, trace.ios, thread)[of]
     blamed = blamed_below(rules.paths, found)[at]
+    given_up = np.zeros(len(edges), bool)
+    given_up[at] = True
     left = np.ones(len(edges))
     left[at] = _left(edges, at, time_outs.question[of], needed, blamed)
     outer = first_on_chain(edges, left < 1)
     outer = np.append(outer, -1)[rules.paths.segments.edge[found.segment]]
     part = found.part * np.append(left, 1)[outer]
-    return replace(found, part=part).take(np.flatnonzero(part > 0))
+    # A thread may wait for some files, and have asked through another one.
+    first = first_on_chain(edges, given_up & (edges.reason == CODE["poll"]))
+    guessed = np.append(first, -1)[rules.paths.segments.edge[found.segment]] >= 0
+    weight = np.where(guessed, np.minimum(found.weight, GUESS_CONFIDENCE), found.weight)
+    return replace(found, part=part, weight=weight).take(np.flatnonzero(part > 0))
 
 
 def _left(
@@ -58,7 +68,9 @@ def _left(
     n = int(group.max(initial=-1)) + 1
     begin = np.full(n, NEVER)
     np.minimum.at(begin, group, edges.ts[at])
-    own = np.bincount(group, edges.dur[at] - blamed, n)
+    # Several requests may wait for the same.
+    _, once = np.unique(edges.sleep[at], return_index=True)
+    own = np.bincount(group[once], (edges.dur[at] - blamed)[once], n)
     after = np.zeros(n, np.int64)
     np.maximum.at(after, group, needed)
     come = (begin + own + after)[group]

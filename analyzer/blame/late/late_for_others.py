@@ -75,7 +75,7 @@ def _unblamed(rules: Contention, found: Candidates, pairs: Pairs, gain: Times) -
     """Return what of waits nobody is blamed for, up to ``gain``."""
     edges = rules.paths.edges
     until = np.minimum(pairs.until, _own_work(rules, pairs.wait))
-    rest = Rest.of(rules.paths, found, pairs.wait, until)
+    rest = Rest.of(rules.paths, found, pairs.wait, np.zeros_like(until), until)
     request = edges.request[pairs.wait]
     return rest.first(_one_by_one(request, edges.ts[pairs.wait], gain, rest.total(len(gain))))
 

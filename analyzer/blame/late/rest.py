@@ -23,8 +23,8 @@ class Rest:
     """The part of the segment, ns."""
 
     @staticmethod
-    def of(paths: Paths, found: Candidates, waits: Times, until: Times) -> Rest:
-        """Take those before ``until`` of each wait; ``waits``: edges, each one once."""
+    def of(paths: Paths, found: Candidates, waits: Times, since: Times, until: Times) -> Rest:
+        """Take the part of each wait ``since`` a time; ``waits``: edges, each one once."""
         edges, segments = paths.edges, paths.segments
         of_wait = np.full(len(edges) + 1, -1, np.int64)
         of_wait[waits] = np.arange(len(waits))
@@ -34,7 +34,8 @@ class Rest:
         at, wait = at[wait >= 0], wait[wait >= 0]
         blamed = np.ceil(np.bincount(found.segment, found.dur * found.part, len(segments)))
         end = np.minimum(segments.ts[at] + segments.dur[at], until[wait])
-        left = np.maximum(end - segments.ts[at] - blamed[at].astype(np.int64), 0)
+        begin = np.maximum(segments.ts[at], since[wait])
+        left = np.maximum(end - begin - blamed[at].astype(np.int64), 0)
         order = np.argsort(wait, kind="stable")
         return Rest(at[order], wait[order], left[order])
 

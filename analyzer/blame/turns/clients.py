@@ -29,6 +29,7 @@ from rcp.analyzer.blame.turns.proxies import between_servers, passed_on
 from rcp.analyzer.blame.turns.servers import Servers
 from rcp.analyzer.blame.turns.taken_jobs import TakenJobs
 from rcp.analyzer.blame.turns.waits import ForWhom
+from rcp.analyzer.paths.messages import Messages
 from rcp.probes.contract.events import (
     IO_CAUSE,
     JOURNAL_COMMIT,
@@ -51,18 +52,23 @@ class Clients:
     suspects: Suspects
     servers: Servers | None
     """None where none is asked for anything."""
+    messages: Messages
     taken: TakenJobs
 
     @staticmethod
     def of(trace: Trace) -> Clients:
         """Find them."""
-        suspects, taken = Suspects(trace.tasks), TakenJobs.of(trace.sleeps, trace.tasks)
+        suspects = Suspects(trace.tasks)
+        messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
+        taken = TakenJobs.of(trace.sleeps, trace.tasks, messages)
         if not suspects.background.any() and not trace.sleeps.has_sent.any():
-            return Clients(trace, suspects, None, taken)
+            return Clients(trace, suspects, None, messages, taken)
         sleeps, for_whom = trace.sleeps, ForWhom.themselves(trace.sleeps)
         for _ in range(MOST_TIERS):
             servers = Servers.of(sleeps, trace.tasks, suspects, for_whom)
-            found = Clients(trace, suspects, servers if len(servers.waits) else None, taken)
+            found = Clients(
+                trace, suspects, servers if len(servers.waits) else None, messages, taken
+            )
             known, for_whom = for_whom, found._for_whom(for_whom)
             if known.is_same(for_whom):
                 break

@@ -21,7 +21,7 @@ from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.turns.servers import Servers
 from rcp.analyzer.blame.turns.waits import ForWhom, may_be_for_a_turn
 from rcp.analyzer.paths.futex_loops import LOOK_NS
-from rcp.analyzer.paths.message_loops import JOBS
+from rcp.analyzer.paths.messages import JOBS
 
 Rows = npt.NDArray[np.intp]
 

@@ -7,7 +7,8 @@ side by side::
     A                          | works                 |
     B                          | the backup's job         | works  |
 
-That needs the queues of messages to be known (``paths.messages``).
+The answer that is waited for later may have come by then: the coordinator takes both, one after
+the other. That needs the queues of messages to be known (``paths.messages``).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rcp.analyzer.arrays.as_of import asof_backward
-from rcp.analyzer.arrays.tasks import Tasks
-from rcp.analyzer.arrays.trace import Sleeps, Times
+from rcp.analyzer.arrays.trace import Sleeps, Times, Trace
 from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.paths.asking import is_question
+from rcp.analyzer.paths.futex_loops import AGAIN_NS
 from rcp.analyzer.paths.messages import Messages
 from rcp.analyzer.paths.segments import Edges
 
@@ -34,28 +36,79 @@ class Questions:
     """When the server was free to take the message, and the waiter did not wait for it."""
 
     @staticmethod
-    def of(sleeps: Sleeps, tasks: Tasks, edges: Edges) -> Questions:
+    def of(messages: Messages, trace: Trace, edges: Edges) -> Questions:
         """Find them among the edges."""
-        thread = tasks.thread.astype(np.int64)
-        messages = Messages.of(sleeps, thread)
-        row_of = np.full(len(sleeps), -1, np.int64)
-        row_of[messages.sleep] = np.arange(len(messages.sleep))
-        edge = np.flatnonzero((edges.io < 0) & (edges.waker >= 0) & ~edges.guessed)
-        edge = edge[row_of[edges.sleep[edge]] >= 0]
-        row = row_of[edges.sleep[edge]]
-        # What has ended the wait is taken before the next sleep.
-        after = row + 1
-        same = np.append(messages.thread, -1)[after] == messages.thread[row]
-        queue = np.where(same, np.append(messages.received, -1)[after], -1)
-        queue = np.where(queue >= 0, np.append(messages.answers, -1)[queue], -1)
-        taken = messages.last_received(queue, edges.ts[edge] + edges.dur[edge])
-        by = np.append(messages.thread, -1)[taken]
-        known = by == thread[edges.waker[edge]]
+        thread = trace.tasks.thread.astype(np.int64)
+        edge, row, _ = _for_messages(messages, trace.sleeps, edges)
+        server, end = thread[edges.waker[edge]], edges.ts[edge] + edges.dur[edge]
+        taken = messages.last_taken(server, thread[edges.waiter[edge]], end)
+        known = taken >= 0
         edge, row, taken = edge[known], row[known], taken[known]
-        asked = _asked(messages, row, taken)
+        # It was sent before the wait.
+        sent = messages.origin_of(taken)
+        role = trace.tasks.role[trace.sleeps.utid[messages.sleep]]
+        asks = (sent >= 0) & (sent <= row)
+        asks[asks] = is_question(messages, role, sent[asks], taken[asks])
+        asked = np.where(asks, np.append(messages.asleep, 0)[sent], 0)
         some = np.flatnonzero((asked > 0) & (asked < edges.ts[edge]))
         begin = np.maximum(np.maximum(messages.awake[taken], asked), _waited_before(edges)[edge])
         return Questions(edge[some], asked[some], begin[some])
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """Answers to tasks that come while they wait for another one, and that they take then."""
+
+    edge: Positions
+    """The wait."""
+    server: Times
+    begun: Times
+    """When the server was free to take the question; it was asked in the frame of the wait."""
+    answered: Times
+
+    @staticmethod
+    def of(messages: Messages, trace: Trace, edges: Edges) -> Meanwhile:
+        """Find the last one of each wait."""
+        thread = trace.tasks.thread.astype(np.int64)
+        edge, _, after = _for_messages(messages, trace.sleeps, edges)
+        server = messages.sender[after]
+        both = (messages.received[after] == -2) & (server >= 0)
+        both &= server != thread[edges.waker[edge]]
+        edge, after, server = edge[both], after[both], server[both]
+        sends = np.flatnonzero(messages.sent >= 0)
+        until = messages.asleep[after] - 1
+        sent = asof_backward(messages.thread[sends], messages.awake[sends], server, until)
+        sent = np.append(sends, -1)[sent]
+        end = edges.ts[edge] + edges.dur[edge]
+        answered = np.where(sent >= 0, np.minimum(np.append(messages.asleep, 0)[sent], end), 0)
+        taken = messages.last_taken(server, thread[edges.waiter[edge]], answered)
+        begun = np.append(messages.awake, 0)[taken]
+        parent = edges.parent[edge]
+        since = np.where(parent >= 0, edges.ts[parent], trace.requests.ts[edges.request[edge]])
+        # On another CPU the server may have it before who has woken the waiter sleeps.
+        some = np.flatnonzero((begun > since - AGAIN_NS) & (answered > edges.ts[edge]))
+        return Meanwhile(edge[some], server[some], begun[some], answered[some])
+
+
+def _for_messages(
+    messages: Messages, sleeps: Sleeps, edges: Edges
+) -> tuple[Positions, Positions, Positions]:
+    """Return the edges to tasks after which messages are taken, and the rows of both.
+
+    The thread may look for them in vain in between, but sends none. Where the clock has ended a
+    wait, the answer came too late for it.
+    """
+    row_of = np.full(int(edges.sleep.max(initial=-1)) + 1, -1, np.int64)
+    known = np.flatnonzero(messages.sleep < len(row_of))
+    row_of[messages.sleep[known]] = known
+    by_task = (edges.io < 0) & (edges.waker >= 0) & ~edges.guessed
+    edge = np.flatnonzero(by_task & (sleeps.waker_utid[edges.sleep] >= 0))
+    edge = edge[row_of[edges.sleep[edge]] >= 0]
+    row = row_of[edges.sleep[edge]]
+    takes = messages.next_row(messages.received != -1, 1)[row]
+    sends = messages.next_row(messages.sent >= 0, 1)[row]
+    some = np.flatnonzero((takes >= 0) & ((sends < 0) | (sends >= takes)))
+    return edge[some], row[some], takes[some]
 
 
 def _waited_before(edges: Edges) -> Times:
@@ -72,15 +125,3 @@ def _waited_before(edges: Edges) -> Times:
     ended = edges.ts + edges.dur
     found[order[1:]] = np.where(same, ended[order[:-1]], 0)
     return found
-
-
-def _asked(messages: Messages, row: Positions, taken: Positions) -> Times:
-    """Return by when the waiters had sent what servers have ``taken``; 0 if that is not known.
-
-    A task may have sent several messages since it slept, and one queue is known. So this is when it
-    had sent anything last before its message was taken.
-    """
-    sends = np.flatnonzero(messages.sent >= 0)
-    until = np.minimum(messages.asleep[taken] - 1, messages.awake[row])
-    last = asof_backward(messages.thread[sends], messages.awake[sends], messages.thread[row], until)
-    return np.append(messages.asleep[sends], 0)[last] * (last >= 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rcp.analyzer.arrays.reasons import CODE
-from rcp.analyzer.paths.message_loops import JOBS
+from rcp.analyzer.paths.messages import JOBS
 
 RESTS = (*JOBS, CODE["timer"], CODE["futex"])
 """Reasons: waits for a message, a clock, and on a futex."""

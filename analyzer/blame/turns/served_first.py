@@ -24,11 +24,17 @@ import numpy as np
 from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
-from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
+from rcp.analyzer.blame.candidates import (
+    KIND,
+    Candidates,
+    Positions,
+    candidate_rows,
+    no_candidates,
+)
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
-from rcp.analyzer.blame.suspects import first_on_chain
+from rcp.analyzer.blame.suspects import first_on_chain, last_on_chain
 from rcp.analyzer.blame.turns.answered_together import round_of_wait
 from rcp.analyzer.blame.turns.servers import Asleep, Servers
 from rcp.analyzer.blame.turns.taken_jobs import TakenJobs
@@ -36,22 +42,37 @@ from rcp.analyzer.paths.segments import Edges
 
 
 def served_first(rules: Contention, chosen: Positions) -> Candidates:
-    """Return the ``chosen`` segments below waits for servers in which these do suspects' jobs."""
-    edges, segments, sleeps = rules.paths.edges, rules.paths.segments, rules.trace.sleeps
+    """Return the ``chosen`` segments below waits for servers in which these do suspects' jobs.
+
+    Of several servers on a chain the first one counts that is at one; else the last one.
+    """
+    edges, sleeps = rules.paths.edges, rules.trace.sleeps
     wait, servers, jobs = rules.asked.waits, rules.asked.servers, rules.asked.jobs
     if servers is None or jobs is None:
-        return _candidates(rules, chosen[:0], edges.waker[:0], segments.dur[:0], edges.parent[:0])
+        return no_candidates()
     at_work = _AtWork.of(servers, rules.clients.taken, sleeps, edges, wait)
     server = servers.thread[edges.waker]
     has_job = jobs.covers().within(server, edges.ts, np.maximum(at_work.until, edges.ts)) > 0
     has_job |= at_work.begun_until > edges.ts
-    first = first_on_chain(edges, has_job & (at_work.until > edges.ts))
+    has_job &= at_work.until > edges.ts
+    first = _below(rules, at_work, chosen, first_on_chain(edges, has_job))
+    chosen = chosen[~np.isin(chosen, first.segment)]
+    last = _below(rules, at_work, chosen, last_on_chain(edges, has_job))
+    return Candidates.concatenate((first, last))
+
+
+def _below(rules: Contention, at_work: _AtWork, chosen: Positions, edge_of: Index) -> Candidates:
+    """Return the ``chosen`` segments in which the server is at a job that each edge waits for."""
+    edges, segments, jobs = rules.paths.edges, rules.paths.segments, rules.asked.jobs
+    servers = rules.asked.servers
     chosen = chosen[segments.edge[chosen] >= 0]
-    edge = first[segments.edge[chosen]]
+    edge = edge_of[segments.edge[chosen]]
     chosen, edge = chosen[edge >= 0], edge[edge >= 0]
+    if servers is None or jobs is None or not len(chosen):
+        return no_candidates()
     lo = np.maximum(segments.ts[chosen], edges.ts[edge])
     hi = np.maximum(np.minimum(segments.ts[chosen] + segments.dur[chosen], at_work.until[edge]), lo)
-    row, job = jobs.within(server[edge], lo, hi)
+    row, job = jobs.within(servers.thread[edges.waker[edge]], lo, hi)
     dur = np.minimum(hi[row], jobs.end[job]) - np.maximum(lo[row], jobs.begin[job])
     by_answer = _candidates(rules, chosen[row], jobs.client[job], dur, edge[row])
     # Without an answer in the segment, who began the work.

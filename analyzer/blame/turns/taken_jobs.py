@@ -42,10 +42,9 @@ class TakenJobs:
     """Until then it is at work for the client, as far as the client is known."""
 
     @staticmethod
-    def of(sleeps: Sleeps, tasks: Tasks) -> TakenJobs:
+    def of(sleeps: Sleeps, tasks: Tasks, messages: Messages) -> TakenJobs:
         """Find them, by server and time."""
         thread = tasks.thread.astype(np.int64)
-        messages = Messages.of(sleeps, thread)
         takes = messages.received != -1
         serves = tasks.role[sleeps.utid[messages.sleep]] == ROLE_CODE[UNKNOWN]
         rests = np.isin(sleeps.reason[messages.sleep], RESTS)

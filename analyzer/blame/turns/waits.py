@@ -99,9 +99,9 @@ class JobWaits:
 def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Return which of the sleeps but the last go on with the next one.
 
-    One and the same thread ends both, and the sleeper has neither sent a message in between nor
-    woken anybody. Where messages are not recorded, who sends one to a busy server wakes nobody:
-    such waits are one by mistake.
+    One and the same thread ends both, and the sleeper has neither sent nor taken a message in
+    between, nor woken anybody. Where messages are not recorded, who sends one to a busy server
+    wakes nobody: such waits are one by mistake.
     """
     first, second = at[:-1].astype(np.int32), at[1:].astype(np.int32)
     network = sleeps.reason[at] == CODE["network"]
@@ -110,7 +110,7 @@ def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDA
     again = np.flatnonzero(
         (thread[sleeps.utid[first]] == thread[sleeps.utid[second]])
         & (network[:-1] & network[1:] & same & (gap >= 0) & (gap <= LOOK_NS))
-        & ~sleeps.has_sent[second]
+        & ~(sleeps.has_sent[second] | (sleeps.n_received[second] > 0))
     )
     found = np.zeros(len(first), bool)
     if len(again):

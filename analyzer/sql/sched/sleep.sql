@@ -15,7 +15,7 @@ CREATE TABLE sleep (
     n_received UTINYINT,
     received_between BOOLEAN,
     sent_to UINTEGER,
-    sent_first UINTEGER,
+    sent_before UINTEGER,
     received_from UINTEGER,
     sender_utid INTEGER,
     dev BIGINT,
@@ -46,9 +46,9 @@ COMMENT ON COLUMN sleep.is_one_reader IS 'it waited to write, and one reader had
 COMMENT ON COLUMN sleep.has_sent IS 'it had sent a message to a socket or pipe since it last slept, so it may wait for an answer';
 COMMENT ON COLUMN sleep.n_received IS 'how often it had received from sockets and pipes since it last slept or sent a message; 2 stands for more, too';
 COMMENT ON COLUMN sleep.received_between IS 'it had received a message between two that it sent since it last slept';
-COMMENT ON COLUMN sleep.sent_to IS 'number of the queue, of a socket or pipe, to which it last sent a message since it last slept; that of the answers differs in the lowest bit';
-COMMENT ON COLUMN sleep.sent_first IS 'the same of the first message, NULL if it went to that queue too';
-COMMENT ON COLUMN sleep.received_from IS 'number of the queue from which it had received since it last slept; 1 for several';
+COMMENT ON COLUMN sleep.sent_to IS 'number of the queue, of a socket or pipe, to which it last sent a message since it last slept; that of the answers differs in the lowest bit; 1 where it is not known';
+COMMENT ON COLUMN sleep.sent_before IS 'number of the queue to which it had sent before that one';
+COMMENT ON COLUMN sleep.received_from IS 'number of the queue from which it had received since it last slept; 1 for several, or where it is not known';
 COMMENT ON COLUMN sleep.sender_utid IS 'thread that sent what it had received last';
 COMMENT ON COLUMN sleep.is_cpu_max IS 'from woken_ns to run_ns it mostly waited because its cgroup, or one above, had used up its cpu.max';
 COMMENT ON COLUMN sleep.dev IS 'file system of the inode or journal waited for, major << 20 | minor';

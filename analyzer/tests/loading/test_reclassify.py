@@ -127,7 +127,7 @@ def test_a_store_of_an_older_rcp_knows_less(loaded: Loaded, tmp_path: Path) -> N
     """It lacks columns and tables."""
     store = loaded(everything(WRITER_FIRST))
     with duckdb.connect(str(store)) as connection:
-        later = ("sent_to", "sent_first", "received_from", "sender_utid", "is_one_reader")
+        later = ("sent_to", "sent_before", "received_from", "sender_utid", "is_one_reader")
         for column in ("has_sent", "n_received", "received_between", *later):
             connection.execute(f"ALTER TABLE sleep DROP COLUMN {column}")
         connection.execute("ALTER TABLE io DROP COLUMN is_swap_out")

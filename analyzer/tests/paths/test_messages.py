@@ -31,11 +31,14 @@ class Loop(Synth):
     The backup asks at 1 ms and has its answer at 11, the client asks at 3 ms and has it at 20.
     """
 
-    def __init__(self, *, known: bool = True) -> None:
+    def __init__(self, *, known: bool = True, senders: bool = False) -> None:
         super().__init__(ROLES)
-        self.known = known
+        self.known, self.sender = known, dict[int, int]()
         self.client, self.backup = self.task("client"), self.task("backup")
         self.loop, self.first, self.second = map(self.task, ("loop", "first", "second"))
+        if senders:
+            self.sender = {CLIENT: self.client, BACKUP: self.backup, FIRST: self.loop}
+            self.sender |= {SECOND: self.loop, FIRST + 1: self.first, SECOND + 1: self.second}
         self.request(self.client, 3 * MS, 20 * MS + 20 * US, nr=45)
         self.waits(self.client, 3, 20, self.loop, sent_to=CLIENT, stack=RECV)
         self.waits(self.backup, 1, 11, self.loop, sent_to=BACKUP, stack=RECV)
@@ -64,6 +67,7 @@ class Loop(Synth):
     ) -> None:
         """A task waits for a message from 10 us after a time in ms on."""
         queues: dict[str, Any] = {"sent_to": sent_to, "received_from": received_from}
+        queues["sender"] = self.sender.get(received_from, 0)
         received = int(received_from > 0 and not sent_to)
         late = 10 * US if begin else 0
         self.sleep(
@@ -78,17 +82,19 @@ class Loop(Synth):
         )
 
 
+@pytest.mark.parametrize("senders", [True, False])
 @pytest.mark.parametrize(("known", "database"), [(True, "second"), (False, "first")])
 def test_a_loop_waits_for_the_answer_to_what_it_asked_for_the_client(
-    ask: Ask, known: bool, database: str
+    ask: Ask, known: bool, database: str, senders: bool
 ) -> None:
     """Without the queues, it seems to wait until the first answer comes: that is the backup's."""
-    loop = Loop(known=known)
+    loop = Loop(known=known, senders=senders)
     assert (3, 7, "cpu", database) in ask(loop, PATH)
 
 
-def test_a_thread_is_at_work_for_who_sent_what_it_has_taken() -> None:
-    trace = trace_of(Loop())
+@pytest.mark.parametrize("senders", [True, False])
+def test_a_thread_is_at_work_for_who_sent_what_it_has_taken(senders: bool) -> None:
+    trace = trace_of(Loop(senders=senders))
     thread, comm = trace.tasks.thread.astype(np.int64), trace.tasks.comm
     messages = Messages.of(trace.sleeps, thread)
     clients = messages.clients(trace.sleeps, trace.tasks)
@@ -129,3 +135,15 @@ def test_recordings_without_queues_have_no_messages() -> None:
     messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
     assert len(messages.sleep) == 0
     assert len(messages.clients(trace.sleeps, trace.tasks)) == 0
+
+
+def test_where_queue_and_sender_contradict_each_other_nothing_is_known() -> None:
+    """The recorded sender may be the one before: another CPU looks it up at once."""
+    synth = Synth(ROLES)
+    client, backup, server = map(synth.task, ("client", "backup", "server"))
+    synth.sleep(client, 1 * MS, 9 * MS, waker=server, stack=RECV, sent=True, sent_to=46)
+    synth.sleep(server, 2 * MS, 9 * MS, stack=POLL, received_from=46, sender=backup)
+    synth.sleep(backup, 1 * MS, 9 * MS, stack=POLL, sent=True, sent_to=56)
+    trace = trace_of(synth)
+    messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
+    assert (messages.clients(trace.sleeps, trace.tasks) == -1).all()

@@ -32,16 +32,16 @@ class Server(Synth):
         reads_answer: bool = True,
         ticks: int = 1,
         queue: int = CLIENT,
-        tag: bool = False,
+        sends: tuple[dict[str, Any], ...] = ({"sent": True, "sent_to": CLIENT},),
+        served: str = "",
     ) -> None:
         super().__init__([("foreground", "comm:client*"), ("background", "comm:backup*")])
         client, backup = self.task("client"), self.task("backup")
-        server = self.task("server")
+        self.server = server = self.task(f"{served}server")
         self.request(client, 4 * MS, 10 * MS, nr=45)
-        asked: dict[str, Any] = {"sent": True, "sent_to": CLIENT}
         for n in range(ticks):
             begin, end = (4 * MS + 6 * MS * n // ticks, 4 * MS + 6 * MS * (n + 1) // ticks)
-            more = asked if n == 0 else {}
+            more = sends[n] if n < len(sends) else {}
             self.sleep(client, begin + 1000 * (n > 0), end, interrupt=True, stack=POLL, **more)
         self.sleep(client, 12 * MS, 50 * MS, interrupt=True, stack=NAP)
         if reads_answer:
@@ -86,6 +86,40 @@ def test_a_message_that_nobody_took_is_nobodys(ask: Ask) -> None:
     server = Server(queue=CLIENT + 100, reads_answer=False, answered=0)
     assert ask(server, CULPRITS) == []
     assert ask(server, KINDS) == [("poll", 6)]
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        {"sent": True, "sent_to": 1},
+        {"received": 1, "received_from": 1},
+        {"received": 1, "received_from": CLIENT + 1},
+    ],
+    ids=["asks nobody known", "takes something", "takes the answer"],
+)
+def test_who_has_done_something_since_it_asked_waits_for_that(
+    ask: Ask, then: dict[str, Any]
+) -> None:
+    """It does so at 7 ms; until then it waits for the server."""
+    asks = {"sent": True, "sent_to": CLIENT}
+    server = Server(ticks=2, sends=(asks, then))
+    assert ("poll", 2) in ask(server, KINDS) or ("poll", 3) in ask(server, KINDS)
+
+
+def test_what_was_taken_with_something_else_is_not_known(ask: Ask) -> None:
+    """The server has taken several messages before the next one from that queue."""
+    server = Server()
+    server.sleep(server.server, 22 * MS, 22 * MS + 1000, stack=NAP, received_from=1)
+    assert ask(server, KINDS) == [("poll", 6)]
+
+
+def test_the_background_is_no_server(ask: Ask) -> None:
+    assert ask(Server(served="backup-"), KINDS) == [("poll", 6)]
+
+
+def test_who_takes_a_message_late_and_never_answers_was_asked_nothing(ask: Ask) -> None:
+    """A logger is at the backup's job, too; nothing is ever sent back."""
+    assert ask(Server(answered=0, reads_answer=False), KINDS) == [("poll", 6)]
 
 
 def test_who_never_answers_has_other_things_to_do(ask: Ask) -> None:

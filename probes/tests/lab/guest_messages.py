@@ -52,7 +52,7 @@ def outside() -> None:
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     queues("dgram", one.send, other.recv)
     for name, family, to in (("tcp6", socket.AF_INET6, "::1"), ("mapped", socket.AF_INET, "")):
-        listener = socket.create_server(("::", 0), family=socket.AF_INET6)
+        listener = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
         client = socket.socket(family)
         client.connect((to or "127.0.0.1", listener.getsockname()[1]))
         server, _ = listener.accept()

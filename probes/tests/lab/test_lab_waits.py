@@ -311,9 +311,9 @@ def test_queues_differ_and_several_have_no_number(waits: Waits) -> None:
     kinds = ("unix", "tcp", "tcp6", "mapped", "pipe", "dgram")
     assert len({int(waits.sleep_at(f"sends-{kind}")["sent_to"][0]) for kind in kinds}) == len(kinds)
     assert waits.sleep_at("takes-two")["received_from"][0] == 1
-    assert waits.sleep_at("takes-one")["sent_first"][0] == 0
+    assert waits.sleep_at("takes-one")["sent_before"][0] == 0
     both = waits.sleep_at("sends-both")[0]
-    assert both["sent_first"] == waits.sleep_at("sends-unix")["sent_to"][0]
+    assert both["sent_before"] == waits.sleep_at("sends-unix")["sent_to"][0]
     assert both["sent_to"] == waits.sleep_at("sends-tcp")["sent_to"][0]
 
 

@@ -26,7 +26,7 @@ def test_sleeps_have_had_80_bytes() -> None:
     assert layouts(SLEEP)[80].names == tuple(
         name
         for name in SLEEP.dtype.names or ()
-        if name not in ("sent_to", "sent_first", "received_from", "sender_tid")
+        if name not in ("sent_to", "sent_before", "received_from", "sender_tid")
     )
 
 
