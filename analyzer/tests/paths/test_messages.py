@@ -21,7 +21,7 @@ PATH = """
     SELECT segment.ts // 1000000, segment.dur // 1000000, kind, comm
     FROM segment LEFT JOIN task USING (utid) WHERE segment.dur > 1000000 ORDER BY segment_id
 """
-CLIENT, BACKUP, FIRST, SECOND = 46, 56, 62, 72
+CLIENT, BACKUP, FIRST, SECOND, ANOTHER = 46, 56, 62, 72, 86
 """Queues for questions; those for answers are the next ones."""
 
 
@@ -29,9 +29,10 @@ class Loop(Synth):
     """A loop passes the backup's question on to one database, and the client's to another.
 
     The backup asks at 1 ms and has its answer at 11, the client asks at 3 ms and has it at 20.
+    ``another``: a second client asks at 5 ms.
     """
 
-    def __init__(self, *, known: bool = True, senders: bool = False) -> None:
+    def __init__(self, *, known: bool = True, senders: bool = False, another: bool = False) -> None:
         super().__init__(ROLES)
         self.known, self.sender = known, dict[int, int]()
         self.client, self.backup = self.task("client"), self.task("backup")
@@ -44,7 +45,13 @@ class Loop(Synth):
         self.waits(self.backup, 1, 11, self.loop, sent_to=BACKUP, stack=RECV)
         self.waits(self.loop, 0, 1, self.backup)
         self.waits(self.loop, 1, 3, self.client, received_from=BACKUP, sent_to=FIRST)
-        self.waits(self.loop, 3, 11, self.first, received_from=CLIENT, sent_to=SECOND)
+        if another:
+            other = self.task("client-2")
+            self.waits(other, 5, 60, self.loop, sent_to=ANOTHER, stack=RECV)
+            self.waits(self.loop, 3, 5, other, received_from=CLIENT, sent_to=SECOND)
+            self.waits(self.loop, 5, 11, self.first, received_from=ANOTHER, sent_to=92)
+        else:
+            self.waits(self.loop, 3, 11, self.first, received_from=CLIENT, sent_to=SECOND)
         self.waits(self.loop, 11, 20, self.second, received_from=FIRST + 1, sent_to=BACKUP + 1)
         self.waits(self.loop, 20, 60, 0, received_from=SECOND + 1, sent_to=CLIENT + 1)
         for database, asked, begin, end in (
@@ -90,6 +97,13 @@ def test_a_loop_waits_for_the_answer_to_what_it_asked_for_the_client(
     """Without the queues, it seems to wait until the first answer comes: that is the backup's."""
     loop = Loop(known=known, senders=senders)
     assert (3, 7, "cpu", database) in ask(loop, PATH)
+
+
+def test_who_asks_a_loop_ends_no_wait_of_others(ask: Ask) -> None:
+    """From 3 ms on the client waits for the second database, whoever asks the loop meanwhile."""
+    rows = ask(Loop(another=True), PATH)
+    assert {row[3] for row in rows} == {"second"}
+    assert sum(int(str(row[1])) for row in rows) >= 14
 
 
 @pytest.mark.parametrize("senders", [True, False])
