@@ -124,7 +124,7 @@ struct sleep_record {
 	__u32 owner_tid; /* lock owner or journal thread when the wait began, else 0 */
 	__s32 stack_id; /* kernel stack it slept in, negative when none */
 	__u32 cpu; /* CPU it ran on afterwards */
-	__u32 sent_to; /* queue of the last message it has sent since it last slept; 1: unknown */
+	__u32 sent_to; /* queue of the last message it sent since it last slept; 1: not known */
 	__u32 sent_before; /* the one that it had sent to before that, 0 for none */
 	__u32 received_from; /* queue from which it has received since then; 1: several, or unknown */
 	__u32 sender_tid; /* who sent what it has received last, 0 when not known */
