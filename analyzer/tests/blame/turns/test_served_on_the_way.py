@@ -73,5 +73,5 @@ class Chain(Synth):
 
 
 def test_each_server_is_late_for_a_job_of_its_own(ask: Ask) -> None:
-    rows = dict(ask(Chain(), CULPRITS))
+    rows = {row[0]: row[1] for row in ask(Chain(), CULPRITS)}
     assert rows == pytest.approx({"backup-a": 5, "backup-b": 6}, abs=0.1)
