@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from rcp.analyzer.paths.messages import Messages
 from rcp.analyzer.tests.blame.found import trace_of
+from rcp.analyzer.tests.talks import MS, POLL, RECV, ROLES, US, Talk
 from rcp.fixtures.synth import Synth
 
 if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Ask
 
-MS, US = 1_000_000, 1_000
-POLL, RECV = ["ep_poll"], ["unix_stream_read_generic"]
-ROLES = [("foreground", "comm:client*"), ("background", "comm:backup*")]
 PATH = """
     SELECT segment.ts // 1000000, segment.dur // 1000000, kind, comm
     FROM segment LEFT JOIN task USING (utid) WHERE segment.dur > 1000000 ORDER BY segment_id
@@ -25,7 +23,7 @@ CLIENT, BACKUP, FIRST, SECOND, ANOTHER = 46, 56, 62, 72, 86
 """Queues for questions; those for answers are the next ones."""
 
 
-class Loop(Synth):
+class Loop(Talk):
     """A loop passes the backup's question on to one database, and the client's to another.
 
     The backup asks at 1 ms and has its answer at 11, the client asks at 3 ms and has it at 20.
@@ -33,60 +31,36 @@ class Loop(Synth):
     """
 
     def __init__(self, *, known: bool = True, senders: bool = False, another: bool = False) -> None:
-        super().__init__(ROLES)
-        self.known, self.sender = known, dict[int, int]()
+        super().__init__(known=known)
         self.client, self.backup = self.task("client"), self.task("backup")
         self.loop, self.first, self.second = map(self.task, ("loop", "first", "second"))
         if senders:
-            self.sender = {CLIENT: self.client, BACKUP: self.backup, FIRST: self.loop}
-            self.sender |= {SECOND: self.loop, FIRST + 1: self.first, SECOND + 1: self.second}
+            self.senders = {CLIENT: self.client, BACKUP: self.backup, FIRST: self.loop}
+            self.senders |= {SECOND: self.loop, FIRST + 1: self.first, SECOND + 1: self.second}
         self.request(self.client, 3 * MS, 20 * MS + 20 * US, nr=45)
-        self.waits(self.client, 3, 20, self.loop, sent_to=CLIENT, stack=RECV)
-        self.waits(self.backup, 1, 11, self.loop, sent_to=BACKUP, stack=RECV)
-        self.waits(self.loop, 0, 1, self.backup)
-        self.waits(self.loop, 1, 3, self.client, received_from=BACKUP, sent_to=FIRST)
+        self.waits(self.client, 3, 20, self.loop, sent_to=CLIENT)
+        self.waits(self.backup, 1, 11, self.loop, sent_to=BACKUP)
+        self.waits(self.loop, 0, 1, self.backup, stack=POLL)
+        self.waits(self.loop, 1, 3, self.client, received_from=BACKUP, sent_to=FIRST, stack=POLL)
         if another:
             other = self.task("client-2")
-            self.waits(other, 5, 60, self.loop, sent_to=ANOTHER, stack=RECV)
-            self.waits(self.loop, 3, 5, other, received_from=CLIENT, sent_to=SECOND)
-            self.waits(self.loop, 5, 11, self.first, received_from=ANOTHER, sent_to=92)
+            self.waits(other, 5, 60, self.loop, sent_to=ANOTHER)
+            self.waits(self.loop, 3, 5, other, received_from=CLIENT, sent_to=SECOND, stack=POLL)
+            self.waits(self.loop, 5, 11, self.first, received_from=ANOTHER, sent_to=92, stack=POLL)
         else:
-            self.waits(self.loop, 3, 11, self.first, received_from=CLIENT, sent_to=SECOND)
-        self.waits(self.loop, 11, 20, self.second, received_from=FIRST + 1, sent_to=BACKUP + 1)
-        self.waits(self.loop, 20, 60, 0, received_from=SECOND + 1, sent_to=CLIENT + 1)
+            self.waits(
+                self.loop, 3, 11, self.first, received_from=CLIENT, sent_to=SECOND, stack=POLL
+            )
+        self.waits(
+            self.loop, 11, 20, self.second, received_from=FIRST + 1, sent_to=BACKUP + 1, stack=POLL
+        )
+        self.waits(self.loop, 20, 60, 0, received_from=SECOND + 1, sent_to=CLIENT + 1, stack=POLL)
         for database, asked, begin, end in (
             (self.first, FIRST, 1, 11),
             (self.second, SECOND, 3, 20),
         ):
             self.sleep(database, 0, begin * MS + 5 * US, waker=self.loop, stack=RECV)
-            self.waits(database, end, 60, 0, stack=RECV, received_from=asked, sent_to=asked + 1)
-
-    def waits(
-        self,
-        who: int,
-        begin: int,
-        end: int,
-        by: int,
-        *,
-        sent_to: int = 0,
-        received_from: int = 0,
-        stack: list[str] = POLL,
-    ) -> None:
-        """A task waits for a message from 10 us after a time in ms on."""
-        queues: dict[str, Any] = {"sent_to": sent_to, "received_from": received_from}
-        queues["sender"] = self.sender.get(received_from, 0)
-        received = int(received_from > 0 and not sent_to)
-        late = 10 * US if begin else 0
-        self.sleep(
-            who,
-            begin * MS + late,
-            end * MS,
-            waker=by,
-            stack=stack,
-            sent=sent_to > 0,
-            received=received,
-            **(queues if self.known else {}),
-        )
+            self.waits(database, end, 60, 0, received_from=asked, sent_to=asked + 1)
 
 
 @pytest.mark.parametrize("senders", [True, False])

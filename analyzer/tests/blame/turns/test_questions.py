@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rcp.analyzer.paths.messages import NO_ONE
-from rcp.fixtures.synth import Synth
+from rcp.analyzer.tests.talks import MS, POLL, US, Talk
 
 if TYPE_CHECKING:
     from rcp.analyzer.tests.conftest import Ask
 
-MS, US = 1_000_000, 1_000
-POLL, RECV = ["ep_poll"], ["unix_stream_read_generic"]
 CULPRITS = "SELECT kind, culprit, dur / 1000000 FROM inversion ORDER BY dur DESC"
 CLIENT, BACKUP, OWN, SHARED = 46, 56, 62, 72
 
 
-class Coordinator(Synth):
+class Coordinator(Talk):
     """It asks both servers at 3 ms, waits for one answer and then for the other, and answers.
 
     The own server works until ``own_ms``; the shared one for the backup until 15 ms, and for the
@@ -26,8 +24,7 @@ class Coordinator(Synth):
     """
 
     def __init__(self, own_ms: int, *, known: bool = True, together: bool = False) -> None:
-        super().__init__([("foreground", "comm:client*"), ("background", "comm:backup*")])
-        self.known = known
+        super().__init__(known=known)
         client, backup, coordinator = map(self.task, ("client", "backup", "coordinator"))
         own, shared = self.task("own"), self.task("shared")
         order = sorted([(own_ms, own, OWN), (17, shared, SHARED)])
@@ -62,25 +59,6 @@ class Coordinator(Synth):
         """Nothing but a record of what it has sent and received."""
         some = queues if self.known else {}
         self.sleep(who, at_ms * MS, at_ms * MS + US, stack=["io_schedule"], sent=True, **some)
-
-    def waits(
-        self, who: int, begin: int, end: int, by: int, *, stack: list[str] = RECV, **queues: Any
-    ) -> None:
-        """A task waits for a message from 10 us after a time in ms on."""
-        late = 10 * US if begin else 0
-        sent = "sent_to" in queues
-        received = int("received_from" in queues and not sent)
-        some = queues if self.known else {}
-        self.sleep(
-            who,
-            begin * MS + late,
-            end * MS,
-            waker=by,
-            stack=stack,
-            sent=sent,
-            received=received,
-            **some,
-        )
 
 
 def test_an_answer_that_comes_meanwhile_is_needed_anyway(ask: Ask) -> None:
