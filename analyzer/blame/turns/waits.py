@@ -77,30 +77,42 @@ class JobWaits:
         of = thread[sleeps.utid[at]]
         order = np.lexsort((sleeps.ts[at], of))
         at, of = at[order], of[order]
-        goes_on = _goes_on(sleeps, thread, at)
-        first, last = at[np.r_[True, ~goes_on][: len(at)]], at[np.r_[~goes_on, True][: len(at)]]
+        asks_nothing = _asks_nothing(sleeps, thread, at)
+        goes_on = asks_nothing & (sleeps.n_received[at[1:]] == 0)
+        is_first = np.r_[True, ~goes_on][: len(at)]
+        first, last = at[is_first], at[np.r_[~goes_on, True][: len(at)]]
+        asked = at[_first_of_run(asks_nothing)[: len(at)][is_first]]
         waker = sleeps.waker_utid[last]
         is_futex = sleeps.reason[last] == CODE["futex"]
         return JobWaits(
             thread[sleeps.utid[first]],
             for_whom.sleeper[last],
             sleeps.ts[first],
-            np.minimum(sleeps.ts[first], for_whom.since[last]),
+            np.minimum(sleeps.ts[asked], for_whom.since[last]),
             sleeps.woken[last],
             for_whom.waker[last],
             np.where(waker >= 0, thread[waker], -1),
             is_futex,
-            sleeps.has_sent[first],
+            sleeps.has_sent[asked],
             np.where(is_futex, sleeps.object[last].astype(np.int64), 0),
             sleeps.for_room[last],
         )
 
 
-def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-    """Return which of the sleeps but the last go on with the next one.
+def _first_of_run(goes_on: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return where the run of sleeps that each one goes on with begins."""
+    position = np.arange(len(goes_on) + 1)
+    return np.maximum.accumulate(np.where(np.r_[True, ~goes_on], position, 0))
 
-    One and the same thread ends both, and the sleeper has neither sent nor taken a message in
-    between, nor woken anybody. Where messages are not recorded, who sends one to a busy server
+
+def _asks_nothing(
+    sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]
+) -> npt.NDArray[np.bool_]:
+    """Return before which of the sleeps but the first nothing was asked since the one before.
+
+    One and the same thread ends both, and the sleeper has not sent a message in between, nor woken
+    anybody. If it has taken none either, the second sleep goes on with the first one; else it waits
+    for the next of several answers. Where messages are not recorded, who sends one to a busy server
     wakes nobody: such waits are one by mistake.
     """
     first, second = at[:-1].astype(np.int32), at[1:].astype(np.int32)
@@ -110,7 +122,7 @@ def _goes_on(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDA
     again = np.flatnonzero(
         (thread[sleeps.utid[first]] == thread[sleeps.utid[second]])
         & (network[:-1] & network[1:] & same & (gap >= 0) & (gap <= LOOK_NS))
-        & ~(sleeps.has_sent[second] | (sleeps.n_received[second] > 0))
+        & ~sleeps.has_sent[second]
     )
     found = np.zeros(len(first), bool)
     if len(again):

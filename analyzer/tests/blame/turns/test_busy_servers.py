@@ -32,11 +32,18 @@ class Busy(Synth):
             self.sleep(self.server, begin * MS, end * MS, io=io, sent=sent)
 
     def waits(
-        self, who: int, begin_ms: float, end_ms: float, waker: int, *, sent: bool = True
+        self,
+        who: int,
+        begin_ms: float,
+        end_ms: float,
+        waker: int,
+        *,
+        sent: bool = True,
+        received: int = 0,
     ) -> None:
         """A task waits for a message of another one, by default after it has sent one."""
         begin, end = round(begin_ms * MS), round(end_ms * MS)
-        self.sleep(who, begin, end, waker=waker, stack=RECV, sent=sent)
+        self.sleep(who, begin, end, waker=waker, stack=RECV, sent=sent, received=received)
 
     def blamed(self) -> list[tuple[str, str, float]]:
         return [(row.kind, row.culprit, row.dur / MS) for row in found(self)]
@@ -53,6 +60,14 @@ def test_who_has_sent_nothing_is_only_told_what_it_does() -> None:
     server = Busy()
     server.waits(server.bg, 11, 50, server.server, sent=False)
     assert server.blamed() == []
+
+
+def test_the_second_of_two_answers_was_asked_for_with_the_first() -> None:
+    server = Busy()
+    server.waits(server.bg, 11, 19, server.server)
+    server.waits(server.bg, 19.02, 50, server.server, sent=False, received=1)
+    (row,) = found(server)
+    assert row[:4] == ("condition", "bg", 30 * MS, ANSWER_CONFIDENCE)
 
 
 def test_where_no_message_is_recorded_it_may_be_no_server() -> None:
