@@ -95,6 +95,8 @@
 #define RCP_LAYER_LOOP 1
 #define RCP_LAYER_CRYPT 2
 #define RCP_LAYER_XFS 3
+#define RCP_LAYER_COPY 4
+#define RCP_LAYER_STRIPE 5
 
 /* a thread, written when first seen and again when its name changes or it exits */
 struct task_record {
@@ -308,7 +310,7 @@ struct io_origin_record {
 };
 _Static_assert(sizeof(struct io_origin_record) == 40, "probes/contract/events.py and the compiler disagree");
 
-/* the time in which a kernel worker worked for an io of loop or dm-crypt, or on an inode of XFS */
+/* the time in which a kernel worker worked for an io of a stacked device, or on an inode of XFS */
 struct io_served_record {
 	__u64 ts; /* begin */
 	__u64 end_ns; /* done, or handed to the device below */

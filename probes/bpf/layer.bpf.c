@@ -6,27 +6,12 @@
 
 static inline void inherit_origin(u64 clone, struct bio *whole)
 {
-	u64 key = (u64)whole;
-	struct bio_state *state = bios.lookup(&key);
-	struct origin *known = origins.lookup(&key);
-	struct block_device *bdev = NULL;
-	struct origin fresh = {};
+	struct origin origin = {};
 	int zero = 0, used = 1;
 
-	/* a clone of a clone, which need not have been queued itself (dm-crypt) */
-	if (known && (!known->is_taken || (state && state->flags & BIO_STACKED))) {
-		fresh = *known;
-		fresh.is_taken = 0;
-	} else if (state) {
-		fresh.queued_ns = state->queued_ns;
-		fresh.mapping = state->mapping;
-		fresh.tid = state->tid;
-		bpf_probe_read_kernel(&bdev, sizeof(bdev), &whole->bi_bdev);
-		bpf_probe_read_kernel(&fresh.dev, sizeof(fresh.dev), &bdev->bd_dev);
-	} else {
+	if (!origin_of_bio(whole, &origin))
 		return;
-	}
-	origins.update(&clone, &fresh);
+	origins.update(&clone, &origin);
 	layers_used.update(&zero, &used);
 }
 
@@ -83,36 +68,6 @@ static inline int end_work(void)
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 
 	servings.delete(&tid);
-	return 0;
-}
-
-static inline int begin_command(struct serving *serving, struct origin *origin)
-{
-	serving->origin = *origin;
-	if (serving->layer == RCP_LAYER_LOOP)
-		serving->io = origin->io;
-	serving->ts = bpf_ktime_get_ns();
-	return 0;
-}
-
-static inline int end_command(void)
-{
-	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct serving *serving = has_layers() ? servings.lookup(&tid) : NULL;
-	struct io_served_record event = {};
-
-	if (!serving || !serving->origin.tid)
-		return 0;
-	event.ts = serving->ts;
-	event.end_ns = bpf_ktime_get_ns();
-	event.io = serving->io;
-	event.tid = tid;
-	event.dev = serving->dev;
-	event.owner_tid = serving->origin.tid;
-	event.layer = serving->layer;
-	serving->origin.tid = 0;
-	count_output(io_served_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
-		     REC_IO_SERVED);
 	return 0;
 }
 
@@ -227,30 +182,23 @@ KFUNC_PROBE(crypt_endio, struct bio *clone)
 KFUNC_PROBE(kcryptd_crypt, u64 work)
 {
 	struct dm_crypt_io *io = (void *)(work - offsetof(struct dm_crypt_io, work));
-	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct serving serving = {};
 	struct origin *origin;
-	u64 bio = 0, key = (u64)io, *read;
+	u64 bio = 0, key = (u64)io, below = 0, *read;
 
 	bpf_probe_read_kernel(&bio, sizeof(bio), &io->base_bio);
 	origin = is_paused() ? NULL : origins.lookup(&bio);
 	if (!origin)
 		return 0;
-	serving.layer = RCP_LAYER_CRYPT;
-	serving.dev = origin->dev;
 	read = reads_below.lookup(&key);
 	if (read) {
-		serving.io = *read;
+		below = *read;
 		reads_below.delete(&key); /* a write may be next at this address */
 	}
-	begin_command(&serving, origin);
-	servings.update(&tid, &serving);
-	return 0;
+	return begin_serving(RCP_LAYER_CRYPT, below, origin);
 }
 
 KRETFUNC_PROBE(kcryptd_crypt)
 {
-	end_command();
-	return end_work();
+	return end_serving();
 }
 #endif

@@ -62,6 +62,119 @@ static inline u32 served_tid(void)
 	return serving && serving->origin.tid ? serving->origin.tid : tid;
 }
 
+/* For whom a stacked device has a bio: 0 when that is not known. */
+static inline int origin_of_bio(struct bio *bio, struct origin *found)
+{
+	u64 key = (u64)bio;
+	struct bio_state *state = bios.lookup(&key);
+	struct origin *known = origins.lookup(&key);
+	struct block_device *bdev = NULL;
+
+	/* a clone of a clone, which need not have been queued itself (dm-crypt) */
+	if (known && (!known->is_taken || (state && state->flags & BIO_STACKED))) {
+		*found = *known;
+	} else if (state) {
+		found->queued_ns = state->queued_ns;
+		found->mapping = state->mapping;
+		found->tid = state->tid;
+		bpf_probe_read_kernel(&bdev, sizeof(bdev), &bio->bi_bdev);
+		bpf_probe_read_kernel(&found->dev, sizeof(found->dev), &bdev->bd_dev);
+	} else {
+		return 0;
+	}
+	found->is_taken = 0;
+	return 1;
+}
+
+/* Who has most of the pages of a file that are not yet written, NULL for nobody. */
+static inline struct dirtier *next_dirtier(struct inode_state *inode)
+{
+	struct dirtier *found = NULL;
+
+#pragma unroll
+	for (int i = 0; i < MAX_DIRTIERS; i++) {
+		struct dirtier *one = &inode->dirtiers[i];
+
+		if (one->n_pages > 0 && (!found || one->n_pages > found->n_pages))
+			found = one;
+	}
+	return found;
+}
+
+/*
+ * For whom a worker of a stacked device does what a bio needs: if its pages are a file's, for who
+ * has dirtied these. Returns 0 when that is not known.
+ */
+static inline int owner_of_bio(struct bio *bio, struct origin *found)
+{
+	struct inode_state *inode;
+	struct dirtier *dirtier;
+
+	if (!origin_of_bio(bio, found))
+		return 0;
+	inode = found->mapping ? inodes.lookup(&found->mapping) : NULL;
+	dirtier = inode ? next_dirtier(inode) : NULL;
+	if (dirtier)
+		found->tid = dirtier->tid;
+	found->mapping = 0;
+	return 1;
+}
+
+static inline int begin_command(struct serving *serving, struct origin *origin)
+{
+	serving->origin = *origin;
+	if (serving->layer == RCP_LAYER_LOOP)
+		serving->io = origin->io;
+	serving->ts = bpf_ktime_get_ns();
+	return 0;
+}
+
+static inline int end_command(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving *serving = has_layers() ? servings.lookup(&tid) : NULL;
+	struct io_served_record event = {};
+
+	if (!serving || !serving->origin.tid)
+		return 0;
+	event.ts = serving->ts;
+	event.end_ns = bpf_ktime_get_ns();
+	event.io = serving->io;
+	event.tid = tid;
+	event.dev = serving->dev;
+	event.owner_tid = serving->origin.tid;
+	event.layer = serving->layer;
+	serving->origin.tid = 0;
+	count_output(io_served_ring.ringbuf_output(&event, sizeof(event), RCP_NO_WAKEUP),
+		     REC_IO_SERVED);
+	return 0;
+}
+
+/* The current worker is at work for this origin until end_serving(). */
+static inline int begin_serving(u32 layer, u64 io, struct origin *origin)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving serving = {};
+	int zero = 0, used = 1;
+
+	serving.layer = layer;
+	serving.dev = origin->dev;
+	serving.io = io;
+	begin_command(&serving, origin);
+	servings.update(&tid, &serving);
+	layers_used.update(&zero, &used);
+	return 0;
+}
+
+static inline int end_serving(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	end_command();
+	servings.delete(&tid);
+	return 0;
+}
+
 /* At a bio's queueing, once in its life. */
 static inline void take_origin(u64 bio, struct bio_state *state)
 {

@@ -130,6 +130,8 @@ class StackedLayer(enum.IntEnum):
     LOOP = 1
     CRYPT = 2
     XFS = 3  # it frees removed files, and notes what is on disk
+    COPY = 4  # dm-snapshot's and dm-thin's copies of what is overwritten
+    STRIPE = 5  # RAID 4, 5 and 6
 
 
 class LimitedResource(enum.IntEnum):

@@ -338,7 +338,7 @@ IO_ORIGIN = Record(
 
 IO_SERVED = Record(
     "io_served",
-    "the time in which a kernel worker worked for an io of loop or dm-crypt, or on an inode of XFS",
+    "the time in which a kernel worker worked for an io of a stacked device, or on an inode of XFS",
     (
         Field("ts", "<u8", "begin"),
         Field("end_ns", "<u8", "done, or handed to the device below"),

@@ -16,7 +16,7 @@ def lacking(probe: Probe, features: Features) -> tuple[str, ...]:
         *features.missing_tracepoints,
         *features.missing_functions,
         *features.idle_functions,
-    }
+    } - {*features.later_functions}
     if probe.needs_any and absent.issuperset(probe.optional_functions):
         return probe.optional_functions
     return tuple(name for name in (*probe.tracepoints, *probe.functions) if name in absent)

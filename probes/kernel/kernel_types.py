@@ -34,6 +34,7 @@ STRUCTS: dict[str, str] = {
     "cgroup_subsys_state": "cgroup",
     "css_set": "dfl_cgrp",
     "dentry": "d_name.name d_parent d_u.d_alias",
+    "dm_bio_prison_cell": "holder",
     "dm_crypt_io": "base_bio work",
     "elevator_queue": "elevator_data",
     "file": "f_mapping f_inode",
@@ -51,10 +52,12 @@ STRUCTS: dict[str, str] = {
     "ipv6_pinfo": "saddr",
     "jbd2_journal_handle": "h_transaction h_total_credits h_requested_credits",
     "journal_s": "j_fs_dev j_task",
+    "kcopyd_job": "context master_job",
     "kernfs_node": "id name",
     "kiocb": "ki_complete ki_filp",
     "loop_device": "lo_disk rootcg_work",
     "loop_worker": "lo work",
+    "md_io_clone": "orig_bio",
     "mem_cgroup": "id css.cgroup css.parent memory.usage memory.max memory.high",
     "mm_struct": "arg_start arg_end env_end",
     "mutex": "owner",
@@ -76,6 +79,7 @@ STRUCTS: dict[str, str] = {
         "__sk_common.skc_rcv_saddr __sk_common.skc_daddr __sk_common.skc_v6_rcv_saddr "
         "__sk_common.skc_v6_daddr __sk_common.skc_net"
     ),
+    "stripe_head": "disks dev[].read dev[].toread dev[].towrite dev[].written",
     "super_block": "s_dev",
     "task_struct": (
         "__state cgroups comm flags io_context journal_info mm pid real_parent sched_task_group "

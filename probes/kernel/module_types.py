@@ -15,15 +15,19 @@ MODULE_DIR = Path("/lib/modules") / platform.release()
 MODULES = {
     "dm_crypt": "drivers/md/dm-crypt.ko",
     "dm_mod": "drivers/md/dm-mod.ko",
+    "dm_snapshot": "drivers/md/dm-snapshot.ko",
+    "dm_thin_pool": "drivers/md/dm-thin-pool.ko",
     "jbd2": "fs/jbd2/jbd2.ko",
     "loop": "drivers/block/loop.ko",
+    "md_mod": "drivers/md/md-mod.ko",
+    "raid456": "drivers/md/raid456.ko",
     "rcp_iosched": "block/rcp-iosched.ko",
     "xfs": "fs/xfs/xfs.ko",
 }
 """Files of modules whose structs the probes read. An I/O scheduler may not be loaded yet: that
 happens when a disk is switched to it, as stacked devices come while a recorder runs."""
 
-LATER = ("dm_crypt", "dm_mod", "loop")
+LATER = ("dm_crypt", "dm_mod", "dm_snapshot", "loop")
 """Modules whose functions are hooked when they are loaded, if that is while recording. They are
 small; the files of others are read only where they are not compressed, which takes less time."""
 

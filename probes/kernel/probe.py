@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rcp.probes.kernel.layer_probes import LAYER_PROBES
 from rcp.probes.kernel.probe_type import Probe
 from rcp.probes.kernel.xfs_probes import XFS_PROBES
 
@@ -66,31 +67,7 @@ PROBES: tuple[Probe, ...] = (
         config="CONFIG_BLK_DEV_THROTTLING",
         without="an io delayed by io.max seems to be queued late, by a kernel worker",
     ),
-    Probe(
-        "io_origin",
-        "layer.bpf.c",
-        "for whom stacked devices (dm, md, loop) do ios at the devices below",
-        optional_functions=(
-            "bio_alloc_clone",
-            "dm_submit_bio_remap",
-            "crypt_endio",
-            "kcryptd_crypt",
-            "loop_workfn",
-            "loop_rootcg_workfn",
-            "vfs_fsync",
-        ),
-        modules={
-            "dm_submit_bio_remap": "dm_mod",
-            "crypt_endio": "dm_crypt",
-            "kcryptd_crypt": "dm_crypt",
-            "loop_workfn": "loop",
-            "loop_rootcg_workfn": "loop",
-        },
-        without_optional="on devices of that kind an io is blamed on the kernel thread that queued "
-        "it below",
-        needs_any=True,
-        without="ios below dm, md and loop devices are blamed on the kernel threads of these",
-    ),
+    *LAYER_PROBES,
     Probe(
         "request",
         "request.bpf.c",

@@ -1,4 +1,4 @@
--- When kernel workers worked for ios of loop devices or dm-crypt, or on inodes of XFS, and for whom. A
+-- When kernel workers worked for ios of stacked devices, or on inodes of XFS, and for whom. A
 -- loop device is flushed by an fsync of its file: that writes everybody's pages, whoever asked.
 SELECT served.utid AS worker, ts, ts + dur AS end_ns, owner_utid AS owner
 FROM io_served AS served

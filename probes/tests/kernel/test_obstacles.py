@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rcp.probes.diagnosis import health_of
+from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.config import read_config
 from rcp.probes.kernel.features import Features, read_features
 from rcp.probes.kernel.headers import header_macros, version_code
@@ -273,8 +274,8 @@ def test_probes_of_modules_whose_types_are_known_are_compiled_before_these_are_l
 ) -> None:
     probe = next(probe for probe in PROBES if probe.name == "io_origin")
     machine.symbols({}, without=probe.modules)
-    known = {"dm_crypt": True, "dm_mod": False, "loop": True}
-    monkeypatch.setattr("rcp.probes.kernel.features.may_come", known.__getitem__)
+    known = {"dm_crypt", "loop"}
+    monkeypatch.setattr("rcp.probes.kernel.features.may_come", known.__contains__)
     found = machine.features()
     later = {name for name, module in probe.modules.items() if module != "dm_mod"}
     assert set(found.later_functions) == later
@@ -282,3 +283,14 @@ def test_probes_of_modules_whose_types_are_known_are_compiled_before_these_are_l
     options = cflags(Options(), found)
     assert {name for name in probe.modules if f"-DRCP_HAVE_{name}=1" in options} == later
     assert absent_modules(found) == ["dm_crypt", "dm_mod", "loop"]
+
+
+def test_so_is_a_probe_of_which_only_modules_have_functions(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = next(probe for probe in PROBES if probe.name == "copy")
+    machine.symbols({}, without=probe.modules)
+    monkeypatch.setattr("rcp.probes.kernel.features.may_come", lambda name: False)
+    assert probe not in active_probes(machine.features())
+    monkeypatch.setattr("rcp.probes.kernel.features.may_come", lambda name: name == "dm_snapshot")
+    assert probe in active_probes(machine.features())

@@ -1,4 +1,6 @@
-"""Runs in the lab's guest, as root: works on dm-crypt, dm-linear and loop devices while recorded.
+"""Runs in the lab's guest, as root: works on stacked devices while recorded.
+
+dm-crypt, dm-linear, dm-snapshot, dm-thin, RAID 5 and loop.
 
 Usage: guest_stacked.py, which records itself with `work` as an argument. Every task has a name of
 its own, by which test_lab_stacked.py finds it; truth.json has the numbers of the devices.
@@ -18,6 +20,7 @@ CONFIG = Path("/sys/kernel/config/nullb")
 PAGE = 4096
 KEY = "00112233445566778899aabbccddeeff" * 2
 N_WRITES = 20
+FAR = 256 << 10  # more than a chunk of the snapshot, and than a stripe
 
 
 def run(command: str) -> str:
@@ -52,6 +55,34 @@ def table(name: str, target: str, device: str) -> str:
     return f"/dev/mapper/{name}"
 
 
+def with_snapshot(below: str, copies: str) -> str:
+    """Make the origin of a snapshot, which copies chunks of 64 KiB, and notes which."""
+    origin = table("origin", f"snapshot-origin {below}", below)
+    run("dmsetup suspend origin")
+    table("snapshot", f"snapshot {below} {copies} P 128", below)
+    run("dmsetup resume origin")
+    return origin
+
+
+def shared_thin(data: str, notes: str) -> str:
+    """Make a thin device whose first blocks, of 64 KiB, it shares with a snapshot."""
+    run(f"dd if=/dev/zero of={notes} bs=4096 count=1 status=none")
+    pool = table("pool", f"thin-pool {notes} {data} 128 0 1 skip_block_zeroing", data)
+    run("dmsetup message pool 0 'create_thin 0'")
+    thin = table("thin", f"thin {pool} 0", data)
+    n_blocks = 2 * N_WRITES * FAR >> 16
+    run(f"dd if=/dev/zero of={thin} bs=64K count={n_blocks} oflag=direct status=none")
+    run("dmsetup suspend thin; dmsetup message pool 0 'create_snap 1 0'; dmsetup resume thin")
+    return thin
+
+
+def raid5(legs: list[str]) -> str:
+    """Make a RAID 5 without places for what md notes."""
+    disks = " ".join(f"- {leg}" for leg in legs)
+    settings = "4 128 nosync region_size 1024"
+    return table("raid", f"raid raid5_ls {settings} {len(legs)} {disks}", legs[0])
+
+
 def number(device: str) -> int:
     """The kernel's number of a device."""
     rdev = Path(device).stat().st_rdev
@@ -59,14 +90,21 @@ def number(device: str) -> int:
 
 
 def make() -> None:
-    """Make the devices: crypt on linear on a disk, and a file system on another disk."""
-    run("modprobe null_blk nr_devices=0; modprobe dm-crypt")
+    """Make devices on disks: crypt on linear, a snapshot's origin, RAID, and a file system."""
+    run("modprobe null_blk nr_devices=0; modprobe -a dm-crypt dm-snapshot dm-thin-pool dm-raid")
     below, lower = disk("nullb5"), disk("nullb6")
     linear = table("plain", f"linear {below} 0", below)
     secret = table("secret", f"crypt aes-xts-plain64 {KEY} 0 {linear} 0", linear)
     file_system(secret, "/mnt/secret")
     file_system(lower, "/mnt/lower")
-    write_truth({"below": below, "plain": linear, "secret": secret, "lower": lower})
+    devices = {"below": below, "plain": linear, "secret": secret, "lower": lower}
+    devices["copied"], devices["copies"] = disk("nullb7"), disk("nullb8")
+    devices["origin"] = with_snapshot(devices["copied"], devices["copies"])
+    legs = {f"leg{i}": disk(f"nullb{i}") for i in range(9, 12)}
+    devices |= {**legs, "raid": raid5([*legs.values()])}
+    devices["data"] = disk("nullb12")
+    devices["thin"] = shared_thin(devices["data"], disk("nullb13"))
+    write_truth(devices)
 
 
 def make_loops() -> None:
@@ -124,6 +162,22 @@ def read_direct(path: str) -> None:
         os.preadv(fd, [page], at * PAGE)
 
 
+def write_far(device: str) -> None:
+    """Write pages with O_DIRECT, each to another chunk or stripe."""
+    fd = os.open(device, os.O_WRONLY | os.O_DIRECT)
+    page = mmap.mmap(-1, PAGE)
+    for at in range(N_WRITES):
+        os.pwrite(fd, page, at * FAR)
+
+
+def write_far_late(device: str) -> None:
+    """Write pages for a flusher to write back, each to another chunk or stripe."""
+    fd = os.open(device, os.O_WRONLY)
+    for at in range(N_WRITES, 2 * N_WRITES):
+        os.pwrite(fd, os.urandom(PAGE), at * FAR)
+    run("sync")  # another task, which wakes the flusher
+
+
 def write_late(path: str) -> None:
     """Write pages for a flusher to write back."""
     Path(path).write_bytes(b"x" * (64 * PAGE))
@@ -140,6 +194,10 @@ def work() -> None:
         task(f"{name}-read", lambda path=path: read_direct(path))  # type: ignore[misc]
         task(f"{name}-late", lambda name=name: write_late(f"/mnt/{name}/late"))  # type: ignore[misc]
         os.sync()
+    for name in ("origin", "thin", "raid"):
+        device = f"/dev/mapper/{name}"
+        task(f"{name}-write", lambda device=device: write_far(device))  # type: ignore[misc]
+        task(f"{name}-late", lambda device=device: write_far_late(device))  # type: ignore[misc]
 
 
 if sys.argv[1:] == ["work"]:

@@ -1,4 +1,4 @@
-"""Ios below dm-crypt, dm-linear and loop devices are whose they are, as the guest did them."""
+"""Ios below dm, md and loop devices are whose they are, as the guest did them."""
 
 import json
 import subprocess
@@ -16,6 +16,8 @@ from rcp.probes.contract.spool import open_spool
 
 pytestmark = pytest.mark.lab
 READ, WRITE, FLUSH = 0, 1, 2
+LEGS = ("leg9", "leg10", "leg11")
+DISKS = ("below", "lower", "copied", "copies", "data", *LEGS)
 N_WRITES = 20  # guest_stacked.py: pages that each task reads or writes
 
 
@@ -170,9 +172,54 @@ def test_devices_have_the_names_they_have(evidence: Evidence) -> None:
     labels = {int(number): label for number, label in evidence.meta["device_labels"].items()}
     names = {name: labels.get(number) for name, number in evidence.devices.items()}
     assert names == {
-        **dict.fromkeys(("below", "lower")),
-        "plain": "plain",
-        "secret": "secret",
+        **dict.fromkeys(DISKS),
+        **{name: name for name in ("plain", "secret", "origin", "thin", "raid")},
         "buffered": "buffered.img",
         "direct": "direct.img",
     }
+
+
+@pytest.mark.parametrize(
+    ("above", "disk", "op"),
+    [
+        ("origin", "copied", READ),
+        ("thin", "data", READ),
+        ("thin", "data", WRITE),
+    ],
+)
+def test_what_is_copied_for_a_snapshot_is_for_who_overwrites_it(
+    evidence: Evidence, above: str, disk: str, op: int
+) -> None:
+    """Each write is to another chunk, which is read, and written elsewhere."""
+    chunks = [n for n in evidence.on(disk, op) if evidence.ios[n]["bytes"] == 64 << 10]
+    owners = Counter(evidence.names[int(evidence.origins[n]["tid"])] for n in chunks)
+    assert owners == {f"{above}-write": N_WRITES, f"{above}-late": N_WRITES}
+
+
+def test_so_is_what_a_snapshot_notes(evidence: Evidence) -> None:
+    """After each copy it writes which chunks it has."""
+    owners = evidence.below("origin", "copies", WRITE)
+    assert set(owners) == {"origin-write", "origin-late"}
+    assert owners["origin-write"] == 2 * N_WRITES
+    assert N_WRITES < owners["origin-late"] <= 2 * N_WRITES
+
+
+@pytest.mark.parametrize(("op", "n"), [(READ, 1), (WRITE, 2)])
+def test_what_md_reads_and_writes_is_for_who_writes_to_the_stripe(
+    evidence: Evidence, op: int, n: int
+) -> None:
+    """A stripe of three disks: to write a page, the other is read, and it and parity written."""
+    ids = [n for leg in LEGS for n in evidence.on(leg, op)]
+    owners = Counter(evidence.names[int(evidence.origins[n]["tid"])] for n in ids)
+    assert owners["raid-write"] == owners["raid-late"] == n * N_WRITES
+    assert {*owners} == {"raid-write", "raid-late"}
+
+
+@pytest.mark.parametrize("layer", [StackedLayer.COPY, StackedLayer.STRIPE])
+def test_their_workers_work_for_who_writes(evidence: Evidence, layer: StackedLayer) -> None:
+    rows = evidence.served[evidence.served["layer"] == layer]
+    owners = Counter(evidence.names[int(tid)] for tid in rows["owner_tid"])
+    names = ("origin", "thin") if layer == StackedLayer.COPY else ("raid",)
+    assert {*owners} == {f"{name}-{how}" for name in names for how in ("write", "late")}
+    assert min(owners.values()) >= 2 * N_WRITES
+    assert (rows["end_ns"] > rows["ts"]).all()
