@@ -16,7 +16,8 @@ What a waiter has to wait for anyway:
 * A write that it queued in the same request or commit, while it waits for writes to reach the disk:
   an fsync waits for all that it writes, the journal thread for all of a commit. If the write was
   over by then, no sleep says so.
-* Another part of its own direct I/O (``device.legs``).
+* Another part of its own direct I/O (``device.legs``), and what else a stacked device does for the
+  bio that it waits for (``device.one_bio``).
 * Another answer that it had asked for before, and that it waits for later, or takes with the one
   that it has waited for (``turns.questions``).
 * Its own pages in a file of which it writes suspects' pages too. Which io has them is not known:
@@ -41,6 +42,7 @@ from rcp.analyzer.blame.candidates import Candidates, Positions
 from rcp.analyzer.blame.causes import DIRTIER, Causes
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.legs import needless_ns
+from rcp.analyzer.blame.device.one_bio import OneBio
 from rcp.analyzer.blame.device.solo import EXCESS_MIN, least_service_ns
 from rcp.analyzer.blame.device.solo_times import SoloTimes
 from rcp.analyzer.blame.flushes import FlushCache, flush_excess
@@ -63,6 +65,8 @@ class Slack:
         self._alone = _Alone(trace, blame, rules.flushes, rules.solo)
         self._is_kernel = rules.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
+        self._bios = OneBio.of(trace, paths.edges)
+        self._below = self._alone.under_way(self._bios.io, self._bios.bio)
         self._activity = self._writing()
         waiters = np.unique(self._edges.waiter[self._activity >= 0])
         io = np.flatnonzero((trace.ios.op == OP_WRITE) & np.isin(trace.ios.submitter, waiters))
@@ -111,6 +115,7 @@ class Slack:
                 later.within(self._frame(at), lo, hi),
                 self._written.within(activity, lo, hi),
                 self._own_pages.within(activity, lo, hi),
+                self._below.within(self._bios.of_wait[at], lo, hi),
             )
             slack[row] = np.maximum(slack[row], np.maximum.reduce(covered))
         alone = self._alone
@@ -224,13 +229,18 @@ class _Alone:
 
     def writes(self, io: Positions, activity: Times) -> Covers:
         """Return when writes were under way that nobody slept for, by activity."""
-        own = self.is_own[io] & ~self.is_slept_for[io]
-        io, activity = io[own], activity[own]
+        own = ~self.is_slept_for[io]
+        return self.under_way(io[own], activity[own])
+
+    def under_way(self, io: Positions, group: Times) -> Covers:
+        """Return when ios that carry nobody's data who is to blame would be under way, by group."""
+        own = self.is_own[io]
+        io, group = io[own], group[own]
         ios = self.ios
         begin, waited = ios.got[io], ios.issued[io] - ios.got[io]
         straight = waited <= EXCESS_MIN * (ios.completed[io] - ios.issued[io])
         until = np.where(straight, ios.issued[io], begin) + self.dur[io]
-        return Covers.of(activity, begin, until)
+        return Covers.of(group, begin, until)
 
     def pages(self, io: Positions, activity: Times, share: npt.NDArray[np.float32]) -> Covers:
         """Return how long tasks' own pages among those of suspects would take, by activity."""

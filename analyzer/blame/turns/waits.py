@@ -105,9 +105,7 @@ def _first_of_run(goes_on: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     return np.maximum.accumulate(np.where(np.r_[True, ~goes_on], position, 0))
 
 
-def _asks_nothing(
-    sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]
-) -> npt.NDArray[np.bool_]:
+def _asks_nothing(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Return before which of the sleeps but the first nothing was asked since the one before.
 
     One and the same thread ends both, and the sleeper has not sent a message in between, nor woken
