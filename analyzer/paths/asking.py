@@ -54,7 +54,7 @@ def _is_answer(messages: Messages, passes: Mask, sent: Rows, taken: Rows) -> Mas
 
     Who has a role asks of its own accord; the others pass on (``passes``, by row).
     """
-    sender = np.append(np.where(passes, messages.senders(), -1), -1)
+    sender = np.append(np.where(passes, messages.senders, -1), -1)
     found, by, row = np.zeros(len(sent), bool), np.append(messages.thread, -1), sent
     for _ in range(MOST_STEPS):
         row = sender[row]

@@ -34,8 +34,6 @@ from rcp.analyzer.arrays.trace import Index, Requests, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import AGAIN_NS, last_ended, with_last_waker
 from rcp.analyzer.paths.messages import JOBS, Messages, Rows
 
-_WITH_ROLE = (ROLE_CODE[FOREGROUND], ROLE_CODE[BACKGROUND])
-
 ANSWERS = (*JOBS, CODE["fuse"])
 """Waits that may end with an answer. Who waits for a FUSE server has nothing else to do."""
 
@@ -167,9 +165,9 @@ def _by_messages(
     some = np.flatnonzero((at[first] >= 0) & (at[second] == at[first] + 1))
     row = at[second[some]]
     role = np.append(tasks.role[sleeps.utid[messages.sleep]], -1)
-    client = messages.clients(sleeps, tasks)[row]
+    client = messages.clients[row]
     for_whom = np.where(client >= 0, tasks.role[client], -1)
-    has_asked = np.isin(role[messages.senders()[row]], _WITH_ROLE)
+    has_asked = np.append(messages.with_role, -1)[messages.senders[row]] >= 0
     goes_on = (for_whom == ROLE_CODE[BACKGROUND]) | has_asked
     ends = (for_whom == ROLE_CODE[FOREGROUND]) & ~has_asked
     verdict = np.where(goes_on, _GOES_ON, np.where(ends, _ENDS, 0))

@@ -14,6 +14,7 @@ Of messages that are in one queue at once, the last one that was sent counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,8 @@ Mask = npt.NDArray[np.bool_]
 
 JOBS = (CODE["network"], CODE["pipe"], CODE["poll"], CODE["eventfd"])
 """Waits that a message ends, a job or an answer."""
+
+_ROLES = (ROLE_CODE[FOREGROUND], ROLE_CODE[BACKGROUND])
 
 MOST_STEPS = 16
 """Chains of so many messages are followed."""
@@ -57,14 +60,17 @@ class Messages:
     """It has received something after it sent last."""
     is_idle: Mask
     """Then it waited for a message, or for a job that is given without one."""
+    with_role: Index
+    """Its task if that has a role, else -1."""
     sender: Times
     """Thread that sent what it received last, -1 if not known."""
     answers: Times
     """By number of a queue, that of the other direction, -1 if nothing went there."""
 
     @staticmethod
-    def of(sleeps: Sleeps, thread: Times) -> Messages:
-        """Look at the threads that have ever sent or received any; ``thread``: by task."""
+    def of(sleeps: Sleeps, tasks: Tasks) -> Messages:
+        """Look at the threads that have ever sent or received any."""
+        thread = tasks.thread.astype(np.int64)
         known = (sleeps.sent_to > 0) | (sleeps.received_from > 0)
         has_any = np.zeros(int(thread.max(initial=0)) + 1, bool)
         has_any[thread[sleeps.utid[known]]] = True
@@ -83,22 +89,23 @@ class Messages:
         reason, answered = sleeps.reason[at], sleeps.n_received[at] > 0
         idle = np.isin(reason, JOBS) | ((reason == CODE["futex"]) & (sleeps.owner_utid[at] < 0))
         found = at, of, awake, sleeps.ts[at], sent, before, received, answered, idle
-        return Messages(*found, by, answers)
+        utid = sleeps.utid[at]
+        with_role = np.where(np.isin(tasks.role[utid], _ROLES), utid, -1).astype(np.int32)
+        return Messages(*found, with_role, by, answers)
 
-    def clients(self, sleeps: Sleeps, tasks: Tasks) -> Index:
-        """Return the task with a role for which each thread was at work before it slept, or -1."""
-        role = tasks.role[sleeps.utid[self.sleep]]
-        has_role = np.isin(role, (ROLE_CODE[FOREGROUND], ROLE_CODE[BACKGROUND]))
-        sender = self.senders()
-        found = np.append(np.where(has_role, sleeps.utid[self.sleep], -1), -1)
-        before = np.append(np.where(has_role, -1, sender), -1)
+    @cached_property
+    def clients(self) -> Index:
+        """The task with a role for which each thread was at work before it slept, or -1."""
+        sender, found = self.senders, np.append(self.with_role, -1)
+        before = np.append(np.where(self.with_role >= 0, -1, sender), -1)
         for _ in range(MOST_STEPS.bit_length() - 1):
             found = np.where(found >= 0, found, found[before])
             before = before[before]
         return found[sender].astype(np.int32)
 
+    @cached_property
     def senders(self) -> Rows:
-        """Return where what each thread has received last was sent, or -1.
+        """Where what each thread has received last was sent, or -1.
 
         Of several queues it is not known for whom the thread is at work, nor after it has waited
         for a job that has come in another way.

@@ -36,7 +36,7 @@ from rcp.analyzer.paths.time_outs import TimeOuts, until_the_time_out
 def paths_of(trace: Trace) -> Paths:
     """Return the critical paths of all finished requests of a trace."""
     tasks, requests = trace.tasks, trace.requests
-    messages = Messages.of(trace.sleeps, tasks.thread.astype(np.int64))
+    messages = Messages.of(trace.sleeps, tasks)
     sleeps = until_the_end(trace.sleeps, requests, tasks)
     sleeps = until_the_answer(sleeps, requests, tasks, messages)
     time_outs = TimeOuts.of(sleeps, tasks, messages)

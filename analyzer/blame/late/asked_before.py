@@ -47,8 +47,6 @@ def _late(
     edges, thread = paths.edges, rules.trace.tasks.thread.astype(np.int64)
     server, end = thread[edges.waker[edge]], edges.ts[edge] + edges.dur[edge]
     row, job = jobs.within(server, asked, since)
-    job = job[np.argsort(row, kind="stable")]
-    row = np.sort(row)
     last = np.r_[np.diff(row) > 0, True][: len(row)]
     row, job = row[last], job[last]
     lost = jobs.covers().within(server[row], asked[row], since[row])

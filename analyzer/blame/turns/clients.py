@@ -59,7 +59,7 @@ class Clients:
     def of(trace: Trace) -> Clients:
         """Find them."""
         suspects = Suspects(trace.tasks)
-        messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
+        messages = Messages.of(trace.sleeps, trace.tasks)
         taken = TakenJobs.of(trace.sleeps, trace.tasks, messages)
         if not suspects.background.any() and not trace.sleeps.has_sent.any():
             return Clients(trace, suspects, None, messages, taken)

@@ -53,7 +53,7 @@ class TakenJobs:
         end = np.where(following >= 0, np.append(messages.awake, 0)[following], rest)
         end = np.where(rest > 0, np.minimum(end, rest), end)
         at = np.flatnonzero(takes & serves)
-        client = messages.clients(sleeps, tasks)[at]
+        client = messages.clients[at]
         client[thread[client] == messages.thread[at]] = -1
         columns = (messages.thread, messages.awake, messages.asleep, end)
         of, begin, asleep, end = (column[at] for column in columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from rcp.analyzer.paths.messages import Messages
@@ -83,9 +82,8 @@ def test_who_asks_a_loop_ends_no_wait_of_others(ask: Ask) -> None:
 @pytest.mark.parametrize("senders", [True, False])
 def test_a_thread_is_at_work_for_who_sent_what_it_has_taken(senders: bool) -> None:
     trace = trace_of(Loop(senders=senders))
-    thread, comm = trace.tasks.thread.astype(np.int64), trace.tasks.comm
-    messages = Messages.of(trace.sleeps, thread)
-    clients = messages.clients(trace.sleeps, trace.tasks)
+    comm, messages = trace.tasks.comm, Messages.of(trace.sleeps, trace.tasks)
+    clients = messages.clients
     names = [str(comm[trace.sleeps.utid[sleep]]) for sleep in messages.sleep]
     of = {
         (name, int(asleep) // MS): str(comm[client]) if client >= 0 else ""
@@ -113,16 +111,16 @@ def test_what_is_taken_from_several_queues_is_nobodys() -> None:
     synth.sleep(server, 1 * MS, 5 * MS, waker=client, stack=POLL, received_from=46)
     synth.sleep(server, 6 * MS, 8 * MS, waker=client, stack=POLL, received_from=1)
     trace = trace_of(synth)
-    messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
-    found = messages.clients(trace.sleeps, trace.tasks)[messages.thread == trace.tasks.thread[-1]]
+    messages = Messages.of(trace.sleeps, trace.tasks)
+    found = messages.clients[messages.thread == trace.tasks.thread[-1]]
     assert [int(utid) for utid in found if utid >= 0] == [int(trace.sleeps.utid[0])]
 
 
 def test_recordings_without_queues_have_no_messages() -> None:
     trace = trace_of(Loop(known=False))
-    messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
+    messages = Messages.of(trace.sleeps, trace.tasks)
     assert len(messages.sleep) == 0
-    assert len(messages.clients(trace.sleeps, trace.tasks)) == 0
+    assert len(messages.clients) == 0
 
 
 def test_where_queue_and_sender_contradict_each_other_nothing_is_known() -> None:
@@ -133,5 +131,5 @@ def test_where_queue_and_sender_contradict_each_other_nothing_is_known() -> None
     synth.sleep(server, 2 * MS, 9 * MS, stack=POLL, received_from=46, sender=backup)
     synth.sleep(backup, 1 * MS, 9 * MS, stack=POLL, sent=True, sent_to=56)
     trace = trace_of(synth)
-    messages = Messages.of(trace.sleeps, trace.tasks.thread.astype(np.int64))
-    assert (messages.clients(trace.sleeps, trace.tasks) == -1).all()
+    messages = Messages.of(trace.sleeps, trace.tasks)
+    assert (messages.clients == -1).all()
