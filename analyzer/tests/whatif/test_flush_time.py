@@ -90,3 +90,15 @@ def test_before_the_first_io_but_flushes_a_device_is_kept_free_for_nobody(load: 
     synth.io(BACKUP, 500, 600, op=2, size=0)
     read_io(synth, 700, 3000, issued=2900)
     assert ns(predicted(load(synth), "backup").predicted_ns) == [2300]
+
+
+@pytest.mark.parametrize(("queued", "left"), [(1900, 220), (2200, 810)])
+def test_a_device_is_kept_free_because_of_those_that_wait(
+    load: Load, queued: int, left: int
+) -> None:
+    synth = world()
+    read_io(synth, 1000, 1120)
+    synth.io(OTHER, 1500, 2100)  # until 2690 the scheduler waits for more of the other's
+    synth.io(BACKUP, queued, 2695, issued=2690)
+    read_io(synth, 2000, 2820, issued=2700)
+    assert ns(predicted(load(synth), "backup").predicted_ns) == [120, left]

@@ -14,7 +14,12 @@ after the ninth of 4 ms that its own weight comes to. But an io loses at most th
 culprit's were at the device, and then what these take alone: the device may still be at work on
 what they left behind.
 
-While a device is idle, its scheduler keeps it free for those that it served last (bfq).
+While a device is idle, its scheduler keeps it free for those that it served last (bfq). It would
+not if nobody else waited: an io of the culprit's that waits then, and is next, has that time::
+
+    device     |-- journal --|            idle              |-- culprit --|-- other --|
+    culprit's          in the scheduler ~~~~~~~~~~~~~~~~~~~~|
+    other's                          in the scheduler ~~~~~~~~~~~~~~~~~~~~|
 
 The attributed times are sums over moments, so a window's is a difference of two sums.
 """
@@ -49,6 +54,8 @@ class _Device(NamedTuple):
     """What all ios that are at the device then would take alone."""
     last: Index
     """The last of these moments at which there was an io that a scheduler sees; -1 for none."""
+    kept_from: Index
+    """The io that is issued next, of an idle moment from which on it waits; else -1."""
     by_stage: tuple[Index, Index]
     """Its ios in the order in which they were issued, and completed."""
 
@@ -69,7 +76,12 @@ def _devices(disks: IoRows) -> list[_Device]:
         gaps = np.diff(moments[order], append=moments.max(initial=0))
         is_issue = order < len(on)
         by_stage = order[is_issue], order[~is_issue] - np.int32(len(on))
-        found.append(_Device(on, weight, order, gaps, all_work, last.astype(np.int32), by_stage))
+        # The next moment after an idle one is an issue.
+        following = np.where(all_work[:-1] == 0, order[1:], -1)
+        waits = (following >= 0) & (disks.got[on[following]] <= moments[order[:-1]])
+        kept_from = np.append(np.where(waits, following, -1), -1).astype(np.int32)
+        of_moments = all_work, last.astype(np.int32), kept_from
+        found.append(_Device(on, weight, order, gaps, *of_moments, by_stage))
     return found
 
 
@@ -197,7 +209,8 @@ def _rate(device: _Device, part: Floats) -> Floats:
     own_work = np.cumsum(np.concatenate((own, -own))[device.order])
     rate = own_work / np.maximum(device.all_work * _UNIT, 1)
     last: Floats = np.append(rate, 0.0)[device.last]
-    return last
+    found: Floats = np.maximum(last, np.append(part, 0.0)[device.kept_from])
+    return found
 
 
 def _summed(rate: npt.NDArray[Any], gaps: Times) -> Floats:
