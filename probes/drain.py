@@ -111,7 +111,9 @@ class Recorder:
         fresh = np.flatnonzero((self._seen_stacks & ~self._known_stacks)[:STACKS])
         self._spool.append_stacks(self._source.stacks(fresh.tolist()))
         self._known_stacks |= self._seen_stacks
+        self._between()
         self.counters = self._source.counters() if counters is None else counters
+        self._between()
         self._spool.write_counters(self.counters)
         self._next_housekeeping_s = time.monotonic() + _HOUSEKEEPING_S
         self._progress(self.n_records, self._spool.written_bytes)

@@ -34,6 +34,7 @@ class Upkeep:
         self._budget = Budget(max_cpu, time.monotonic_ns()) if max_cpu is not None else None
         self._shedding = Shedding()
         self._late = LateModules(meta.get("absent_modules", ()))
+        self._loaded: list[str] = []
         self._new_devices = NewDevices(meta)
         self._is_starting = True
         self._started_ns = time.monotonic_ns()
@@ -41,14 +42,19 @@ class Upkeep:
         if self._budget and not self._meter.can_measure_probes:
             say("this kernel does not measure BPF run times: --max-cpu bounds the recorder only.")
 
-    def step(self) -> float:
-        """Do what is due; return the seconds until the next call."""
+    def look(self) -> None:
+        """Look for modules, and once a second for devices; takes ms on machines with many."""
+        self._loaded += self._late.take()
         now_ns = time.monotonic_ns()
-        self._look_for_modules()
         if now_ns >= self._next_tick_ns:
             self._meter.tick()
             self._look_for_devices()
             self._next_tick_ns = now_ns + TICK_NS
+
+    def step(self) -> float:
+        """Do what is due; return the seconds until the next call."""
+        self._attach_modules()
+        now_ns = time.monotonic_ns()
         if self._budget is None:
             return TICK_NS / 1e9
         if self._budget.is_due(now_ns):
@@ -72,9 +78,9 @@ class Upkeep:
         if self._new_devices.take():
             self._spool.write_meta(self._meta)
 
-    def _look_for_modules(self) -> None:
+    def _attach_modules(self) -> None:
         """Attach the probes of modules that have come; note those for which it is too late."""
-        loaded = self._late.take()
+        loaded, self._loaded = self._loaded, []
         for name in loaded:
             with self.excused():
                 attached = self._source.attach_module(name)
@@ -121,7 +127,7 @@ class Upkeep:
 
     def close(self, n_events: int) -> dict[str, Any]:
         """Stop measuring; return the cost, for ``end.json``."""
-        late = self._late.take()
+        late = [*self._loaded, *self._late.take()]
         for name in late:
             self._note_late(name)
         if self._new_devices.take() or late:

@@ -128,6 +128,7 @@ class Session:
     def step(self) -> float:
         """Drain, and do what is due; return the seconds until the next call."""
         try:
+            self._upkeep.look()
             pause_s = self._upkeep.step()
             self._recorder.drain()
             self.flight.step(self._recorder, self._source)

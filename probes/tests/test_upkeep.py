@@ -34,6 +34,11 @@ def burn(seconds: float) -> None:
         pass
 
 
+def look_and_step(keeper: Upkeep) -> float:
+    keeper.look()
+    return keeper.step()
+
+
 def test_the_recorders_own_cpu_is_measured_from_the_start_of_recording() -> None:
     created_cpu_s, created_s = time.process_time(), time.monotonic()
     meter = CostMeter([])
@@ -88,7 +93,7 @@ def spool(tmp_path: Path) -> SpoolWriter:
 def test_without_a_bound_nothing_is_left_out(source: "ArraySource", spool: SpoolWriter) -> None:
     meta = dict(META)
     keeper = Upkeep(source, spool, meta, None, lambda text: None)
-    assert keeper.step() == 1.0
+    assert look_and_step(keeper) == 1.0
     assert keeper.close(5)["n_events"] == 5
     assert (source.shed_settings, meta) == ([], META)
 
@@ -104,7 +109,7 @@ def test_beyond_the_bound_the_source_leaves_things_out_and_the_spool_says_so(
     for _ in range(9):
         burn(0.01)
         now_ns += S
-        keeper.step()
+        look_and_step(keeper)
     keeper.close(5)
     stored = json.loads((spool.path / "meta.json").read_text())["shedding"]
     levels = [event["level"] for event in stored["events"]]
@@ -128,12 +133,12 @@ def test_what_recording_less_would_not_save_does_not_count(
         with keeper.excused():
             burn(0.3)
         now_ns += S
-        keeper.step()
+        look_and_step(keeper)
     assert keeper.level == 0
     assert keeper.cost_so_far(1).recorder_cpu_s >= 1.5  # told as a cost all the same
     burn(0.3)
     now_ns += S
-    keeper.step()
+    look_and_step(keeper)
     assert keeper.level == 1
     keeper.close(5)
 
@@ -150,12 +155,12 @@ def test_a_module_that_is_loaded_while_recording_is_said_and_stored(
     said: list[str] = []
     keeper = Upkeep(source, spool, {**META, "absent_modules": MODULES}, None, said.append)
     monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)
-    keeper.step()
+    look_and_step(keeper)
     assert said == []
     for name in MODULES:
         (modules / name).mkdir()
-        keeper.step()
-        keeper.step()
+        look_and_step(keeper)
+        look_and_step(keeper)
     assert [text.split()[2] for text in said] == MODULES
     assert json.loads((spool.path / "meta.json").read_text())["late_modules"] == MODULES
 
@@ -170,11 +175,11 @@ def test_probes_of_a_module_that_is_live_are_attached(
     for name in MODULES:
         (tmp_path / name).mkdir()
         (tmp_path / name / "initstate").write_text("coming\n")
-    keeper.step()
+    look_and_step(keeper)
     assert said == []
     for name in MODULES:
         (tmp_path / name / "initstate").write_text("live\n")
-    keeper.step()
+    look_and_step(keeper)
     stored = json.loads((spool.path / "meta.json").read_text())
     assert stored["late_modules"] == ["dm_crypt"]
     assert list(stored["attached_modules"]) == ["loop"]
@@ -202,13 +207,13 @@ def test_devices_that_come_while_recording_have_names(
     meta: dict[str, Any] = {**META, "device_labels": {}}
     keeper = Upkeep(source, spool, meta, None, lambda text: None)
     monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)
-    keeper.step()
+    look_and_step(keeper)
     assert meta["device_labels"] == {}
     there["7"] = "loop0"
-    keeper.step()
+    look_and_step(keeper)
     there.clear()
     there["1"] = "sdb"
-    keeper.step()
+    look_and_step(keeper)
     there["8"] = "dm-0"
     keeper.close(5)
     stored = json.loads((spool.path / "meta.json").read_text())

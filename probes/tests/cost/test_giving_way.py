@@ -6,10 +6,21 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rcp.probes.cost.giving_way import GivingWay, _Attributes, _choose_slice
+from rcp.probes.kernel.features import Features
+from rcp.probes.plan import Plan
+from rcp.probes.program import Options
+from rcp.probes.record import record_from
+from rcp.probes.signals import Signals
+from rcp.probes.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from rcp.probes.tests.conftest import ArraySource
 
 
 def policy() -> int:
@@ -105,6 +116,31 @@ def test_after_it_was_starved_it_takes_turns_for_some_seconds(
         assert policy() == os.SCHED_IDLE
 
 
+@pytest.mark.parametrize(
+    ("starved", "is_busy", "n"), [(True, False, 2), (True, True, 0), (False, False, 0)]
+)
+def test_its_turns_end_between_two_steps_unless_a_ring_fills_up(
+    monkeypatch: pytest.MonkeyPatch, starved: bool, is_busy: bool, n: int
+) -> None:
+    """The kernel ends them at its next tick only, which may be 4 ms later."""
+    clock, fill, yields = Clock(monkeypatch), [0.0], list[int]()
+    way = GivingWay(lambda: fill[0], 0.125)
+    with way.unless(False):
+        clock.now_s += 2.0 * starved
+    monkeypatch.setattr("rcp.probes.cost.giving_way.os.sched_yield", lambda: yields.append(1))
+    with way.unless(is_busy):
+        yields.clear()  # that of the change of policy
+        way.look()
+        fill[0] = 0.5
+        clock.now_s += 0.05
+        way.look()
+        way.look()
+        assert len(yields) == n
+    yields.clear()
+    way.look()
+    assert not yields
+
+
 def test_rights_that_are_lost_meanwhile_end_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     way = GivingWay(lambda: 0.0, 0.125)
 
@@ -140,3 +176,16 @@ def test_a_policy_that_somebody_chose_stays() -> None:
 def test_without_the_right_to_come_back_it_does_not_go() -> None:
     without = ("resource.setrlimit(resource.RLIMIT_NICE, (0, 0))", "os.setuid(65534)")
     assert policy_inside(*without) == os.SCHED_OTHER
+
+
+def test_what_comes_is_looked_for_while_it_gives_way(
+    source: "ArraySource", features: Features, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine with a hundred disks that takes milliseconds."""
+    policies: list[int] = []
+    monkeypatch.setattr(Upkeep, "look", lambda _self: policies.append(policy()))
+    plan = Plan(tmp_path / "r.spool", Options(), features, [], duration_s=0.05)
+    signals = Signals()
+    with signals.caught():
+        record_from(source, plan, lambda _text: None, signals)
+    assert set(policies) == {os.SCHED_IDLE}
