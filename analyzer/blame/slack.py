@@ -16,8 +16,8 @@ What a waiter has to wait for anyway:
 * A write that it queued in the same request or commit, while it waits for writes to reach the disk:
   an fsync waits for all that it writes, the journal thread for all of a commit. If the write was
   over by then, no sleep says so.
-* Another part of its own direct I/O (``device.legs``), and what else a stacked device does for the
-  bio that it waits for (``device.one_bio``).
+* Another part of its own direct I/O (``device.legs``), and what a stacked device has to do first
+  for the bio that it waits for (``device.one_bio``).
 * Another answer that it had asked for before, and that it waits for later, or takes with the one
   that it has waited for (``turns.questions``).
 * Its own pages in a file of which it writes suspects' pages too. Which io has them is not known:
@@ -65,8 +65,8 @@ class Slack:
         self._alone = _Alone(trace, blame, rules.flushes, rules.solo)
         self._is_kernel = rules.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
-        self._bios = OneBio.of(trace, paths.edges)
-        self._below = self._alone.under_way(self._bios.io, self._bios.bio)
+        below = OneBio.of(trace, paths.edges)
+        self._below = self._alone.under_way(below.io, below.wait, self._alone.least)
         self._activity = self._writing()
         waiters = np.unique(self._edges.waiter[self._activity >= 0])
         io = np.flatnonzero((trace.ios.op == OP_WRITE) & np.isin(trace.ios.submitter, waiters))
@@ -115,7 +115,7 @@ class Slack:
                 later.within(self._frame(at), lo, hi),
                 self._written.within(activity, lo, hi),
                 self._own_pages.within(activity, lo, hi),
-                self._below.within(self._bios.of_wait[at], lo, hi),
+                self._below.within(at.astype(np.int64), lo, hi),
             )
             slack[row] = np.maximum(slack[row], np.maximum.reduce(covered))
         alone = self._alone
@@ -214,6 +214,7 @@ class _Alone:
         self.ios, self.is_own = ios, blame.io.utid < 0
         service = ios.completed - ios.issued
         self.dur = np.minimum(service, solo.seen)
+        self.least = self.dur.copy()
         unseen, model = solo.unseen, solo.model
         # The least time seen beside others may be much more than the time alone.
         self.dur[unseen] = np.where(model.known, np.minimum(model.estimate, solo.seen[unseen]), 0)
@@ -230,16 +231,19 @@ class _Alone:
     def writes(self, io: Positions, activity: Times) -> Covers:
         """Return when writes were under way that nobody slept for, by activity."""
         own = ~self.is_slept_for[io]
-        return self.under_way(io[own], activity[own])
+        return self.under_way(io[own], activity[own], self.dur)
 
-    def under_way(self, io: Positions, group: Times) -> Covers:
-        """Return when ios that carry nobody's data who is to blame would be under way, by group."""
+    def under_way(self, io: Positions, group: Times, dur: Times) -> Covers:
+        """Return when ios that carry nobody's data who is to blame would be under way, by group.
+
+        ``dur``: how long each would take, of all ios.
+        """
         own = self.is_own[io]
         io, group = io[own], group[own]
         ios = self.ios
         begin, waited = ios.got[io], ios.issued[io] - ios.got[io]
         straight = waited <= EXCESS_MIN * (ios.completed[io] - ios.issued[io])
-        until = np.where(straight, ios.issued[io], begin) + self.dur[io]
+        until = np.where(straight, ios.issued[io], begin) + dur[io]
         return Covers.of(group, begin, until)
 
     def pages(self, io: Positions, activity: Times, share: npt.NDArray[np.float32]) -> Covers:

@@ -74,6 +74,14 @@ KFUNC_PROBE(start_copy, u64 copy)
 }
 #endif
 
+#ifdef RCP_HAVE_dm_kcopyd_prepare_callback
+/* The bio has all of the chunk: nothing is copied, but kcopyd notes it. */
+KFUNC_PROBE(dm_kcopyd_prepare_callback, void *client, void *function, u64 copy)
+{
+	return begin_copy(copy);
+}
+#endif
+
 #if defined(RCP_HAVE_process_cell) && defined(RCP_HAS_dm_bio_prison_cell_holder)
 /* dm-thin's worker does what needs a new block, bio by bio. */
 KFUNC_PROBE(process_cell, void *thin, struct dm_bio_prison_cell *cell)
@@ -98,8 +106,8 @@ KRETFUNC_PROBE(get_next_mapping, void *pool, u64 mapping)
 #endif
 
 #ifdef RCP_HAS_kcopyd_job_master_job
-/* A large copy has several jobs, whose master has its context. */
-static inline int begin_job(struct kcopyd_job *job)
+/* A large copy has several jobs, whose master has its context, and completes last. */
+static inline int begin_job(struct kcopyd_job *job, int completes)
 {
 	struct kcopyd_job *master = NULL;
 	struct origin *origin;
@@ -108,13 +116,18 @@ static inline int begin_job(struct kcopyd_job *job)
 	bpf_probe_read_kernel(&master, sizeof(master), &job->master_job);
 	bpf_probe_read_kernel(&copy, sizeof(copy), &master->context);
 	origin = is_paused() ? NULL : copies.lookup(&copy);
-	return origin ? begin_serving(RCP_LAYER_COPY, 0, origin) : 0;
+	if (!origin)
+		return 0;
+	begin_serving(RCP_LAYER_COPY, 0, origin);
+	if (completes && job == master)
+		copies.delete(&copy);
+	return 0;
 }
 
 #ifdef RCP_HAVE_run_io_job
 KFUNC_PROBE(run_io_job, struct kcopyd_job *job)
 {
-	return begin_job(job);
+	return begin_job(job, 0);
 }
 
 KRETFUNC_PROBE(run_io_job)
@@ -126,7 +139,7 @@ KRETFUNC_PROBE(run_io_job)
 #ifdef RCP_HAVE_run_complete_job
 KFUNC_PROBE(run_complete_job, struct kcopyd_job *job)
 {
-	return begin_job(job);
+	return begin_job(job, 1);
 }
 
 KRETFUNC_PROBE(run_complete_job)

@@ -66,16 +66,19 @@ RAW_TRACEPOINT_PROBE(block_bio_queue)
 
 /*
  * A bio that is too large for the device is split: the front part is a new bio, chained to the
- * rest by bi_private (block/bio.c:bio_chain). It was queued when the whole bio was.
+ * rest by bi_private (block/bio.c:bio_chain). It was queued when the whole bio was. dm tells of the
+ * whole bio (drivers/md/dm.c:dm_split_and_process_bio), of which bi_private may be anything.
  */
 RAW_TRACEPOINT_PROBE(block_split)
 {
 	struct bio *front = (struct bio *)ctx->args[0];
 	u64 key = (u64)front, rest = (u64)front->bi_private;
 	struct bio_state *whole = bios.lookup(&rest);
+	struct block_device *bdev = NULL;
 	struct bio_state part;
 
-	if (!whole)
+	bpf_probe_read_kernel(&bdev, sizeof(bdev), &((struct bio *)rest)->bi_bdev);
+	if (!whole || bdev != front->bi_bdev)
 		return 0;
 	part = *whole;
 	part.got_ns = 0;

@@ -43,6 +43,18 @@ KFUNC_PROBE(dm_submit_bio_remap, struct bio *clone, struct bio *own)
 }
 #endif
 
+#ifdef RCP_HAVE_bio_endio
+/* What is known of a bio ends with it: the next one at its address may never be queued itself. */
+KFUNC_PROBE(bio_endio, u64 bio)
+{
+	if (has_layers()) {
+		origins.delete(&bio);
+		bios.delete(&bio);
+	}
+	return 0;
+}
+#endif
+
 static inline int begin_work(struct loop_device *loop)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();

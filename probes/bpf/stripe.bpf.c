@@ -76,14 +76,12 @@ static inline int origin_of_part(struct bio *bio, struct origin *found)
 	struct md_io_clone *clone = NULL;
 	struct bio *whole = NULL;
 
-	if (origin_of_bio(bio, found))
-		return 1;
 	bpf_probe_read_kernel(&clone, sizeof(clone), &bio->bi_private);
 	bpf_probe_read_kernel(&whole, sizeof(whole), &clone->orig_bio);
-	return whole && origin_of_bio(whole, found);
-#else
-	return origin_of_bio(bio, found);
+	if (whole && origin_of_bio(whole, found))
+		return 1;
 #endif
+	return origin_of_bio(bio, found);
 }
 
 KFUNC_PROBE(handle_stripe, void *argument)

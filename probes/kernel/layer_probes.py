@@ -15,6 +15,7 @@ LAYER_PROBES = (
         "for whom stacked devices (dm, md, loop) do ios at the devices below",
         optional_functions=(
             "bio_alloc_clone",
+            "bio_endio",
             "dm_submit_bio_remap",
             "crypt_endio",
             "kcryptd_crypt",
@@ -43,6 +44,7 @@ LAYER_PROBES = (
             "start_copy",
             "process_cell",
             "get_next_mapping",
+            "dm_kcopyd_prepare_callback",
             "run_io_job",
             "run_complete_job",
         ),
@@ -52,6 +54,7 @@ LAYER_PROBES = (
             "start_copy": "dm_snapshot",
             "process_cell": "dm_thin_pool",
             "get_next_mapping": "dm_thin_pool",
+            "dm_kcopyd_prepare_callback": "dm_mod",
             "run_io_job": "dm_mod",
             "run_complete_job": "dm_mod",
         },

@@ -8,6 +8,8 @@ after another. Who waits for its bio seems to wait for all that the thread waits
     thread, for the bio    |read of the chunk ~~~|  write ~~~|  the bio itself ~~|
 
 The read takes its time anyway, so that the thread is late for the bio only by what comes after it.
+That counts for what was done before the last io for the bio was queued, at the same device first.
+What was done elsewhere before that may be for another part of the bio, which waits for itself.
 """
 
 from __future__ import annotations
@@ -17,39 +19,42 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import ranges
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.paths.segments import Edges
 
 
 @dataclass(frozen=True)
 class OneBio:
-    """The ios below stacked devices, by the bio at the uppermost device that each is for."""
+    """Ios below stacked devices that come before the last one for a bio."""
 
     io: npt.NDArray[np.intp]
-    bio: Times
-    """A number, the same for all ios of one bio."""
-    of_wait: Times
-    """Of each edge, the bio that it waits for; -1 for none."""
+    wait: npt.NDArray[np.intp]
+    """The edge that ends with that one."""
 
     @staticmethod
     def of(trace: Trace, edges: Edges) -> OneBio:
-        """Find the waits that end with the last io of a bio that the waiter has queued.
-
-        And the other ios of these bios.
-        """
+        """Find those for bios that the waiters have queued themselves."""
         ios, layers = trace.ios, trace.layers
         at = np.flatnonzero((layers.io >= 0) & (layers.owner >= 0) & (layers.parent < 0))
-        of_wait = np.full(len(edges), -1, np.int64)
         if not len(at):
-            return OneBio(at, of_wait[:0], of_wait)
+            return OneBio(at, at)
         owner = layers.owner[at].astype(np.int64)
         when = layers.queued[at] - layers.queued[at].min()
         _, bio = np.unique(when * len(trace.tasks) + owner, return_inverse=True)
         of_io: Times = np.full(len(ios), -1, np.int64)
         owner_of: Index = np.full(len(ios), -1, np.int32)
         of_io[layers.io[at]], owner_of[layers.io[at]] = bio, owner
-        edge = np.flatnonzero(edges.io >= 0)
-        edge = edge[owner_of[edges.io[edge]] == edges.waiter[edge]]
-        of_wait[edge] = of_io[edges.io[edge]]
-        io = np.setdiff1d(np.flatnonzero(of_io >= 0), edges.io[edge])
-        return OneBio(io, of_io[io], of_wait)
+        wait = np.flatnonzero(edges.io >= 0)
+        wait = wait[owner_of[edges.io[wait]] == edges.waiter[wait]]
+        order = np.argsort(of_io, kind="stable")
+        first = np.searchsorted(of_io[order], of_io[edges.io[wait]], "left")
+        last = np.searchsorted(of_io[order], of_io[edges.io[wait]], "right")
+        row, at = ranges(first, last - first)
+        io, wait = order[at], wait[row]
+        comes_before = ios.completed[io] <= ios.queued[edges.io[wait]]
+        here = comes_before & (ios.dev[io] == ios.dev[edges.io[wait]])
+        read: Times = np.full(len(edges), np.iinfo(np.int64).max)
+        np.minimum.at(read, wait[here], ios.completed[io[here]])
+        comes_before &= here | (ios.queued[io] >= read[wait])
+        return OneBio(io[comes_before], wait[comes_before])

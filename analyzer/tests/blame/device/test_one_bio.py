@@ -18,14 +18,17 @@ class Copying(Synth):
     read of another thread's from 20 to 180, for the bio that ``whose`` has queued at ``queued``.
     """
 
-    def __init__(self, whose: str, queued: int) -> None:
+    def __init__(
+        self, whose: str = "fg", queued: int = 9, *, dev: int = 2, alone: bool = True
+    ) -> None:
         super().__init__(ROLES)
         self.fg, self.bg, self.copier = self.task("fg"), self.task("bg"), self.task("kworker/0:1")
         self.request(self.fg, 5 * US, 300 * US, nr=0)
         theirs = self.did("bg", 8, 10, 100, dev=1)
-        read = self.did(whose, queued, 20, 180, by=self.task("kworker/1:1"))
+        read = self.did(whose, queued, 20, 180, dev=dev, by=self.task("kworker/1:1"))
         bio = self.did("fg", 9, 190, 300)
-        self.did("fg", 3000, 3000, 3160)  # alone, a read takes 160 us
+        if alone:
+            self.did("fg", 3000, 3000, 3160)  # it takes 160 us
         self.sleep(self.copier, 10 * US, 100 * US, io=theirs)
         self.sleep(self.copier, 105 * US, 180 * US, io=read)
         self.sleep(self.fg, 12 * US, 300 * US, io=bio, stack=["io_schedule", "__iomap_dio_rw"])
@@ -49,3 +52,11 @@ def test_what_is_read_for_the_bio_takes_its_time_anyway(
     rows = found(Copying(whose, queued))
     assert {row.culprit for row in rows} == {"bg"}
     assert sum(row.dur for row in rows) / US == blamed
+
+
+def test_how_long_it_would_take_alone_need_not_be_known() -> None:
+    assert sum(row.dur for row in found(Copying(alone=False))) / US == 8
+
+
+def test_what_is_read_elsewhere_may_be_for_another_part_of_the_bio() -> None:
+    assert sum(row.dur for row in found(Copying(dev=3))) / US == 88
