@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+Between = Callable[[], None]
+"""Called between two steps of what takes milliseconds on machines with many devices."""
 
-def devices() -> dict[str, str]:
+
+def _nothing() -> None:
+    """Do nothing in between."""
+
+
+def devices(between: Between = _nothing) -> dict[str, str]:
     """Return the name of each block device now present, by number (major << 20 | minor)."""
     names = {}
     for line in Path("/proc/partitions").read_text().splitlines()[2:]:
+        between()
         major, minor, _, name = line.split()
         names[str(int(major) << 20 | int(minor))] = name
     return names
 
 
-def device_labels(sys_block: Path = Path("/sys/block")) -> dict[str, str]:
+def device_labels(
+    sys_block: Path = Path("/sys/block"), between: Between = _nothing
+) -> dict[str, str]:
     """Return what stacked devices are called besides their kernel names, by number.
 
     A dm device has a name of its own, a loop device its backing file.
     """
     labels = {}
     for folder in sorted(sys_block.glob("*")):
+        between()
         for path in (folder / "dm/name", folder / "loop/backing_file"):
             try:
                 label = path.read_text(errors="replace").rstrip("\n").rpartition("/")[2]
@@ -54,12 +66,12 @@ class NewDevices:
         self._meta = meta
         self._seen = dict(meta.get("devices", {}))
 
-    def take(self) -> bool:
+    def take(self, between: Between = _nothing) -> bool:
         """Add what is new to ``meta``; return whether anything is."""
-        now = devices()
+        now = devices(between)
         if now.items() <= self._seen.items():
             return False
         self._seen |= now
-        for key, found in (("devices", now), ("device_labels", device_labels())):
+        for key, found in (("devices", now), ("device_labels", device_labels(between=between))):
             self._meta[key] = found | self._meta.get(key, {})
         return True

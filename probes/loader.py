@@ -21,6 +21,8 @@ _KPROBE, _TRACEPOINT, _RAW_TRACEPOINT, _TRACING = 2, 5, 17, 26
 _FENTRY, _FEXIT = 24, 25
 _FUNCTIONS = {"kfunc__": _FENTRY, "kretfunc__": _FEXIT}
 _ATTACHED_BY_NAME = ("kfunc", "kretfunc", "raw_tracepoint", "tracepoint")
+_OPTIONAL = ("dm_thin_pool", "raid456")
+"""Modules, besides those that may come later, without whose hooks a recording is worth it."""
 _PERCPU_KINDS = (5, 6, 10)  # BPF_MAP_TYPE_PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH
 
 
@@ -108,7 +110,7 @@ class Loaded:
         Not those of modules that are not loaded, or cannot be hooked yet.
         """
         for module in sorted({program.module for program in self._code.values()}):
-            if module in LATER:
+            if module in (*LATER, *_OPTIONAL):
                 with suppress(OSError):
                     self.attach_module(module)
             else:

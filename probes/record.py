@@ -119,7 +119,7 @@ def _run(session: _Session) -> tuple[str, str]:
             busy = session.source.fill > _BUSY_FILL
             with session.giving_way.unless(busy):
                 session.recorder.drain()
-                session.upkeep.look()
+                session.upkeep.look(session.giving_way.look)
             if session.flight:
                 _step_flight(session, session.flight)
             pause_s = _FASTEST_DRAIN_S if busy else min(pause_s * 2, _SLOWEST_DRAIN_S)

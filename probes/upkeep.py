@@ -42,13 +42,17 @@ class Upkeep:
         if self._budget and not self._meter.can_measure_probes:
             say("this kernel does not measure BPF run times: --max-cpu bounds the recorder only.")
 
-    def look(self) -> None:
-        """Look for modules, and once a second for devices; takes ms on machines with many."""
+    def look(self, between: Callable[[], None] = lambda: None) -> None:
+        """Look for modules, and once a second for devices, which takes ms where there are many.
+
+        ``between`` is called between two steps.
+        """
         self._loaded += self._late.take()
+        between()
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_tick_ns:
             self._meter.tick()
-            self._look_for_devices()
+            self._look_for_devices(between)
             self._next_tick_ns = now_ns + TICK_NS
 
     def step(self) -> float:
@@ -73,9 +77,9 @@ class Upkeep:
             self._meta["shedding"] = budget.as_dict(now_ns)
             self._spool.write_meta(self._meta)
 
-    def _look_for_devices(self) -> None:
+    def _look_for_devices(self, between: Callable[[], None]) -> None:
         """Note devices that have come."""
-        if self._new_devices.take():
+        if self._new_devices.take(between):
             self._spool.write_meta(self._meta)
 
     def _attach_modules(self) -> None:

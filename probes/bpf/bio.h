@@ -18,7 +18,7 @@ struct bio_state {
 /* In bio_state.flags: blk-throttle may delay it; submitter and time are those of submission. */
 #define BIO_IN_THROTTLE (1U << 31)
 
-/* LRU: bios of drivers without requests (dm, md) never finish here. */
+/* LRU: bios of drivers without requests never finish here, those of dm and md in bio_endio(). */
 BPF_TABLE("lru_hash", u64, struct bio_state, bios, 65536);
 /* Not 0 once blk-throttle checked a bio (io_hold.bpf.c), which needs a limit to be set. */
 BPF_ARRAY(throttle_used, int, 1);

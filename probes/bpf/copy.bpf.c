@@ -59,7 +59,11 @@ static inline int begin_copy(u64 copy)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct origin *origin = mapped_bios.lookup(&tid);
+	struct serving *serving = origin ? NULL : servings.lookup(&tid);
 
+	/* the end of a copy may begin another one, for a snapshot with larger chunks */
+	if (serving && serving->layer == RCP_LAYER_COPY && serving->origin.tid)
+		origin = &serving->origin;
 	if (origin)
 		copies.update(&copy, origin);
 	else
@@ -115,10 +119,9 @@ static inline int begin_job(struct kcopyd_job *job, int completes)
 
 	bpf_probe_read_kernel(&master, sizeof(master), &job->master_job);
 	bpf_probe_read_kernel(&copy, sizeof(copy), &master->context);
-	origin = is_paused() ? NULL : copies.lookup(&copy);
-	if (!origin)
-		return 0;
-	begin_serving(RCP_LAYER_COPY, 0, origin);
+	origin = copies.lookup(&copy);
+	if (origin && !is_paused())
+		begin_serving(RCP_LAYER_COPY, 0, origin);
 	if (completes && job == master)
 		copies.delete(&copy);
 	return 0;
@@ -132,7 +135,7 @@ KFUNC_PROBE(run_io_job, struct kcopyd_job *job)
 
 KRETFUNC_PROBE(run_io_job)
 {
-	return end_serving();
+	return end_serving(RCP_LAYER_COPY);
 }
 #endif
 
@@ -144,7 +147,7 @@ KFUNC_PROBE(run_complete_job, struct kcopyd_job *job)
 
 KRETFUNC_PROBE(run_complete_job)
 {
-	return end_serving();
+	return end_serving(RCP_LAYER_COPY);
 }
 #endif
 #endif

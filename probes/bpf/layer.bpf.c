@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Stacked devices: clones of bios (dm, md), and the workers of loop devices. See layer.h. Without
- * such devices only bio_alloc_clone runs, for bios that are too large for a device.
+ * such devices only bio_endio runs, and bio_alloc_clone for bios that are too large for a device.
  */
 
 static inline void inherit_origin(u64 clone, struct bio *whole)
@@ -44,13 +44,24 @@ KFUNC_PROBE(dm_submit_bio_remap, struct bio *clone, struct bio *own)
 #endif
 
 #ifdef RCP_HAVE_bio_endio
-/* What is known of a bio ends with it: the next one at its address may never be queued itself. */
-KFUNC_PROBE(bio_endio, u64 bio)
+/*
+ * What is known of a bio ends with it: the next one at its address may never be queued itself. One
+ * with several parts has a call for each.
+ */
+KFUNC_PROBE(bio_endio, struct bio *bio)
 {
-	if (has_layers()) {
-		origins.delete(&bio);
-		bios.delete(&bio);
-	}
+	u64 key = (u64)bio;
+	u32 remaining = 0;
+	u16 flags = 0;
+
+	if (!has_layers())
+		return 0;
+	bpf_probe_read_kernel(&flags, sizeof(flags), &bio->bi_flags);
+	bpf_probe_read_kernel(&remaining, sizeof(remaining), &bio->__bi_remaining.counter);
+	if (flags & 1 << BIO_CHAIN && remaining > 1)
+		return 0;
+	origins.delete(&key);
+	bios.delete(&key);
 	return 0;
 }
 #endif
@@ -211,6 +222,6 @@ KFUNC_PROBE(kcryptd_crypt, u64 work)
 
 KRETFUNC_PROBE(kcryptd_crypt)
 {
-	return end_serving();
+	return end_serving(RCP_LAYER_CRYPT);
 }
 #endif

@@ -150,7 +150,7 @@ static inline int end_command(void)
 	return 0;
 }
 
-/* The current worker is at work for this origin until end_serving(). */
+/* The current worker is at work for this origin until end_serving() of this layer. */
 static inline int begin_serving(u32 layer, u64 io, struct origin *origin)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
@@ -166,10 +166,13 @@ static inline int begin_serving(u32 layer, u64 io, struct origin *origin)
 	return 0;
 }
 
-static inline int end_serving(void)
+static inline int end_serving(u32 layer)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct serving *serving = servings.lookup(&tid);
 
+	if (!serving || serving->layer != layer)
+		return 0;
 	end_command();
 	servings.delete(&tid);
 	return 0;

@@ -72,8 +72,12 @@ static inline struct bio *bio_of_stripe(struct stripe_head *stripe)
 /* md accounts for a bio by a clone of it, which is not always known as such. */
 static inline int origin_of_part(struct bio *bio, struct origin *found)
 {
+#if defined(RCP_HAS_md_io_clone_orig_bio) || defined(RCP_HAS_md_io_acct_orig_bio)
 #ifdef RCP_HAS_md_io_clone_orig_bio
 	struct md_io_clone *clone = NULL;
+#else
+	struct md_io_acct *clone = NULL; /* before v6.6 */
+#endif
 	struct bio *whole = NULL;
 
 	bpf_probe_read_kernel(&clone, sizeof(clone), &bio->bi_private);
@@ -103,6 +107,6 @@ KFUNC_PROBE(handle_stripe, void *argument)
 
 KRETFUNC_PROBE(handle_stripe)
 {
-	return end_serving();
+	return end_serving(RCP_LAYER_STRIPE);
 }
 #endif

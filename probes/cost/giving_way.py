@@ -6,9 +6,6 @@ At SCHED_IDLE the kernel takes the CPU away as soon as anything else wants it, a
 when nobody does. On a machine without idle time that is next to nothing, a three-hundredth of
 another task's share, so the recorder takes its turn again once a ring is filling up. Those turns
 are short ones: its share of the CPU is that of any task, in pieces of a tenth of a millisecond.
-
-Who is woken within such a piece waits until the next tick, though, up to 4 ms: only then does the
-kernel see that it is over. So the recorder yields between two steps, unless a ring is filling up.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ class GivingWay:
         self._is_able = os.sched_getscheduler(0) == os.SCHED_OTHER and _may_return()
         if self._is_able:
             _choose_slice(_SLICE_NS)
-        self._gives_way = self._yields = False
+        self._gives_way = False
         self._looked_s = self._again_s = 0.0
 
     @contextmanager
@@ -78,11 +75,9 @@ class GivingWay:
         begin_s, used_s = time.monotonic(), time.thread_time()
         self._looked_s = begin_s
         self._set(gives_way=not is_busy and begin_s >= self._again_s)
-        self._yields = self._is_able and not is_busy and not self._gives_way
         try:
             yield
         finally:
-            self._yields = False
             self._set(gives_way=False)
             end_s = time.monotonic()
             if end_s - begin_s > _STARVED_S + _STARVED * (time.thread_time() - used_s):
@@ -90,15 +85,10 @@ class GivingWay:
 
     def look(self) -> None:
         """Take turns again if a ring is filling up; cheap enough for every step of a drain."""
-        if self._yields:
-            os.sched_yield()
-        if not (self._gives_way or self._yields):
-            return
-        if time.monotonic() - self._looked_s < _LOOK_AGAIN_S:
+        if not self._gives_way or time.monotonic() - self._looked_s < _LOOK_AGAIN_S:
             return
         self._looked_s = time.monotonic()
         if self._fill() > self._busy_fill:
-            self._yields = False
             self._set(gives_way=False)
 
     def _set(self, *, gives_way: bool) -> None:

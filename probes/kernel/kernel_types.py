@@ -20,7 +20,7 @@ STRUCTS: dict[str, str] = {
     "address_space": "host nrpages",
     "bio": (
         "bi_next bi_bdev bi_opf bi_iter.bi_idx bi_iter.bi_size bi_iter.bi_bvec_done bi_io_vec "
-        "bi_private bi_blkg bi_flags bi_status"
+        "bi_private bi_blkg bi_flags bi_status __bi_remaining.counter"
     ),
     "bio_vec": "bv_page bv_offset",
     "blkcg": "css.cgroup",
@@ -57,6 +57,7 @@ STRUCTS: dict[str, str] = {
     "kiocb": "ki_complete ki_filp",
     "loop_device": "lo_disk rootcg_work",
     "loop_worker": "lo work",
+    "md_io_acct": "orig_bio",
     "md_io_clone": "orig_bio",
     "mem_cgroup": "id css.cgroup css.parent memory.usage memory.max memory.high",
     "mm_struct": "arg_start arg_end env_end",
@@ -103,6 +104,7 @@ STRUCTS: dict[str, str] = {
 }
 ENUMERATORS = (
     "BH_Shadow",
+    "BIO_CHAIN",
     "BIO_TRACE_COMPLETION",
     "PG_head",
     "PG_locked",

@@ -58,9 +58,11 @@ LAYER_PROBES = (
             "run_io_job": "dm_mod",
             "run_complete_job": "dm_mod",
         },
-        without_optional="what dm-snapshot or dm-thin copies is blamed on a kernel thread",
+        without_optional="some of what dm-snapshot or dm-thin copies is blamed on a kernel thread",
         needs_any=True,
-        without="what dm-snapshot or dm-thin copies is blamed on a kernel thread",
+        without="what dm-snapshot and dm-thin copy is blamed on a kernel thread",
+        module="dm_mod",
+        without_module="what dm-snapshot and dm-thin copy is blamed on a kernel thread",
     ),
     Probe(
         "stripe",

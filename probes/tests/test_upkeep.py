@@ -25,7 +25,7 @@ MODULES = ["dm_crypt", "loop"]
 @pytest.fixture(autouse=True)
 def always_the_same_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disks of this machine may come while a test runs."""
-    monkeypatch.setattr(devices, "devices", lambda: dict(META["devices"]))
+    monkeypatch.setattr(devices, "devices", lambda *_: dict(META["devices"]))
 
 
 def burn(seconds: float) -> None:
@@ -202,8 +202,8 @@ def test_devices_that_come_while_recording_have_names(
 ) -> None:
     """A device that is gone keeps its name; a number that another one has keeps the first name."""
     there = {"1": "sda"}
-    monkeypatch.setattr(devices, "devices", lambda: dict(there))
-    monkeypatch.setattr(devices, "device_labels", lambda: {n: f"{n}.img" for n in there})
+    monkeypatch.setattr(devices, "devices", lambda *_: dict(there))
+    monkeypatch.setattr(devices, "device_labels", lambda **_: {n: f"{n}.img" for n in there})
     meta: dict[str, Any] = {**META, "device_labels": {}}
     keeper = Upkeep(source, spool, meta, None, lambda text: None)
     monkeypatch.setattr(time, "monotonic_ns", count(time.monotonic_ns() + 2 * S, 2 * S).__next__)

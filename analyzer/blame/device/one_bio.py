@@ -26,11 +26,11 @@ from rcp.analyzer.paths.segments import Edges
 
 @dataclass(frozen=True)
 class OneBio:
-    """Ios below stacked devices that come before the last one for a bio."""
+    """Ios below stacked devices that come before the one with which a wait for a bio ends."""
 
     io: npt.NDArray[np.intp]
     wait: npt.NDArray[np.intp]
-    """The edge that ends with that one."""
+    """That wait, an edge; there is a row for each io and wait."""
 
     @staticmethod
     def of(trace: Trace, edges: Edges) -> OneBio:
@@ -45,13 +45,13 @@ class OneBio:
         of_io: Times = np.full(len(ios), -1, np.int64)
         owner_of: Index = np.full(len(ios), -1, np.int32)
         of_io[layers.io[at]], owner_of[layers.io[at]] = bio, owner
-        wait = np.flatnonzero(edges.io >= 0)
+        wait = np.flatnonzero((edges.io >= 0) & (edges.waiter >= 0))
         wait = wait[owner_of[edges.io[wait]] == edges.waiter[wait]]
         order = np.argsort(of_io, kind="stable")
         first = np.searchsorted(of_io[order], of_io[edges.io[wait]], "left")
         last = np.searchsorted(of_io[order], of_io[edges.io[wait]], "right")
-        row, at = ranges(first, last - first)
-        io, wait = order[at], wait[row]
+        row, place = ranges(first, last - first)
+        io, wait = order[place], wait[row]
         comes_before = ios.completed[io] <= ios.queued[edges.io[wait]]
         here = comes_before & (ios.dev[io] == ios.dev[edges.io[wait]])
         read: Times = np.full(len(edges), np.iinfo(np.int64).max)

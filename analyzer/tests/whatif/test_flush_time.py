@@ -102,3 +102,12 @@ def test_a_device_is_kept_free_because_of_those_that_wait(
     synth.io(BACKUP, queued, 2695, issued=2690)
     read_io(synth, 2000, 2820, issued=2700)
     assert ns(predicted(load(synth), "backup").predicted_ns) == [120, left]
+
+
+def test_it_is_not_kept_free_because_of_a_flush_that_waits(load: Load) -> None:
+    synth = world()
+    read_io(synth, 1000, 1120)
+    synth.io(OTHER, 1500, 2100)
+    synth.io(BACKUP, 1900, 2695, issued=2690, op=2, size=0)
+    read_io(synth, 2000, 2820, issued=2700)
+    assert ns(predicted(load(synth), "backup").predicted_ns) == [120, 815]

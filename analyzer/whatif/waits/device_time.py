@@ -77,9 +77,11 @@ def _devices(disks: IoRows) -> list[_Device]:
         is_issue = order < len(on)
         by_stage = order[is_issue], order[~is_issue] - np.int32(len(on))
         # The next moment after an idle one is an issue.
-        following = np.where(all_work[:-1] == 0, order[1:], -1)
-        waits = (following >= 0) & (disks.got[on[following]] <= moments[order[:-1]])
-        kept_from = np.append(np.where(waits, following, -1), -1).astype(np.int32)
+        is_idle = (all_work[:-1] == 0) & is_issue[1:]
+        following = on[np.where(is_idle, order[1:], 0)]
+        waits = is_idle & (disks.op[following] != OP_FLUSH)
+        waits &= disks.got[following] <= moments[order[:-1]]
+        kept_from = np.append(np.where(waits, order[1:], -1), -1).astype(np.int32)
         of_moments = all_work, last.astype(np.int32), kept_from
         found.append(_Device(on, weight, order, gaps, *of_moments, by_stage))
     return found

@@ -116,31 +116,6 @@ def test_after_it_was_starved_it_takes_turns_for_some_seconds(
         assert policy() == os.SCHED_IDLE
 
 
-@pytest.mark.parametrize(
-    ("starved", "is_busy", "n"), [(True, False, 2), (True, True, 0), (False, False, 0)]
-)
-def test_its_turns_end_between_two_steps_unless_a_ring_fills_up(
-    monkeypatch: pytest.MonkeyPatch, starved: bool, is_busy: bool, n: int
-) -> None:
-    """The kernel ends them at its next tick only, which may be 4 ms later."""
-    clock, fill, yields = Clock(monkeypatch), [0.0], list[int]()
-    way = GivingWay(lambda: fill[0], 0.125)
-    with way.unless(False):
-        clock.now_s += 2.0 * starved
-    monkeypatch.setattr("rcp.probes.cost.giving_way.os.sched_yield", lambda: yields.append(1))
-    with way.unless(is_busy):
-        yields.clear()  # that of the change of policy
-        way.look()
-        fill[0] = 0.5
-        clock.now_s += 0.05
-        way.look()
-        way.look()
-        assert len(yields) == n
-    yields.clear()
-    way.look()
-    assert not yields
-
-
 def test_rights_that_are_lost_meanwhile_end_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     way = GivingWay(lambda: 0.0, 0.125)
 
@@ -183,7 +158,7 @@ def test_what_comes_is_looked_for_while_it_gives_way(
 ) -> None:
     """On a machine with a hundred disks that takes milliseconds."""
     policies: list[int] = []
-    monkeypatch.setattr(Upkeep, "look", lambda _self: policies.append(policy()))
+    monkeypatch.setattr(Upkeep, "look", lambda _self, _between: policies.append(policy()))
     plan = Plan(tmp_path / "r.spool", Options(), features, [], duration_s=0.05)
     signals = Signals()
     with signals.caught():

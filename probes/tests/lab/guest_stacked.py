@@ -20,6 +20,7 @@ CONFIG = Path("/sys/kernel/config/nullb")
 PAGE = 4096
 KEY = "00112233445566778899aabbccddeeff" * 2
 N_WRITES = 20
+LARGE = 1 << 20
 FAR = 256 << 10  # more than a chunk of the snapshot, and than a stripe
 
 
@@ -178,6 +179,12 @@ def write_far_late(device: str) -> None:
     run("sync")  # another task, which wakes the flusher
 
 
+def write_large(device: str) -> None:
+    """Write at once what has many chunks, blocks and stripes, where nobody has written."""
+    fd = os.open(device, os.O_WRONLY | os.O_DIRECT)
+    os.pwrite(fd, mmap.mmap(-1, LARGE), 2 * N_WRITES * FAR)
+
+
 def write_late(path: str) -> None:
     """Write pages for a flusher to write back."""
     Path(path).write_bytes(b"x" * (64 * PAGE))
@@ -198,6 +205,7 @@ def work() -> None:
         device = f"/dev/mapper/{name}"
         task(f"{name}-write", lambda device=device: write_far(device))  # type: ignore[misc]
         task(f"{name}-late", lambda device=device: write_far_late(device))  # type: ignore[misc]
+        task(f"{name}-large", lambda device=device: write_large(device))  # type: ignore[misc]
 
 
 if sys.argv[1:] == ["work"]:

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.lab
 READ, WRITE, FLUSH = 0, 1, 2
 LEGS = ("leg9", "leg10", "leg11")
 DISKS = ("below", "lower", "copied", "copies", "data", *LEGS)
+LARGE = 1 << 20
+N_CHUNKS = LARGE >> 16
 N_WRITES = 20  # guest_stacked.py: pages that each task reads or writes
 
 
@@ -180,26 +182,47 @@ def test_devices_have_the_names_they_have(evidence: Evidence) -> None:
 
 
 @pytest.mark.parametrize(
-    ("above", "disk", "op"),
+    ("above", "disk", "op", "large"),
     [
-        ("origin", "copied", READ),
-        ("thin", "data", READ),
-        ("thin", "data", WRITE),
+        ("origin", "copied", READ, N_CHUNKS),
+        ("thin", "data", READ, 0),
+        ("thin", "data", WRITE, N_CHUNKS),
     ],
 )
 def test_what_is_copied_for_a_snapshot_is_for_who_overwrites_it(
-    evidence: Evidence, above: str, disk: str, op: int
+    evidence: Evidence, above: str, disk: str, op: int, large: int
 ) -> None:
-    """Each write is to another chunk, which is read, and written elsewhere."""
+    """Each small write is to another chunk, which is read, and written elsewhere.
+
+    The large one has whole chunks. The thin device has them written without a copy.
+    """
     chunks = [n for n in evidence.on(disk, op) if evidence.ios[n]["bytes"] == 64 << 10]
     owners = Counter(evidence.names[int(evidence.origins[n]["tid"])] for n in chunks)
-    assert owners == {f"{above}-write": N_WRITES, f"{above}-late": N_WRITES}
+    expected = Counter({f"{above}-write": N_WRITES, f"{above}-late": N_WRITES})
+    assert owners == expected + Counter({f"{above}-large": large})
+
+
+@pytest.mark.parametrize(
+    ("above", "disks", "least", "most"),
+    [
+        ("origin", ("copied",), LARGE, LARGE),
+        ("thin", ("data",), LARGE, LARGE),
+        ("raid", LEGS, LARGE * 3 // 2, LARGE * 2),
+    ],
+)
+def test_a_bio_in_many_parts_stays_its_tasks(
+    evidence: Evidence, above: str, disks: tuple[str, ...], least: int, most: int
+) -> None:
+    """Of a RAID 5 of three disks, parity is half of what is written, or all: for each disk."""
+    ids = [n for disk in disks for n in evidence.on(disk, WRITE) if n in evidence.origins]
+    mine = [n for n in ids if evidence.names[int(evidence.origins[n]["tid"])] == f"{above}-large"]
+    assert least <= sum(int(evidence.ios[n]["bytes"]) for n in mine) <= most
 
 
 def test_so_is_what_a_snapshot_notes(evidence: Evidence) -> None:
     """After each copy it writes which chunks it has."""
     owners = evidence.below("origin", "copies", WRITE)
-    assert set(owners) == {"origin-write", "origin-late"}
+    assert set(owners) == {"origin-write", "origin-late", "origin-large"}
     assert owners["origin-write"] == 2 * N_WRITES
     assert N_WRITES < owners["origin-late"] <= 2 * N_WRITES
 
@@ -212,7 +235,7 @@ def test_what_md_reads_and_writes_is_for_who_writes_to_the_stripe(
     ids = [n for leg in LEGS for n in evidence.on(leg, op)]
     owners = Counter(evidence.names[int(evidence.origins[n]["tid"])] for n in ids)
     assert owners["raid-write"] == owners["raid-late"] == n * N_WRITES
-    assert {*owners} == {"raid-write", "raid-late"}
+    assert {*owners} - {"raid-large"} == {"raid-write", "raid-late"}
 
 
 @pytest.mark.parametrize("layer", [StackedLayer.COPY, StackedLayer.STRIPE])
@@ -220,6 +243,7 @@ def test_their_workers_work_for_who_writes(evidence: Evidence, layer: StackedLay
     rows = evidence.served[evidence.served["layer"] == layer]
     owners = Counter(evidence.names[int(tid)] for tid in rows["owner_tid"])
     names = ("origin", "thin") if layer == StackedLayer.COPY else ("raid",)
-    assert {*owners} == {f"{name}-{how}" for name in names for how in ("write", "late")}
-    assert min(owners.values()) >= 2 * N_WRITES
+    expected = {f"{name}-{how}" for name in names for how in ("write", "late")}
+    assert {*owners} == {*expected, f"{names[0]}-large"}
+    assert min(owners[name] for name in expected) >= 2 * N_WRITES
     assert (rows["end_ns"] > rows["ts"]).all()
