@@ -8,6 +8,7 @@ from rcp.analyzer.tests.blame.found import found
 from rcp.fixtures.synth import Synth
 
 US = 1000
+CHUNK = 64 << 10
 ROLES = [("foreground", "comm:fg"), ("background", "comm:bg")]
 
 
@@ -25,19 +26,30 @@ class Copying(Synth):
         self.fg, self.bg, self.copier = self.task("fg"), self.task("bg"), self.task("kworker/0:1")
         self.request(self.fg, 5 * US, 300 * US, nr=0)
         theirs = self.did("bg", 8, 10, 100, dev=1)
-        read = self.did(whose, queued, 20, 180, dev=dev, by=self.task("kworker/1:1"))
+        reader = self.task("kworker/1:1")
+        read = self.did(whose, queued, 20, 180, dev=dev, by=reader, size=CHUNK)
         bio = self.did("fg", 9, 190, 300)
         if alone:
-            self.did("fg", 3000, 3000, 3160)  # it takes 160 us
+            self.did("fg", 3000, 3000, 3160, size=CHUNK)  # it takes 160 us
+        else:
+            self.did("fg", 8, 15, 185, size=CHUNK)
         self.sleep(self.copier, 10 * US, 100 * US, io=theirs)
         self.sleep(self.copier, 105 * US, 180 * US, io=read)
         self.sleep(self.fg, 12 * US, 300 * US, io=bio, stack=["io_schedule", "__iomap_dio_rw"])
 
     def did(
-        self, whose: str, queued: int, begin: int, end: int, *, dev: int = 2, by: int = 0
+        self,
+        whose: str,
+        queued: int,
+        begin: int,
+        end: int,
+        *,
+        dev: int = 2,
+        by: int = 0,
+        size: int = 4096,
     ) -> int:
         """The copier, or another thread, does an io for a bio of a task."""
-        io = self.io(by or self.copier, begin * US, end * US, dev=dev)
+        io = self.io(by or self.copier, begin * US, end * US, dev=dev, size=size)
         self.origin(io, {"fg": self.fg, "bg": self.bg}[whose], queued * US)
         return io
 
@@ -55,6 +67,7 @@ def test_what_is_read_for_the_bio_takes_its_time_anyway(
 
 
 def test_how_long_it_would_take_alone_need_not_be_known() -> None:
+    """Another io of its size is at the device all the time."""
     assert sum(row.dur for row in found(Copying(alone=False))) / US == 8
 
 
