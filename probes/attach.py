@@ -14,9 +14,10 @@ import numpy as np
 from rcp.probes.compiled import Compiled, cache_folder, key_of, store, stored
 from rcp.probes.compiler import compile_probes
 from rcp.probes.contract.events import RECORDS, Record
+from rcp.probes.cost.between import Between, nothing
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel import kprobe
-from rcp.probes.kernel.features import Features, RecordError
+from rcp.probes.kernel.features import Features, RecordError, with_types_of
 from rcp.probes.kernel.kernel_types import identity, kernel_types, read_btf
 from rcp.probes.kernel.module_types import is_live
 from rcp.probes.kernel.symbols import KernelSymbols, kallsyms, symbols_now
@@ -55,6 +56,8 @@ def compiled(options: Options, features: Features) -> Compiled:
     found = stored(folder, key)
     if found is None:
         btfs = read_btf()
+        features = with_types_of(features, btfs)  # the file of a module may be damaged
+        flags = cflags(options, features)
         text = source_text(features, options.requests, kernel_types(*btfs.values()))
         found = compile_probes(text, flags, btfs, features.later_functions)
         store(folder, key, found)
@@ -169,23 +172,22 @@ class Probes:
         """Return the file descriptors of the BPF programs by C name."""
         return dict(self._loaded.programs)
 
-    def drain(self, record: Record) -> np.ndarray[Any, np.dtype[np.void]]:
-        """Take all finished records of one type off its ring."""
-        return self._rings[record.name].drain()
+    def drain(self, record: Record, most: int | None = None) -> np.ndarray[Any, np.dtype[np.void]]:
+        """Take all finished records of one type off its ring, or the oldest *most*."""
+        return self._rings[record.name].drain(most)
 
     @property
     def fill(self) -> float:
         """How full the fullest ring is, 0 to 1."""
         return max(ring.fill for ring in self._rings.values())
 
-    def counters(self) -> dict[str, dict[str, list[int]]]:
+    def counters(self, between: Between = nothing) -> dict[str, dict[str, list[int]]]:
         """Return the counters by kind, record type and CPU, and the lost stacks."""
-        counts: dict[str, dict[str, list[int]]] = {
-            name: {
-                record.name: self._counts[name].words(index) for index, record in enumerate(RECORDS)
-            }
-            for name in _COUNTERS
-        }
+        counts: dict[str, dict[str, list[int]]] = {}
+        for name in _COUNTERS:
+            words = self._counts[name].words
+            counts[name] = {record.name: words(index) for index, record in enumerate(RECORDS)}
+            between()
         counts["lost"]["stack"] = self._counts[_LOST_STACKS].words(0)
         return counts
 

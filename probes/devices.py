@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-Between = Callable[[], None]
-"""Called between two steps of what takes milliseconds on machines with many devices."""
+from rcp.probes.cost.between import Between, nothing
 
 
-def _nothing() -> None:
-    """Do nothing in between."""
-
-
-def devices(between: Between = _nothing) -> dict[str, str]:
+def devices(between: Between = nothing) -> dict[str, str]:
     """Return the name of each block device now present, by number (major << 20 | minor)."""
     names = {}
     for line in Path("/proc/partitions").read_text().splitlines()[2:]:
@@ -25,7 +19,7 @@ def devices(between: Between = _nothing) -> dict[str, str]:
 
 
 def device_labels(
-    sys_block: Path = Path("/sys/block"), between: Between = _nothing
+    sys_block: Path = Path("/sys/block"), between: Between = nothing
 ) -> dict[str, str]:
     """Return what stacked devices are called besides their kernel names, by number.
 
@@ -66,7 +60,7 @@ class NewDevices:
         self._meta = meta
         self._seen = dict(meta.get("devices", {}))
 
-    def take(self, between: Between = _nothing) -> bool:
+    def take(self, between: Between = nothing) -> bool:
         """Add what is new to ``meta``; return whether anything is."""
         now = devices(between)
         if now.items() <= self._seen.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,16 +12,21 @@ import numpy.typing as npt
 from rcp.probes.contract.events import CMDLINE, RECORDS, REQUEST, Record
 from rcp.probes.contract.options import FULL
 from rcp.probes.contract.spool import SpoolWriter
+from rcp.probes.cost.between import Between, nothing
 from rcp.probes.cost.shedding import Shedding
-from rcp.probes.program import STACKS
+from rcp.probes.program import STACKS, ring_bytes
 from rcp.probes.who.cmdlines import cmdlines_to_store
 
+_PIECE_BYTES = 1 << 15
+"""Records that are moved at once: 0.1 to 0.4 ms of work."""
+_STACKS_AT_ONCE = 2
 _HOUSEKEEPING_S = 1.0  # a SIGKILL loses the counters and new stacks of this time at most
 # A stack that could not be taken has a negative error number as its id. As an index that counts
 # from the end, so the arrays have room for error numbers (errno.h: up to 4095) at their end.
 _STACK_IDS = STACKS + 4096
 
 Rows = npt.NDArray[np.void]
+Counters = dict[str, dict[str, list[int]]]
 
 
 class Source(Protocol):
@@ -31,11 +36,14 @@ class Source(Protocol):
     def fill(self) -> float:
         """How full the fullest ring is, 0 to 1."""
 
-    def drain(self, record: Record) -> Rows:
-        """Take all finished records of one type."""
+    def drain(self, record: Record, most: int | None = None) -> Rows:
+        """Take all finished records of one type, or the oldest *most*."""
 
-    def counters(self) -> dict[str, dict[str, list[int]]]:
-        """Return what was counted, by kind, record type and CPU."""
+    def counters(self, between: Between = nothing) -> Counters:
+        """Return what was counted, by kind, record type and CPU.
+
+        *between* is called between two steps: it may take a millisecond.
+        """
 
     def shed(self, shedding: Shedding) -> None:
         """Apply ``shedding`` from now on."""
@@ -64,7 +72,7 @@ class Recorder:
         progress: Callable[[int, int], None] = lambda n_records, n_bytes: None,
         on_requests: Callable[[Rows], None] = lambda rows: None,
         cmdline: str = FULL,
-        between: Callable[[], None] = lambda: None,
+        between: Between = nothing,
     ) -> None:
         """``on_requests`` gets the requests of each drain; ``cmdline``: see ``cmdlines.py``.
 
@@ -89,13 +97,22 @@ class Recorder:
     def drain(self) -> None:
         """Move all new records to the spool."""
         for record in RECORDS:
-            rows = self._source.drain(record)
-            self._take(record, rows)
-            if record == REQUEST:
-                self._on_requests(rows)
-            self._between()
+            for rows in self._pieces(record):
+                self._take(record, rows)
+                if record == REQUEST:
+                    self._on_requests(rows)
+                self._between()
         if time.monotonic() >= self._next_housekeeping_s:
             self.housekeep()
+
+    def _pieces(self, record: Record) -> Iterator[Rows]:
+        """Yield the finished records of one type in pieces, up to what its ring holds."""
+        most = max(_PIECE_BYTES // record.size_bytes, 1)
+        for _ in range(ring_bytes(record) // _PIECE_BYTES + 1):
+            rows = self._source.drain(record, most)
+            yield rows
+            if len(rows) < most:
+                return
 
     def _take(self, record: Record, rows: Rows) -> None:
         if record == CMDLINE:
@@ -109,14 +126,20 @@ class Recorder:
     def housekeep(self, counters: dict[str, Any] | None = None) -> None:
         """Spool new stacks and the counters; these are read unless given."""
         fresh = np.flatnonzero((self._seen_stacks & ~self._known_stacks)[:STACKS])
-        self._spool.append_stacks(self._source.stacks(fresh.tolist()))
+        self._spool.append_stacks(self._stacks(fresh.tolist()))
         self._known_stacks |= self._seen_stacks
         self._between()
-        self.counters = self._source.counters() if counters is None else counters
+        self.counters = self._source.counters(self._between) if counters is None else counters
         self._between()
         self._spool.write_counters(self.counters)
         self._next_housekeeping_s = time.monotonic() + _HOUSEKEEPING_S
         self._progress(self.n_records, self._spool.written_bytes)
+
+    def _stacks(self, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """Yield stacks; in the first seconds there are hundreds of new ones."""
+        for begin in range(0, len(ids), _STACKS_AT_ONCE):
+            yield from self._source.stacks(ids[begin : begin + _STACKS_AT_ONCE])
+            self._between()
 
     def finish(self) -> None:
         """Spool the remaining records, and the unfinished requests."""

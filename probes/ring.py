@@ -26,9 +26,7 @@ class Ring:
         page = mmap.PAGESIZE
         self.record = record
         self._size = size_bytes
-        self._entry = np.dtype([("length", "<u4"), ("page", "<u4"), ("payload", record.dtype)])
-        # Padding included: a header and records are whole words.
-        self._entry_words = self._entry.itemsize // 8
+        self._entry = np.dtype([("header", "V8"), ("payload", f"V{record.size_bytes}")])
         self._none = np.empty(0, record.dtype)
         self._consumer = mmap.mmap(map_fd, page, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
         self._producer = mmap.mmap(
@@ -44,10 +42,15 @@ class Ring:
         backlog = int(self._producer_position[0]) - int(self._consumer_position[0])
         return backlog / self._size
 
-    def drain(self) -> npt.NDArray[np.void]:
-        """Take all finished records off the ring; return a copy (dtype ``record.dtype``)."""
+    def drain(self, most: int | None = None) -> npt.NDArray[np.void]:
+        """Take finished records off the ring; return a copy (dtype ``record.dtype``).
+
+        Takes all, or the oldest *most*.
+        """
         start = int(self._consumer_position[0])
         count = (int(self._producer_position[0]) - start) // self._entry.itemsize
+        if most is not None:
+            count = min(count, most)
         if not count:
             return self._none
         offset = start % self._size
@@ -57,9 +60,9 @@ class Ring:
         unfinished = np.flatnonzero(lengths != self.record.size_bytes)
         if len(unfinished):
             count = int(unfinished[0])
-        # Copied as words: as records, numpy would copy them field by field, which takes 12 times
+        # Copied as bytes: as records, numpy would copy them field by field, which takes 12 times
         # as long.
-        words = entries.view("<u8").reshape(-1, self._entry_words)[:count, 1:]
-        rows: npt.NDArray[np.void] = np.ascontiguousarray(words).view(self.record.dtype).reshape(-1)
+        payloads = entries.view(self._entry)["payload"][:count]
+        rows: npt.NDArray[np.void] = np.ascontiguousarray(payloads).view(self.record.dtype)
         self._consumer_position[0] = start + count * self._entry.itemsize
         return rows

@@ -9,6 +9,7 @@ from typing import Any
 
 from rcp.probes.contract.meta_text import attached_module, late_module
 from rcp.probes.contract.spool import SpoolWriter
+from rcp.probes.cost.between import Between, nothing
 from rcp.probes.cost.budget import TICK_NS, Budget
 from rcp.probes.cost.cost import Cost, CostMeter
 from rcp.probes.cost.shedding import Shedding
@@ -42,7 +43,7 @@ class Upkeep:
         if self._budget and not self._meter.can_measure_probes:
             say("this kernel does not measure BPF run times: --max-cpu bounds the recorder only.")
 
-    def look(self, between: Callable[[], None] = lambda: None) -> None:
+    def look(self, between: Between = nothing) -> None:
         """Look for modules, and once a second for devices, which takes ms where there are many.
 
         ``between`` is called between two steps.
@@ -77,7 +78,7 @@ class Upkeep:
             self._meta["shedding"] = budget.as_dict(now_ns)
             self._spool.write_meta(self._meta)
 
-    def _look_for_devices(self, between: Callable[[], None]) -> None:
+    def _look_for_devices(self, between: Between) -> None:
         """Note devices that have come."""
         if self._new_devices.take(between):
             self._spool.write_meta(self._meta)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rcp.probes.contract.events import REQUEST, Record
+from rcp.probes.cost.between import Between, nothing
 from rcp.probes.cost.shedding import Shedding
-from rcp.probes.drain import Rows, Source
+from rcp.probes.drain import Counters, Rows, Source
 
 
 class CountingSource:
@@ -22,17 +23,17 @@ class CountingSource:
         """How full the fullest ring is, 0 to 1."""
         return self._source.fill
 
-    def drain(self, record: Record) -> Rows:
-        """Take all finished records of one type."""
-        rows = self._source.drain(record)
+    def drain(self, record: Record, most: int | None = None) -> Rows:
+        """Take all finished records of one type, or the oldest *most*."""
+        rows = self._source.drain(record, most)
         self.n_drained += len(rows)
         if record == REQUEST:
             self._on_requests(rows)
         return rows
 
-    def counters(self) -> dict[str, dict[str, list[int]]]:
+    def counters(self, between: Between = nothing) -> Counters:
         """Return what was counted, by kind, record type and CPU."""
-        return self._source.counters()
+        return self._source.counters(between)
 
     def shed(self, shedding: Shedding) -> None:
         """Apply *shedding* from now on."""

@@ -20,6 +20,7 @@ from rcp.probes.agent.metrics import Metrics
 from rcp.probes.agent.pacing import PacedWatch
 from rcp.probes.agent.rotation import FLEET, RECORDINGS, WINDOW, WORK, Rotation
 from rcp.probes.agent.settings import Settings
+from rcp.probes.cost.giving_way import GivingWay
 from rcp.probes.drain import Recorder, Source
 from rcp.probes.flight.flight import Flight, FlightPlan, write_window
 from rcp.probes.flight.rolling import RollingSpool
@@ -77,8 +78,13 @@ class Session:
             *(self._plan(), self._watch, self._window, meta, around.say),
             excused=self._upkeep.excused,
         )
+        self._turns = GivingWay(lambda: self.fill, 0.0)
         self._recorder = Recorder(
-            self._source, self._window, on_requests=self.flight.check, cmdline=settings.cmdline
+            self._source,
+            self._window,
+            on_requests=self.flight.check,
+            cmdline=settings.cmdline,
+            between=self._turns.look,
         )
         self._n_dumps = 0
         self._sample_ns = time.monotonic_ns() + settings.sample_every_ns
@@ -128,9 +134,11 @@ class Session:
     def step(self) -> float:
         """Drain, and do what is due; return the seconds until the next call."""
         try:
-            self._upkeep.look()
             pause_s = self._upkeep.step()
-            self._recorder.drain()
+            # SCHED_IDLE would count inside the cgroup only that a service with CPUQuota= has
+            with self._turns.unless(True):
+                self._recorder.drain()
+                self._upkeep.look(self._turns.look)
             self.flight.step(self._recorder, self._source)
             self._note_dumps()
             self._sample_if_due()

@@ -5,7 +5,7 @@ priority a request on the same CPU waits for that: the recording shows latency t
 At SCHED_IDLE the kernel takes the CPU away as soon as anything else wants it, and hands it over
 when nobody does. On a machine without idle time that is next to nothing, a three-hundredth of
 another task's share, so the recorder takes its turn again once a ring is filling up. Those turns
-are short ones: its share of the CPU is that of any task, in pieces of a tenth of a millisecond.
+are short ones, and it sleeps after each: who is woken meanwhile would wait until the next tick.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ can be chosen, since 6.12 (kernel/sched/syscalls.c). Older kernels ignore it and
 _LOOK_AGAIN_S = 0.02
 """Looking at all rings takes tens of µs: not more often than this."""
 
+_TURN_S, _LONGEST_PAUSE_S = 100e-6, 5e-3
+_PAUSES = ((0.25, 12), (0.5, 3), (1.0, 0))
+"""After a turn it sleeps so many times as long as the turn took, while the rings are not fuller
+than that."""
 
 _STARVED_S, _STARVED, _REST_S = 0.1, 20, 5.0
 """A drain that takes longer than this, and than so many times its time on a CPU, was starved; the
@@ -61,8 +65,9 @@ class GivingWay:
         self._is_able = os.sched_getscheduler(0) == os.SCHED_OTHER and _may_return()
         if self._is_able:
             _choose_slice(_SLICE_NS)
-        self._gives_way = False
-        self._looked_s = self._again_s = 0.0
+        self._gives_way = self._takes_turns = False
+        self._looked_s = self._again_s = self._turn_s = 0.0
+        self._known_fill = 0.0
 
     @contextmanager
     def unless(self, is_busy: bool) -> Iterator[None]:
@@ -73,23 +78,38 @@ class GivingWay:
         does not give way for some time after it has hardly got any.
         """
         begin_s, used_s = time.monotonic(), time.thread_time()
-        self._looked_s = begin_s
+        self._looked_s, self._turn_s, self._known_fill = begin_s, used_s, 0.0
+        self._takes_turns = True
         self._set(gives_way=not is_busy and begin_s >= self._again_s)
         try:
             yield
         finally:
+            self._takes_turns = False
             self._set(gives_way=False)
             end_s = time.monotonic()
             if end_s - begin_s > _STARVED_S + _STARVED * (time.thread_time() - used_s):
                 self._again_s = end_s + _REST_S
 
     def look(self) -> None:
-        """Take turns again if a ring is filling up; cheap enough for every step of a drain."""
-        if not self._gives_way or time.monotonic() - self._looked_s < _LOOK_AGAIN_S:
+        """End a turn, or take turns if a ring is filling up; cheap: for every step of a drain."""
+        if not self._takes_turns:
             return
-        self._looked_s = time.monotonic()
-        if self._fill() > self._busy_fill:
-            self._set(gives_way=False)
+        now_s = time.monotonic()
+        if now_s - self._looked_s >= _LOOK_AGAIN_S:
+            self._looked_s, self._known_fill = now_s, self._fill()
+            if self._known_fill > self._busy_fill and self._gives_way:
+                self._set(gives_way=False)
+                self._turn_s = time.thread_time()
+        if not self._gives_way:
+            self._end_turn()
+
+    def _end_turn(self) -> None:
+        """Sleep if it has had the CPU for a turn: nothing else ends it before the next tick."""
+        turn_s = time.thread_time() - self._turn_s
+        pause = next(times for fill, times in _PAUSES if self._known_fill <= fill)
+        if turn_s >= _TURN_S and pause:
+            time.sleep(min(turn_s * pause, _LONGEST_PAUSE_S))
+            self._turn_s = time.thread_time()
 
     def _set(self, *, gives_way: bool) -> None:
         if not self._is_able or gives_way == self._gives_way:

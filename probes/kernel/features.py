@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 
@@ -181,9 +181,16 @@ def _other_names(known: Collection[str]) -> set[str]:
 
 
 def _later(of_modules: Mapping[str, str], idle: Collection[str]) -> tuple[str, ...]:
-    """Return the functions of modules that are not loaded, of which the types are known."""
+    """Return the functions of modules that are not loaded, of which there are files."""
     known = {name for name in LATER if may_come(name)}
     return tuple(sorted(name for name in idle if of_modules.get(name) in known))
+
+
+def with_types_of(features: Features, modules: Collection[str]) -> Features:
+    """Return the features without later functions of modules other than these."""
+    of_modules = {name: module for p in PROBES for name, module in p.modules.items()}
+    known = tuple(name for name in features.later_functions if of_modules[name] in modules)
+    return replace(features, later_functions=known)
 
 
 def read_features(root: Path = Path("/")) -> Features:

@@ -227,10 +227,10 @@ def read_btf() -> dict[str, Btf]:
 
 
 def identity() -> list[bytes]:
-    """Return what changes with the types: the kernel's build id, and the modules' BTF."""
+    """Return what changes with the types: the kernel's build id, and the modules' BTF or files."""
     notes = Path("/sys/kernel/notes")
     try:
         kernel = notes.read_bytes()
     except OSError:
         kernel = (module_types.BTF_DIR / "vmlinux").read_bytes()
-    return [kernel, *(module_types.module_types(name) for name in module_types.MODULES)]
+    return [kernel, *(module_types.stamp(name) for name in module_types.MODULES)]

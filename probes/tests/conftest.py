@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from rcp.probes.contract.events import BY_NAME, Record
+from rcp.probes.cost.between import Between, nothing
 from rcp.probes.cost.shedding import Shedding
 from rcp.probes.kernel.features import Features
 
@@ -41,13 +42,17 @@ class ArraySource:
         self.waiting.setdefault(name, []).append(table)
         self.written[name] = self.written.get(name, 0) + len(table)
 
-    def drain(self, record: Record) -> Rows:
+    def drain(self, record: Record, most: int | None = None) -> Rows:
         if record.name == "task":  # the first type of every drain
             self.on_drain()
         parts = self.waiting.pop(record.name, [])
-        return np.concatenate(parts) if parts else np.zeros(0, record.dtype)
+        rows = np.concatenate(parts) if parts else np.zeros(0, record.dtype)
+        if most is not None and len(rows) > most:
+            self.waiting[record.name] = [rows[most:]]
+        return rows[:most]
 
-    def counters(self) -> dict[str, dict[str, list[int]]]:
+    def counters(self, between: Between = nothing) -> dict[str, dict[str, list[int]]]:
+        between()
         return {
             "written": {name: [n] for name, n in self.written.items()},
             "lost": {name: [n] for name, n in self.lost.items()},

@@ -1,12 +1,15 @@
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from rcp.probes.contract.events import REQUEST, SCHEMA_VERSION, SLEEP
+from rcp.probes.contract.events import REQUEST, SCHEMA_VERSION, SLEEP, Record
 from rcp.probes.contract.spool import SpoolWriter, open_spool
-from rcp.probes.drain import Recorder
+from rcp.probes.drain import Recorder, Rows
+from rcp.probes.program import ring_bytes
 
 if TYPE_CHECKING:
     from rcp.probes.tests.conftest import ArraySource
@@ -49,6 +52,46 @@ def test_requests_under_way_are_added_to_what_was_written(
     source.put("request", ts=1, end_ns=5, tid=6)
     recorder.finish()
     assert open_spool(spool.path).records(REQUEST)["tid"].tolist() == [6, 7]
+
+
+def test_a_drain_moves_pieces_and_what_comes_meanwhile(
+    source: "ArraySource", spool: SpoolWriter
+) -> None:
+    """Between two pieces it may give way: 32 KiB are 341 records of sleeps, 819 of requests."""
+    moved: list[int] = []
+    n_requests: list[int] = []
+
+    def between() -> None:
+        moved.append(recorder.n_records)
+        if len(moved) == 1:
+            source.put("sleep", tid=range(5000, 5007))
+
+    def look(rows: Rows) -> None:
+        n_requests.append(len(rows))
+
+    source.put("sleep", tid=range(700))
+    source.put("request", ts=1, end_ns=5, tid=range(820))
+    recorder = Recorder(source, spool, on_requests=look, between=between)
+    recorder.drain()
+    assert n_requests == [819, 1]
+    assert [b - a for a, b in pairwise([0, *moved]) if b > a] == [341, 341, 25, 819, 1]
+    assert open_spool(spool.path).records(SLEEP)["tid"].tolist() == [
+        *range(700),
+        *range(5000, 5007),
+    ]
+
+
+def test_a_ring_that_fills_as_fast_as_it_is_drained_ends_no_drain_for_others(
+    source: "ArraySource", spool: SpoolWriter
+) -> None:
+    def never_empty(record: Record, most: int | None = None) -> Rows:
+        return np.zeros(most or 1 if record == REQUEST else 0, record.dtype)
+
+    source.drain = never_empty  # type: ignore[method-assign]
+    recorder = Recorder(source, spool)
+    recorder.drain()
+    n_in_ring = ring_bytes(REQUEST) // REQUEST.size_bytes
+    assert n_in_ring < len(open_spool(spool.path).records(REQUEST)) < 1.1 * n_in_ring
 
 
 def test_each_stack_is_written_once(source: "ArraySource", spool: SpoolWriter) -> None:

@@ -65,6 +65,15 @@ def test_drain_takes_everything_once(fake: FakeRing) -> None:
     assert fake.consumed() == 23 * ENTRY_BYTES
 
 
+def test_a_piece_is_the_oldest(fake: FakeRing) -> None:
+    ring = Ring(fake.fd, REQUEST, SIZE_BYTES)
+    for tid in (1, 2, 3):
+        fake.put(tid)
+    taken = [ring.drain(most)["tid"].tolist() for most in (0, 2, 2, 2)]
+    assert taken == [[], [1, 2], [3], []]
+    assert fake.consumed() == 3 * ENTRY_BYTES
+
+
 def test_a_record_still_being_written_stops_the_drain(fake: FakeRing) -> None:
     ring = Ring(fake.fd, REQUEST, SIZE_BYTES)
     fake.put(1)

@@ -116,6 +116,43 @@ def test_after_it_was_starved_it_takes_turns_for_some_seconds(
         assert policy() == os.SCHED_IDLE
 
 
+@pytest.mark.parametrize(
+    ("fill", "turns_s", "sleeps_s"),
+    [
+        (0.2, (0.0003,), (0.0036,)),
+        (0.2, (0.00006, 0.00006), (0.00144,)),  # the second step ends the turn
+        (0.2, (0.0003, 0.00009, 0.005), (0.0036, 0.005)),
+        (0.4, (0.0003,), (0.0009,)),
+        (0.6, (0.0003,), ()),
+        (1.0, (0.0003,), ()),
+    ],
+    ids=["a turn", "short steps", "long steps", "filling", "nearly full", "full"],
+)
+def test_after_each_turn_it_sleeps(
+    monkeypatch: pytest.MonkeyPatch,
+    fill: float,
+    turns_s: tuple[float, ...],
+    sleeps_s: tuple[float, ...],
+) -> None:
+    """Who is woken within its slice would wait for the next tick otherwise."""
+    clock, slept = Clock(monkeypatch), []
+    monkeypatch.setattr("rcp.probes.cost.giving_way.time.sleep", slept.append)
+    way = GivingWay(lambda: fill, 0.125)
+    way.look()
+    with way.unless(True):
+        clock.now_s += 0.05  # so that it looks at the rings
+        for turn_s in turns_s:
+            clock.used_s += turn_s
+            way.look()
+    clock.used_s += 1.0
+    way.look()  # not within a drain
+    assert slept == pytest.approx(sleeps_s)
+    with way.unless(False):
+        clock.used_s += 1.0
+        way.look()  # it gives way as it is
+    assert len(slept) == len(sleeps_s)
+
+
 def test_rights_that_are_lost_meanwhile_end_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     way = GivingWay(lambda: 0.0, 0.125)
 

@@ -8,7 +8,7 @@ import pytest
 from rcp.probes.formats.btf import Btf, BtfError
 from rcp.probes.kernel import module_types
 from rcp.probes.kernel.features import RecordError
-from rcp.probes.kernel.kernel_types import kernel_types, read_btf
+from rcp.probes.kernel.kernel_types import identity, kernel_types, read_btf
 from rcp.probes.tests.formats.btf_image import BtfImage
 from rcp.probes.tests.formats.elf_image import write_elf
 
@@ -139,10 +139,21 @@ def test_the_file_of_a_module_whose_probes_can_come_late_may_be_compressed(
     (system / "kernel/drivers/block/loop.ko.xz").write_bytes(b"damaged")
     assert "#define RCP_HAS_dm_crypt_io_base_bio 1" in kernel_types(*read_btf().values())
     assert (module_types.module_types("loop"), module_types.module_types("xfs")) == (b"", b"")
-    assert module_types.may_come("dm_crypt")
-    assert not module_types.may_come("loop")
-    (system / "kernel/drivers/md/dm-mod.ko.xz").mkdir()  # cannot be read
+    assert module_types.may_come("dm_crypt") and not module_types.may_come("dm_mod")
+    assert set(read_btf()) == {"", "dm_crypt"}
+
+
+def test_another_file_of_a_module_is_another_kernel(system: Path) -> None:
+    """A start looks at the files but does not read them."""
+    path = system / "kernel/drivers/md/dm-mod.ko.xz"
+    path.parent.mkdir(parents=True)
     assert not module_types.may_come("dm_mod")
+    found = [identity()]
+    for content in (b"one", b"more"):
+        path.write_bytes(content)
+        found.append(identity())
+    assert len(set(map(tuple, found))) == 3
+    assert module_types.may_come("dm_mod")
 
 
 def test_a_kernel_without_readable_types_is_one_line(
