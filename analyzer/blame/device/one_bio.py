@@ -1,4 +1,4 @@
-"""Ios that a stacked device does for one bio: who waits for the bio needs all of them.
+"""Ios that a stacked device does for one bio: who waits for the last one needs some before it.
 
 dm-snapshot copies a chunk before it queues a bio below; a thread of the device does one such thing
 after another. Who waits for its bio seems to wait for all that the thread waits for::
@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import ranges
-from rcp.analyzer.arrays.trace import Index, Times, Trace
+from rcp.analyzer.arrays.as_of import group_codes, ranges
+from rcp.analyzer.arrays.trace import Times, Trace
+from rcp.analyzer.blame.origins import Origins, origins_of
 from rcp.analyzer.paths.segments import Edges
 
 
@@ -35,26 +36,34 @@ class OneBio:
     @staticmethod
     def of(trace: Trace, edges: Edges) -> OneBio:
         """Find those for bios that the waiters have queued themselves."""
-        ios, layers = trace.ios, trace.layers
-        at = np.flatnonzero((layers.io >= 0) & (layers.owner >= 0) & (layers.parent < 0))
-        if not len(at):
-            return OneBio(at, at)
-        owner = layers.owner[at].astype(np.int64)
-        when = layers.queued[at] - layers.queued[at].min()
-        _, bio = np.unique(when * len(trace.tasks) + owner, return_inverse=True)
-        of_io: Times = np.full(len(ios), -1, np.int64)
-        owner_of: Index = np.full(len(ios), -1, np.int32)
-        of_io[layers.io[at]], owner_of[layers.io[at]] = bio, owner
-        wait = np.flatnonzero((edges.io >= 0) & (edges.waiter >= 0))
-        wait = wait[owner_of[edges.io[wait]] == edges.waiter[wait]]
-        order = np.argsort(of_io, kind="stable")
-        first = np.searchsorted(of_io[order], of_io[edges.io[wait]], "left")
-        last = np.searchsorted(of_io[order], of_io[edges.io[wait]], "right")
-        row, place = ranges(first, last - first)
-        io, wait = order[place], wait[row]
+        ios, above = trace.ios, origins_of(trace, of_loops=False)
+        if not len(above.stacked):
+            return OneBio(above.stacked, above.stacked)
+        io, wait = _of_one_bio(_bios(above, len(ios)), above, edges)
         comes_before = ios.completed[io] <= ios.queued[edges.io[wait]]
         here = comes_before & (ios.dev[io] == ios.dev[edges.io[wait]])
         read: Times = np.full(len(edges), np.iinfo(np.int64).max)
         np.minimum.at(read, wait[here], ios.completed[io[here]])
         comes_before &= here | (ios.queued[io] >= read[wait])
         return OneBio(io[comes_before], wait[comes_before])
+
+
+def _bios(above: Origins, n_ios: int) -> Times:
+    """Number the bios by who queued them when; by io, -1 for one below no stacked device."""
+    found: Times = np.full(n_ios, -1, np.int64)
+    found[above.stacked] = group_codes(above.queued[above.stacked], above.queuer[above.stacked])
+    return found
+
+
+def _of_one_bio(
+    bio: Times, above: Origins, edges: Edges
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the ios of the bios that waiters have queued themselves, and the waits for them."""
+    wait = np.flatnonzero((edges.io >= 0) & (edges.waiter >= 0))
+    last = edges.io[wait]
+    wait = wait[(bio[last] >= 0) & (above.queuer[last] == edges.waiter[wait])]
+    io = above.stacked[np.argsort(bio[above.stacked], kind="stable")]
+    count = np.bincount(bio[io])
+    of = bio[edges.io[wait]]
+    row, place = ranges((np.cumsum(count) - count)[of], count[of])
+    return io[place], wait[row]
