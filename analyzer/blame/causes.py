@@ -46,6 +46,7 @@ from rcp.analyzer.blame.journal.workers import LoopWorkers
 from rcp.analyzer.blame.origins import Origins, inherit_sets, origins_of
 from rcp.analyzer.blame.sets import Sets, collect, joined
 from rcp.analyzer.blame.turns.clients import Clients
+from rcp.analyzer.paths.messages import Messages
 from rcp.probes.contract.events import IO_CAUSE, JOURNAL_COMMIT, JOURNAL_HANDLE
 
 CAUSE_KINDS = ("submitter", "dirtier", "journal", "origin", "flush")
@@ -175,9 +176,12 @@ def _discarded(
     return found[last >= 0], log_set[last[last >= 0]]
 
 
-def io_causes(trace: Trace) -> Causes:
-    """Return the cause sets of all ios and commits of a recording."""
-    clients = Clients.of(trace)
+def io_causes(trace: Trace, messages: Messages | None = None) -> Causes:
+    """Return the cause sets of all ios and commits of a recording.
+
+    ``messages``: those of the recording, if they are known already.
+    """
+    clients = Clients.of(trace, messages)
     return _causes(clients, clients.in_their_place)
 
 

@@ -26,6 +26,7 @@ from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
 from rcp.analyzer.loading.found import Found, Missing, found_in, recorded_share
+from rcp.analyzer.paths.messages import Messages
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.threads import paths_of
 from rcp.probes.contract.atomic import atomic_replace
@@ -172,8 +173,9 @@ def analyze(store: Store, trace: Trace, names: Mapping[int, str], share: float) 
 
     ``share`` (0 to 1) of the records that verdicts rest on was recorded.
     """
-    paths = paths_of(trace)
-    causes = io_causes(trace)
+    messages = Messages.of(trace.sleeps, trace.tasks)
+    paths = paths_of(trace, messages)
+    causes = io_causes(trace, messages)
     inversions = find_inversions(trace, paths, causes, names, share)
     insert_verdicts(store, trace, paths, causes, inversions, names)
 

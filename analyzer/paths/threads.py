@@ -33,10 +33,13 @@ from rcp.analyzer.paths.segments import Edges, Paths, Segments
 from rcp.analyzer.paths.time_outs import TimeOuts, until_the_time_out
 
 
-def paths_of(trace: Trace) -> Paths:
-    """Return the critical paths of all finished requests of a trace."""
+def paths_of(trace: Trace, messages: Messages | None = None) -> Paths:
+    """Return the critical paths of all finished requests of a trace.
+
+    ``messages``: those of the trace, if they are known already.
+    """
     tasks, requests = trace.tasks, trace.requests
-    messages = Messages.of(trace.sleeps, tasks)
+    messages = messages or Messages.of(trace.sleeps, tasks)
     sleeps = until_the_end(trace.sleeps, requests, tasks)
     sleeps = until_the_answer(sleeps, requests, tasks, messages)
     time_outs = TimeOuts.of(sleeps, tasks, messages)

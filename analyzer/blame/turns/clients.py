@@ -56,10 +56,10 @@ class Clients:
     taken: TakenJobs
 
     @staticmethod
-    def of(trace: Trace) -> Clients:
-        """Find them."""
+    def of(trace: Trace, messages: Messages | None = None) -> Clients:
+        """Find them; ``messages``: those of the recording, if they are known already."""
         suspects = Suspects(trace.tasks)
-        messages = Messages.of(trace.sleeps, trace.tasks)
+        messages = messages or Messages.of(trace.sleeps, trace.tasks)
         taken = TakenJobs.of(trace.sleeps, trace.tasks, messages)
         if not suspects.background.any() and not trace.sleeps.has_sent.any():
             return Clients(trace, suspects, None, messages, taken)
