@@ -55,7 +55,7 @@ def _last_by_order(group: Keys, time: Times, query_group: Keys, query_time: Time
     # At the same time, rows sort before queries: lexsort is stable.
     order = np.lexsort((np.concatenate((time[rows], query_time)), groups))
     is_row = order < n
-    latest = np.maximum.accumulate(np.where(is_row, np.arange(len(order)), -1))[~is_row]
+    latest = last_chosen(is_row)[~is_row]
     query = order[~is_row] - n
     match = np.full(len(query_group), -1, np.int32)
     candidate = order[latest]
@@ -67,6 +67,11 @@ def _last_by_order(group: Keys, time: Times, query_group: Keys, query_time: Time
 def asof_forward(group: Keys, time: Times, query_group: Keys, query_time: Times) -> Index:
     """Return, for each query (group, time), the first row of its group at or after it, or -1."""
     return asof_backward(group, -time, query_group, -query_time)
+
+
+def last_chosen(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return the last chosen position up to each one, itself included, or -1."""
+    return np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), -1))
 
 
 def rows_between(

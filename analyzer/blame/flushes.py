@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, group_codes
+from rcp.analyzer.arrays.as_of import asof_backward, group_codes, last_chosen
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Ios, Times
 from rcp.analyzer.blame.ahead import Ahead, Windows, bytes_at, ios_ahead
 from rcp.analyzer.blame.candidates import Positions
@@ -107,7 +107,7 @@ def flush_before(dev: Times, got: Times, issued: Times, completed: Times) -> Ind
         latest = np.maximum.accumulate(completed[order])
         # The first one of those that are the latest so far.
         is_latest = np.diff(latest, prepend=-1) > 0
-        of = order[np.maximum.accumulate(np.where(is_latest, np.arange(len(order)), 0))]
+        of = order[last_chosen(is_latest)]
         n_before = np.searchsorted(issued[order], got[on], "left")
         last = of[np.maximum(n_before - 1, 0)]
         waits = (n_before > 0) & (completed[last] >= got[on] - _AFTER_NS)

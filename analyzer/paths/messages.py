@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, last_chosen
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import BACKGROUND, FOREGROUND, ROLE_CODE
 from rcp.analyzer.arrays.tasks import Tasks
@@ -137,9 +137,8 @@ class Messages:
         """Return the last chosen row of each one's thread up to it, or -1."""
         n = len(self.sleep)
         first = np.r_[True, self.thread[1:] != self.thread[:-1]][:n]
-        begin = np.maximum.accumulate(np.where(first, np.arange(n), 0))
-        last = np.maximum.accumulate(np.where(chosen, np.arange(n), -1))
-        return np.where(last >= begin, last, -1)
+        last = last_chosen(chosen)
+        return np.where(last >= last_chosen(first), last, -1)
 
     def next_row(self, chosen: Mask, least: int) -> Rows:
         """Return the first chosen row of each one's thread, ``least`` rows later or more, or -1."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, ranges, rounds
+from rcp.analyzer.arrays.as_of import asof_backward, last_chosen, ranges, rounds
 from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.causes import Causes
@@ -99,6 +99,6 @@ def _sorted(place: Times, done: Times, thread: Times) -> _Uses:
     place, done, thread = place[order], done[order], thread[order]
     n = len(order)
     is_new = np.r_[True, (place[1:] != place[:-1]) | (thread[1:] != thread[:-1])][:n]
-    before = np.maximum.accumulate(np.where(is_new, np.arange(n), 0)) - 1
+    before = last_chosen(is_new) - 1
     same = np.append(place, -1)[before] == place
     return _Uses(place, done, thread, np.where(same & (before >= 0), before, -1))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, asof_forward
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, last_chosen
 from rcp.analyzer.arrays.roles import BACKGROUND, ROLE_CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.blame.candidates import Positions
@@ -150,4 +150,4 @@ def _first_of_round(answers: JobWaits, taken: Taken, sleep: Index) -> Times:
     same: Mask = follows & (sleep >= 0) & (sleep == np.r_[-1, sleep][: len(sleep)])
     same &= ~np.append(taken.between, False)[sleep] & (answers.since < before)
     same &= ~(answers.is_futex | np.r_[True, answers.is_futex][: len(sleep)])
-    return np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))
+    return last_chosen(~same)

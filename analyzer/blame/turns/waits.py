@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import last_chosen
 from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.trace import Index, Sleeps, Times
 from rcp.analyzer.paths.futex_loops import LOOK_NS, woke_others
@@ -81,7 +82,7 @@ class JobWaits:
         goes_on = asks_nothing & (sleeps.n_received[at[1:]] == 0)
         is_first = np.r_[True, ~goes_on][: len(at)]
         first, last = at[is_first], at[np.r_[~goes_on, True][: len(at)]]
-        asked = at[_first_of_run(asks_nothing)[: len(at)][is_first]]
+        asked = at[last_chosen(np.r_[True, ~asks_nothing][: len(at)])[is_first]]
         waker = sleeps.waker_utid[last]
         is_futex = sleeps.reason[last] == CODE["futex"]
         return JobWaits(
@@ -97,12 +98,6 @@ class JobWaits:
             np.where(is_futex, sleeps.object[last].astype(np.int64), 0),
             sleeps.for_room[last],
         )
-
-
-def _first_of_run(goes_on: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    """Return where the run of sleeps that each one goes on with begins."""
-    position = np.arange(len(goes_on) + 1)
-    return np.maximum.accumulate(np.where(np.r_[True, ~goes_on], position, 0))
 
 
 def _asks_nothing(sleeps: Sleeps, thread: Times, at: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from rcp.analyzer.arrays.as_of import (
     asof_backward,
     asof_forward,
     group_codes,
+    last_chosen,
     packed,
     rounds,
 )
@@ -70,3 +71,8 @@ def test_rows_are_numbered_in_order_of_their_columns(
     order = np.argsort(packed(*columns), kind="stable")
     assert [rows[at] for at in order] == sorted(rows)
     assert len(set(packed(*columns).tolist())) == len(distinct)
+
+
+def test_the_last_chosen_row_up_to_each_one() -> None:
+    assert last_chosen(np.array([False, True, False, True, False])).tolist() == [-1, 1, 1, 3, 3]
+    assert not len(last_chosen(np.zeros(0, bool)))

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rcp.analyzer.arrays.as_of import last_chosen
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Times
 from rcp.analyzer.blame.worked_for import ROUNDING_NS
 from rcp.analyzer.whatif.columns import Floats, IoRows, Recorded, SegmentRows
@@ -71,7 +72,7 @@ def _devices(disks: IoRows) -> list[_Device]:
         # those that it served last. No scheduler sees flushes.
         seen = weight * (disks.op[on] != OP_FLUSH)
         has_seen = np.cumsum(np.concatenate((seen, -seen))[order]) > 0
-        last = np.maximum.accumulate(np.where(has_seen, np.arange(len(order)), -1))
+        last = last_chosen(has_seen)
         last = np.where(all_work > 0, np.arange(len(order)), last)
         gaps = np.diff(moments[order], append=moments.max(initial=0))
         is_issue = order < len(on)
