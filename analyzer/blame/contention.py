@@ -38,7 +38,7 @@ from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
 from rcp.analyzer.blame.turns.asked import Asked
 from rcp.analyzer.blame.turns.clients import Clients
-from rcp.analyzer.blame.turns.questions import Meanwhile, Questions
+from rcp.analyzer.blame.turns.questions import Questions
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.stages import ADMISSION_SLOT, ADMISSION_TAG, DEVICE, QUEUE
 from rcp.probes.contract.events import IO
@@ -61,14 +61,14 @@ class Contention:
         return flush_cache(self.trace.ios, self.suspects, self.blame.io)
 
     @cached_property
-    def questions(self) -> Questions:
+    def asked_before(self) -> Questions:
         """Waits for answers to questions that were asked before earlier waits."""
-        return Questions.of(self.clients.messages, self.trace, self.paths.edges)
+        return Questions.asked_before(self.clients.messages, self.trace, self.paths.edges)
 
     @cached_property
-    def meanwhile(self) -> Meanwhile:
+    def answered_meanwhile(self) -> Questions:
         """Answers that come while tasks wait for another one."""
-        return Meanwhile.of(self.clients.messages, self.trace, self.paths.edges)
+        return Questions.answered_meanwhile(self.clients.messages, self.trace, self.paths.edges)
 
     @cached_property
     def solo(self) -> SoloTimes:

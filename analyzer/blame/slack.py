@@ -61,7 +61,8 @@ class Slack:
         """Find those that waiters queued themselves."""
         trace, paths, blame = rules.trace, rules.paths, rules.blame
         self._trace, self._edges, self._segments = trace, paths.edges, paths.segments
-        self._questions, self._meanwhile = rules.questions, rules.meanwhile
+        self._asked_before = rules.asked_before
+        self._answered_meanwhile = rules.answered_meanwhile
         self._alone = _Alone(trace, blame, rules.flushes, rules.solo)
         self._is_kernel = rules.suspects.kernel
         self._own_share = _own_share(trace, causes, blame)
@@ -187,18 +188,14 @@ class Slack:
 
         They answer later, or meanwhile.
         """
-        trace, edges = self._trace, self._edges
-        later, meanwhile = self._questions, self._meanwhile
-        edge = np.concatenate((later.edge, meanwhile.edge)).astype(np.int32)
-        begun = np.concatenate((later.begun, meanwhile.begun))
+        trace, edges, later = self._trace, self._edges, self._asked_before
+        of = later.and_then(self._answered_meanwhile)
+        edge, begun, n_later = of.edge.astype(np.int32), of.begun, len(later.edge)
         if not len(edge):
             return edge, begun, begun
-        thread, n_later = trace.tasks.thread.astype(np.int64), len(later.edge)
-        server = np.concatenate((thread[edges.waker[later.edge]], meanwhile.server))
-        end = (edges.ts + edges.dur)[later.edge]
-        end = np.maximum(np.concatenate((end, meanwhile.answered)), begun)
-        own = OwnTime.of(trace.sleeps, trace.ios, thread, server)
-        until = begun + own.within(server, begun, end)
+        thread = trace.tasks.thread.astype(np.int64)
+        own = OwnTime.of(trace.sleeps, trace.ios, thread, of.server)
+        until = begun + own.within(of.server, begun, np.maximum(of.answered, begun))
         # What is waited for later counts as that.
         until[:n_later] -= (edges.dur - blamed)[later.edge]
         until[:n_later] = np.minimum(until[:n_later], edges.ts[later.edge])

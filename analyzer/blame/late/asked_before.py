@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rcp.analyzer.arrays.trace import Times
 from rcp.analyzer.blame.candidates import (
     KIND,
     Candidates,
-    Positions,
     candidate_rows,
     no_candidates,
 )
@@ -24,24 +22,21 @@ from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, MODEL_CONFIDENCE
 from rcp.analyzer.blame.late.losses import BlamedLosses
 from rcp.analyzer.blame.late.rest import Rest
+from rcp.analyzer.blame.turns.questions import Questions
 
 
 def late_since_asked(rules: Contention, found: Candidates) -> Candidates:
     """Return what requests lose for what servers have done since they were asked."""
-    edges, questions, meanwhile = rules.paths.edges, rules.questions, rules.meanwhile
-    edge = questions.edge
-    late = _late(rules, found, edge, questions.asked, edges.ts[edge])
+    late = _late(rules, found, rules.asked_before)
     # Before another answer came the wait is needed anyway (slack).
-    found, edge = Candidates.concatenate((found, late)), meanwhile.edge
-    more = _late(rules, found, edge, edges.ts[edge], meanwhile.answered)
-    return Candidates.concatenate((late, more))
+    found = Candidates.concatenate((found, late))
+    return Candidates.concatenate((late, _late(rules, found, rules.answered_meanwhile)))
 
 
-def _late(
-    rules: Contention, found: Candidates, edge: Positions, asked: Times, since: Times
-) -> Candidates:
-    """Return what of waits, ``since`` a time each, is due to jobs since servers were asked."""
+def _late(rules: Contention, found: Candidates, questions: Questions) -> Candidates:
+    """Return what of waits, since they were not needed, is due to jobs since servers were asked."""
     paths, jobs = rules.paths, rules.clients.background_jobs
+    edge, asked, since = questions.edge, questions.asked, questions.needed
     if jobs is None or not len(edge):
         return no_candidates()
     edges, thread = paths.edges, rules.trace.tasks.thread.astype(np.int64)

@@ -13,7 +13,7 @@ the other. That needs the queues of messages to be known (``paths.messages``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -28,16 +28,23 @@ from rcp.analyzer.paths.segments import Edges
 
 @dataclass(frozen=True)
 class Questions:
-    """Waits for answers to questions that were asked before earlier waits."""
+    """Questions to servers that were at work while their askers waited for others too."""
 
     edge: Positions
-    asked: Times
+    """The wait for the answer, or, if that came meanwhile, for the other one."""
+    server: Times
+    """Thread that answers."""
     begun: Times
-    """When the server was free to take the message, and the waiter did not wait for it."""
+    """When that server was free to take the question, and the waiter did not wait for it."""
+    answered: Times
+    asked: Times
+    """When the server that the wait is for had been asked, at the latest."""
+    needed: Times
+    """Until then there was the other answer to wait for."""
 
     @staticmethod
-    def of(messages: Messages, trace: Trace, edges: Edges) -> Questions:
-        """Find them among the edges."""
+    def asked_before(messages: Messages, trace: Trace, edges: Edges) -> Questions:
+        """Find waits for answers to questions that were asked before earlier waits."""
         thread = trace.tasks.thread.astype(np.int64)
         edge, row, _ = _for_messages(messages, trace.sleeps, edges)
         server, end = thread[edges.waker[edge]], edges.ts[edge] + edges.dur[edge]
@@ -50,25 +57,13 @@ class Questions:
         asks = (sent >= 0) & (sent <= row)
         asks[asks] = is_question(messages, role, sent[asks], taken[asks])
         asked = np.where(asks, np.append(messages.asleep, 0)[sent], 0)
-        some = np.flatnonzero((asked > 0) & (asked < edges.ts[edge]))
-        begin = np.maximum(np.maximum(messages.awake[taken], asked), _waited_before(edges)[edge])
-        return Questions(edge[some], asked[some], begin[some])
-
-
-@dataclass(frozen=True)
-class Meanwhile:
-    """Answers to tasks that come while they wait for another one, and that they take then."""
-
-    edge: Positions
-    """The wait."""
-    server: Times
-    begun: Times
-    """When the server was free to take the question; it was asked in the frame of the wait."""
-    answered: Times
+        begun = np.maximum(np.maximum(messages.awake[taken], asked), _waited_before(edges)[edge])
+        found = Questions(edge, server[known], begun, end[known], asked, edges.ts[edge])
+        return found.take(np.flatnonzero((asked > 0) & (asked < edges.ts[edge])))
 
     @staticmethod
-    def of(messages: Messages, trace: Trace, edges: Edges) -> Meanwhile:
-        """Find the last one of each wait."""
+    def answered_meanwhile(messages: Messages, trace: Trace, edges: Edges) -> Questions:
+        """Find the last answer that comes in each wait for another one, and is taken with that."""
         thread = trace.tasks.thread.astype(np.int64)
         edge, _, after = _for_messages(messages, trace.sleeps, edges)
         server = messages.sender[after]
@@ -85,9 +80,20 @@ class Meanwhile:
         begun = np.append(messages.awake, 0)[taken]
         parent = edges.parent[edge]
         since = np.where(parent >= 0, edges.ts[parent], trace.requests.ts[edges.request[edge]])
-        # On another CPU the server may have it before who has woken the waiter sleeps.
-        some = np.flatnonzero((begun > since - AGAIN_NS) & (answered > edges.ts[edge]))
-        return Meanwhile(edge[some], server[some], begun[some], answered[some])
+        found = Questions(edge, server, begun, answered, edges.ts[edge], answered)
+        # It was asked in the frame of the wait. On another CPU the server may have the question
+        # before who has woken the waiter sleeps.
+        is_one = (begun > since - AGAIN_NS) & (answered > edges.ts[edge])
+        return found.take(np.flatnonzero(is_one))
+
+    def take(self, at: Positions) -> Questions:
+        """Return those at these positions."""
+        return Questions(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
+
+    def and_then(self, others: Questions) -> Questions:
+        """Return these and others."""
+        both = {f.name: (getattr(self, f.name), getattr(others, f.name)) for f in fields(self)}
+        return Questions(**{name: np.concatenate(columns) for name, columns in both.items()})
 
 
 def _for_messages(

@@ -36,6 +36,7 @@ from rcp.analyzer.blame.cpu.slices import NEVER
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.blame.suspects import first_on_chain, last_on_chain
 from rcp.analyzer.blame.turns.answered_together import round_of_wait
+from rcp.analyzer.blame.turns.jobs import Jobs
 from rcp.analyzer.blame.turns.servers import Asleep, Servers
 from rcp.analyzer.blame.turns.taken_jobs import TakenJobs
 from rcp.analyzer.paths.segments import Edges
@@ -50,7 +51,7 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
     wait, servers, jobs = rules.asked.waits, rules.asked.servers, rules.asked.jobs
     if servers is None or jobs is None:
         return no_candidates()
-    at_work = _AtWork.of(servers, rules.clients.taken, sleeps, edges, wait)
+    at_work = _AtWork.of(servers, jobs, rules.clients.taken, sleeps, edges, wait)
     server = servers.thread[edges.waker]
     has_job = jobs.covers().within(server, edges.ts, np.maximum(at_work.until, edges.ts)) > 0
     has_job |= at_work.begun_until > edges.ts
@@ -63,12 +64,12 @@ def served_first(rules: Contention, chosen: Positions) -> Candidates:
 
 def _below(rules: Contention, at_work: _AtWork, chosen: Positions, edge_of: Index) -> Candidates:
     """Return the ``chosen`` segments in which the server is at a job that each edge waits for."""
-    edges, segments, jobs = rules.paths.edges, rules.paths.segments, rules.asked.jobs
-    servers = rules.asked.servers
+    edges, segments = rules.paths.edges, rules.paths.segments
+    servers, jobs = at_work.servers, at_work.jobs
     chosen = chosen[segments.edge[chosen] >= 0]
     edge = edge_of[segments.edge[chosen]]
     chosen, edge = chosen[edge >= 0], edge[edge >= 0]
-    if servers is None or jobs is None or not len(chosen):
+    if not len(chosen):
         return no_candidates()
     lo = np.maximum(segments.ts[chosen], edges.ts[edge])
     hi = np.maximum(np.minimum(segments.ts[chosen] + segments.dur[chosen], at_work.until[edge]), lo)
@@ -104,6 +105,8 @@ def _candidates(
 class _AtWork:
     """What servers are at when waits for them begin; by edge."""
 
+    servers: Servers
+    jobs: Jobs
     until: Times
     """Until then they go on, but at most to the wait's end; 0 where they have no other work."""
     begun_by: Index
@@ -113,7 +116,12 @@ class _AtWork:
 
     @staticmethod
     def of(
-        servers: Servers, taken: TakenJobs, sleeps: Sleeps, edges: Edges, wait: Positions
+        servers: Servers,
+        jobs: Jobs,
+        taken: TakenJobs,
+        sleeps: Sleeps,
+        edges: Edges,
+        wait: Positions,
     ) -> _AtWork:
         """Look at the servers' idle waits, and at whom they answer next; ``wait``: edges."""
         until, begun_until = np.zeros((2, len(edges)), np.int64)
@@ -137,7 +145,7 @@ class _AtWork:
         ).astype(np.int32)
         begun_by[wait] = by
         begun_until[wait] = np.where(by >= 0, servers.asleep.at(server, lo)[1], 0)
-        return _AtWork(until, begun_by, begun_until)
+        return _AtWork(servers, jobs, until, begun_by, begun_until)
 
 
 def _free_since(servers: Servers, sleeps: Sleeps, waiter: Times, lo: Times) -> Times:
