@@ -110,6 +110,13 @@ class Sleeps:
     def __len__(self) -> int:
         return len(self.utid)
 
+    def of_threads(self, thread: Times, threads: Times) -> npt.NDArray[np.bool_]:
+        """Return which sleeps are of some ``threads``; ``thread``: by task."""
+        chosen = np.zeros(int(thread.max(initial=0)) + 1, bool)
+        chosen[threads] = True
+        found: npt.NDArray[np.bool_] = chosen[thread][self.utid]
+        return found
+
 
 @dataclass(frozen=True)
 class Ios:

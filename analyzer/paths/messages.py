@@ -72,9 +72,8 @@ class Messages:
         """Look at the threads that have ever sent or received any."""
         thread = tasks.thread.astype(np.int64)
         known = (sleeps.sent_to > 0) | (sleeps.received_from > 0)
-        has_any = np.zeros(int(thread.max(initial=0)) + 1, bool)
-        has_any[thread[sleeps.utid[known]]] = True
-        at = np.flatnonzero(has_any[thread][sleeps.utid] & (sleeps.woken > sleeps.ts))
+        has_any = sleeps.of_threads(thread, thread[sleeps.utid[known]])
+        at = np.flatnonzero(has_any & (sleeps.woken > sleeps.ts))
         at = at[np.lexsort((sleeps.ts[at], thread[sleeps.utid[at]]))]
         of = thread[sleeps.utid[at]]
         follows = np.r_[False, of[1:] == of[:-1]][: len(of)]

@@ -109,9 +109,8 @@ def _leaves(sleeps: Sleeps, thread: Times, rows: Index) -> Times:
 
     ``NEVER`` is later than any other record, and contradicts it.
     """
-    counts = np.zeros(int(thread.max(initial=0)) + 1, bool)
-    counts[thread[sleeps.utid[rows]]] = True
-    at, when = slices_of(sleeps, thread, np.flatnonzero(counts[thread[sleeps.utid]]))
+    counts = sleeps.of_threads(thread, thread[sleeps.utid[rows]])
+    at, when = slices_of(sleeps, thread, np.flatnonzero(counts))
     left = np.full(len(sleeps), NEVER)
     left[at] = when
     found: Times = left[rows]

@@ -22,9 +22,7 @@ class OwnTime:
     @staticmethod
     def of(sleeps: Sleeps, ios: Ios, thread: Times, threads: Times) -> OwnTime:
         """Look at the sleeps of ``threads``; ``thread``: by task."""
-        chosen = np.zeros(int(thread.max(initial=0)) + 1, bool)
-        chosen[threads] = True
-        at = np.flatnonzero(chosen[thread[sleeps.utid]] & ~sleeps.first_seen)
+        at = np.flatnonzero(sleeps.of_threads(thread, threads) & ~sleeps.first_seen)
         io = sleeps.waker_io[at]
         issued = np.clip(np.append(ios.issued, 0)[io], sleeps.ts[at], sleeps.woken[at])
         # A tag is free when another io is done.

@@ -54,9 +54,7 @@ class Taken:
     @staticmethod
     def of(sleeps: Sleeps, thread: Times, servers: Times) -> Taken:
         """Look at the sleeps of ``servers``; ``thread``: by task."""
-        chosen = np.zeros(int(thread.max(initial=0)) + 1, bool)
-        chosen[servers] = True
-        at = np.flatnonzero(chosen[thread][sleeps.utid] & (sleeps.woken > sleeps.ts))
+        at = np.flatnonzero(sleeps.of_threads(thread, servers) & (sleeps.woken > sleeps.ts))
         of = thread[sleeps.utid[at]]
         order = np.lexsort((sleeps.ts[at], of))
         at, of = at[order], of[order]

@@ -50,9 +50,7 @@ class Asleep:
         sleeps: Sleeps, thread: Times, threads: Times, reasons: Sequence[int] | None = None
     ) -> Asleep:
         """Take those of ``threads``, for some reasons or all; ``thread``: by task."""
-        chosen = np.zeros(int(thread.max(initial=0)) + 1, bool)
-        chosen[threads] = True
-        is_chosen = chosen[thread][sleeps.utid] & (sleeps.woken > sleeps.ts)
+        is_chosen = sleeps.of_threads(thread, threads) & (sleeps.woken > sleeps.ts)
         if reasons is not None:
             is_chosen &= np.isin(sleeps.reason, reasons)
         at = np.flatnonzero(is_chosen)
