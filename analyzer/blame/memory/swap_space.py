@@ -12,13 +12,10 @@ from rcp.analyzer.arrays.as_of import ranges
 from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.covering import Covering
 from rcp.analyzer.arrays.covers import Covers
-from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, PAGE_BYTES, Times, Trace
+from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, PAGE_BYTES, Trace
 from rcp.analyzer.blame.candidates import Positions
+from rcp.analyzer.blame.memory.sectors import PAGE_SECTORS, sectors_of
 from rcp.probes.contract.events import IO, IoFlag
-
-_SECTOR_BYTES = 512
-_SECTORS = PAGE_BYTES // _SECTOR_BYTES
-"""Of a page. Swap space begins at a page of the device, but need not be aligned to that."""
 
 
 def swapped_in(trace: Trace) -> tuple[Positions, Positions]:
@@ -28,24 +25,17 @@ def swapped_in(trace: Trace) -> tuple[Positions, Positions]:
     out = np.flatnonzero(is_out)
     if not len(out):
         return out, out
-    dev, begin, end = _sectors(trace, out)
-    space = Covers.of(dev, begin, end)
+    dev, (begin, end) = ios.dev.astype(np.int64), sectors_of(trace)
+    space = Covers.of(dev[out], begin[out], end[out])
     near = np.flatnonzero(np.isin(ios.dev, ios.dev[out]) & (ios.bytes > 0))
-    near = near[space.within(*_sectors(trace, near)) > 0]
+    near = near[space.within(dev[near], begin[near], end[near]) > 0]
     read, write = near[ios.op[near] == OP_READ], near[ios.op[near] == OP_WRITE]
     of, page = ranges(np.zeros(len(read), np.int64), ios.bytes[read].astype(np.int64) // PAGE_BYTES)
-    first = column_of(rows, "sector")[read[of]].astype(np.int64) + page * _SECTORS
+    # Swap space begins at a page of the device, but need not be aligned to that.
+    first = begin[read[of]] + page * PAGE_SECTORS
     later = write[np.argsort(-ios.queued[write], kind="stable")]
-    dev, begin, end = _sectors(trace, later)
-    points = ios.dev[read[of]].astype(np.int64), first
-    covering = Covering.of(-ios.queued[later], (dev, begin, end - 1), points)
+    space_of = dev[later], begin[later], end[later] - 1
+    covering = Covering.of(-ios.queued[later], space_of, (dev[read[of]], first))
     found = covering.first(-ios.queued[read[of]])
     at = np.flatnonzero((found >= 0) & np.append(is_out[later], False)[found])
     return read[of[at]], later[found[at]]
-
-
-def _sectors(trace: Trace, io: Positions) -> tuple[Times, Times, Times]:
-    """Return the device of ios, their first sector, and the one behind their last."""
-    begin = column_of(trace.rows[IO.name], "sector")[io].astype(np.int64)
-    length = trace.ios.bytes[io].astype(np.int64) // _SECTOR_BYTES
-    return trace.ios.dev[io].astype(np.int64), begin, begin + length

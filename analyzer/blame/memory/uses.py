@@ -12,9 +12,9 @@ from rcp.analyzer.arrays.as_of import asof_backward, last_chosen, ranges, rounds
 from rcp.analyzer.arrays.chunked import column_of
 from rcp.analyzer.arrays.trace import OP_READ, OP_WRITE, Index, Times, Trace
 from rcp.analyzer.blame.causes import Causes
+from rcp.analyzer.blame.memory.sectors import sectors_of
 from rcp.probes.contract.events import IO
 
-_SECTOR_BYTES = 512
 _AT_ONCE = 1 << 22
 """Uses of places that are looked at together: they take some hundred bytes each."""
 
@@ -77,13 +77,12 @@ def _uses(
     trace: Trace, io: npt.NDArray[np.integer], counts: npt.NDArray[np.bool_], thread: Times
 ) -> Iterator[tuple[npt.NDArray[np.intp], _Uses, Times]]:
     """Yield some positions in ``io``, the uses of their first sectors, and the place of each."""
-    ios, sector = trace.ios, column_of(trace.rows[IO.name], "sector").astype(np.int64)
+    ios, (begins, ends) = trace.ios, sectors_of(trace)
     for dev in np.unique(ios.dev[io]):
         at = np.flatnonzero(ios.dev[io] == dev)
-        wanted, place = np.unique(sector[io[at]], return_inverse=True)
+        wanted, place = np.unique(begins[io[at]], return_inverse=True)
         on = np.flatnonzero((ios.dev == dev) & counts)
-        length = ios.bytes[on].astype(np.int64) // _SECTOR_BYTES
-        first, end = (np.searchsorted(wanted, s) for s in (sector[on], sector[on] + length))
+        first, end = (np.searchsorted(wanted, sector[on]) for sector in (begins, ends))
         on, first, end = (column[end > first] for column in (on, first, end))
         steps = np.bincount(first, minlength=len(wanted) + 1).astype(np.int64)
         steps -= np.bincount(end, minlength=len(wanted) + 1)
