@@ -215,6 +215,7 @@ def _suspects_ahead(
     """Return, for each window, the suspects with most, and what all suspects have."""
     top = TopOwners(len(windows))
     n_ios, size, held = (np.zeros(len(windows), np.int64) for _ in range(3))
+    waiting = np.append(owners.utid, -1)[windows.io]
     for dev in np.unique(windows.dev):
         on_dev = np.flatnonzero(windows.dev == dev).astype(np.int32)
         on_dev = on_dev[np.argsort(windows.lo[on_dev], kind="stable")]
@@ -225,6 +226,9 @@ def _suspects_ahead(
             near = near[~suspects.is_exempt(utid, windows.pid[near])]
             window = windows.lo[near], windows.hi[near]
             own = _overlapping(ios, part, start, owners.share, window, measure)
+            itself = np.flatnonzero(waiting[near] == utid)
+            of_itself = _of_waiting(windows, near[itself], ios, start, owners.share, measure)
+            own.take_off(itself, of_itself)
             n_ios[near] += own.ios
             size[near] += own.bytes
             held[near] += own.held
@@ -255,14 +259,27 @@ def _all_ahead(
         for f in fields(Sums):
             getattr(sums, f.name)[part] = getattr(found, f.name)
     own = at[windows.io[at] >= 0]
-    io, lo, hi = windows.io[own], windows.lo[own], windows.hi[own]
-    itself = (start[io] < hi) & (ios.completed[io] > lo)
-    sums.ios[own] -= UNIT * itself
-    sums.bytes[own] -= np.where(itself, ios.bytes[io], 0)
-    if measure == "held":
-        overlap = np.minimum(ios.completed[io], hi) - np.maximum(start[io], lo)
-        sums.held[own] -= UNIT * np.maximum(overlap, 0)
+    sums.take_off(own, _of_waiting(windows, own, ios, start, None, measure))
     return sums
+
+
+def _of_waiting(
+    windows: Windows,
+    at: npt.NDArray[np.integer],
+    ios: Ios,
+    start: Times,
+    share: Shares | None,
+    measure: Measure,
+) -> Sums:
+    """Return what the io that waits has of each of the windows ``at``, as ``_overlapping`` does."""
+    io, lo, hi = windows.io[at], windows.lo[at], windows.hi[at]
+    there = (start[io] < hi) & (ios.completed[io] > lo)
+    part = np.ones(len(at), np.float32) if share is None else share[io]
+    size, weight = (np.rint(of * part).astype(np.int64) for of in (ios.bytes[io], UNIT))
+    held = np.zeros(len(at), np.int64)
+    if measure == "held":
+        held = weight * np.maximum(np.minimum(ios.completed[io], hi) - np.maximum(start[io], lo), 0)
+    return Sums(weight * there, size * there, held)
 
 
 def bytes_at(windows: Windows, ios: Ios, start: Times) -> Times:

@@ -42,6 +42,11 @@ class Sums:
         sums: Times = getattr(self, measure)
         return sums
 
+    def take_off(self, at: npt.NDArray[np.integer], other: Sums) -> None:
+        """Subtract others' sums from those of the windows ``at``."""
+        for measure in MEASURES:
+            self.of(measure)[at] -= other.of(measure)
+
 
 @dataclass(frozen=True)
 class OfOwners:

@@ -1,6 +1,7 @@
 """Counting ios by bisection, against pairing each window with each io."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,32 @@ def test_ahead_is_what_pairing_adds_up(
             "held": held / held_all if held_all else 0,
         }[measure]
         assert ahead.share[at] == pytest.approx(np.clip(expected, 0, 1))
+
+
+@given(IOS, WINDOWS, PARTS, MEASURES)
+def test_an_io_is_not_ahead_of_itself_whosever_it_is(
+    rows: list[tuple[int, int, int, int, int]],
+    asked: list[tuple[int, int, int]],
+    parts: list[int],
+    measure: Measure,
+) -> None:
+    """Of a suspect's io behind another one, a report said: 2 of 1 io ahead."""
+    ios, known = ios_of(rows), suspects()
+    lo, dur, _ = np.array(asked, np.int64).T
+    share = (np.array(parts[: len(rows)]) / 10).astype(np.float32)
+    utid = np.where((ios.submitter > 0) & (share > 0), ios.submitter, -1).astype(np.int32)
+    for waits in range(len(rows)):
+        others = np.flatnonzero(np.arange(len(rows)) != waits)
+        at = np.full(len(lo), ios.dev[waits], np.int64), np.full(len(lo), PID)
+        windows = Windows(lo, lo + dur, *at, np.full(len(lo), waits, np.int32))
+        ahead = ios_ahead(windows, ios, ios.issued, Owners(utid, share), known, measure)
+        without = ios_of([rows[other] for other in others])
+        nobody = replace(windows, io=np.full(len(lo), -1, np.int32))
+        owners = Owners(utid[others], share[others])
+        expected = ios_ahead(nobody, without, without.issued, owners, known, measure)
+        assert np.array_equal(ahead.beside.n_ios, expected.beside.n_ios)
+        assert (ahead.beside.n_ios <= ahead.beside.n_all).all()
+        assert np.array_equal(ahead.share, expected.share)
 
 
 DAY = 86_400_000_000_000
