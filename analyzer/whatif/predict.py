@@ -67,39 +67,63 @@ def predict(
     recorded: Recorded, on_cpu: OnCpuRows, change: Alteration, arrivals: Arrivals
 ) -> Prediction:
     """Return the latencies of all finished foreground requests after a change."""
-    requests, dur = recorded.requests, recorded.requests.dur
+    requests = recorded.requests
     saved, blamed = of_segments(recorded, change, arrivals), blamed_in_all(recorded, change)
-    in_interrupts = _in_interrupts(recorded, saved)  # before ``gone`` changes ``saved.chain``
+    limits = _Limits.of(recorded, saved)  # before ``gone`` changes ``saved.chain``
     gone = what_is_gone(recorded, on_cpu, change, saved, arrivals)
-    interrupted = interrupted_ns(recorded, saved.part)
-    usual, most = gone.usual, np.maximum(gone.most, blamed)
     faster = recorded.once(totals_at_ios)(saved.faster, len(requests))
-    own = np.minimum(requests.own_ns, dur) - interrupted
-    at_least = np.minimum(requests.once(undisturbed_ns), own)
+    usual, most = gone.usual + faster, np.maximum(gone.most, blamed) + faster
     woke = needless_wake_ups(recorded, gone.of_segments, change.utids)
-    lost = most + faster + interrupted + woke.ns(own, still_waits=True)
+    lost = most + limits.interrupted + woke.ns(limits.own, still_waits=True)
     at_most = slowest_undisturbed(recorded, gone.of_segments, lost)
-    # Where nothing is waited for any more, the thread does less too.
-    least = np.where(usual + faster > in_interrupts, at_least, own)
-
-    def left(lost: Times) -> Times:
-        kept = np.maximum(dur - interrupted - lost, own)
-        return np.where((kept == own) & (lost > in_interrupts), at_least, kept)
-
-    predicted = np.minimum(left(usual + faster), np.maximum(at_most, least))
-    in_wake_ups = woke.ns(own, still_waits=predicted > own)
-
-    def without_wake_ups(kept: Times) -> Times:
-        sooner: Times = np.maximum(kept - in_wake_ups, np.minimum(at_least, own - in_wake_ups))
-        return sooner
-
-    predicted = without_wake_ups(predicted)
+    predicted = np.minimum(limits.left(usual), np.maximum(at_most, limits.least(usual)))
+    in_wake_ups = woke.ns(limits.own, still_waits=predicted > limits.own)
+    predicted = limits.without_wake_ups(predicted, in_wake_ups)
+    low = limits.without_wake_ups(limits.left(most), in_wake_ups)
     return Prediction(
-        recorded_ns=dur,
+        recorded_ns=requests.dur,
         predicted_ns=predicted,
-        low_ns=np.minimum(predicted, without_wake_ups(left(most + faster))),
-        high_ns=np.maximum(predicted, left(np.minimum(usual, blamed) + faster)),
+        low_ns=np.minimum(predicted, low),
+        high_ns=np.maximum(predicted, limits.left(np.minimum(gone.usual, blamed) + faster)),
     )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """How fast each request can become, whatever is taken away."""
+
+    dur: Times
+    interrupted: Times
+    """Of its CPU time, what interrupts for the culprit's ios took."""
+    in_interrupts: Times
+    own: Times
+    """Its own thread's time on a CPU without those."""
+    at_least: Times
+    """The same of one that waits for nothing any more: then the thread does less too."""
+
+    @staticmethod
+    def of(recorded: Recorded, saved: Saved) -> _Limits:
+        """Find them."""
+        requests = recorded.requests
+        interrupted = interrupted_ns(recorded, saved.part)
+        own = np.minimum(requests.own_ns, requests.dur) - interrupted
+        at_least = np.minimum(requests.once(undisturbed_ns), own)
+        return _Limits(requests.dur, interrupted, _in_interrupts(recorded, saved), own, at_least)
+
+    def least(self, lost: Times) -> Times:
+        """Return the limit of requests that lose so much."""
+        return np.where(lost > self.in_interrupts, self.at_least, self.own)
+
+    def left(self, lost: Times) -> Times:
+        """Return what is left of requests without so much."""
+        kept = np.maximum(self.dur - self.interrupted - lost, self.own)
+        return np.where(kept == self.own, self.least(lost), kept)
+
+    def without_wake_ups(self, kept: Times, in_wake_ups: Times) -> Times:
+        """Return what is left without the time that wake-ups took which are not needed."""
+        least = np.minimum(self.at_least, self.own - in_wake_ups)
+        sooner: Times = np.maximum(kept - in_wake_ups, least)
+        return sooner
 
 
 def _in_interrupts(recorded: Recorded, saved: Saved) -> Times:
