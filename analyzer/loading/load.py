@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rcp.analyzer.arrays.chunked import reuse_memory
 from rcp.analyzer.arrays.roles import RoleError, RoleRule, cmdlines_at_exit, parse_rules
-from rcp.analyzer.arrays.trace import Trace, build_trace
+from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.causes import Causes, io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
 from rcp.analyzer.db.errors import note_unverified
@@ -26,6 +26,7 @@ from rcp.analyzer.db.seal import seal
 from rcp.analyzer.db.store import STORE_VERSION, Store, StoreError
 from rcp.analyzer.loading import records, verdicts, who_and_where
 from rcp.analyzer.loading.found import Found, Missing, found_in, recorded_share
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.messages import Messages
 from rcp.analyzer.paths.segments import Paths
 from rcp.analyzer.paths.threads import paths_of

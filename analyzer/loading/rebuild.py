@@ -17,10 +17,11 @@ from rcp.analyzer.arrays.layers import STACKED_LAYERS
 from rcp.analyzer.arrays.reasons import RECORDED
 from rcp.analyzer.arrays.roles import ROLES
 from rcp.analyzer.arrays.tasks import Tasks
-from rcp.analyzer.arrays.trace import Records, Trace, trace_of
+from rcp.analyzer.arrays.trace import Records, Trace
 from rcp.analyzer.db.queries import query
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import request_names
+from rcp.analyzer.loading.trace_columns import trace_of
 from rcp.probes.contract.events import (
     BY_NAME,
     CGROUP,

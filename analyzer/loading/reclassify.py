@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rcp.analyzer.arrays.roles import cmdlines_of, parse_rules, with_cgroups_below
-from rcp.analyzer.arrays.tasks import with_roles
+from rcp.analyzer.arrays.task_roles import with_roles
 from rcp.analyzer.db.meta import facts
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading import who_and_where

@@ -16,7 +16,8 @@ from rcp.analyzer.arrays.roles import (
     matches,
     parse_rule,
 )
-from rcp.analyzer.arrays.tasks import Tasks, task_facts
+from rcp.analyzer.arrays.task_roles import task_facts
+from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.db.store import StoreError
 from rcp.probes.contract.role_profiles import profiles
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rcp.analyzer.arrays.roles import parse_rules
-from rcp.analyzer.arrays.trace import Trace, build_trace
+from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.candidates import KINDS
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import RECORDS

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.analyzer.arrays.tasks import build_tasks
 from rcp.analyzer.arrays.trace import Ios
 from rcp.analyzer.blame.ahead import Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import UNIT, Measure
 from rcp.analyzer.blame.device.solo import solo_service_ns
 from rcp.analyzer.blame.owners import Owners
 from rcp.analyzer.blame.suspects import Suspects
+from rcp.analyzer.loading.task_table import build_tasks
 from rcp.probes.contract.events import TASK
 
 N_TASKS, PID = 4, 7

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rcp.analyzer.arrays.trace import OP_DISCARD, build_trace
+from rcp.analyzer.arrays.trace import OP_DISCARD
 from rcp.analyzer.blame.causes import CAUSE_KINDS, io_causes
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.fixtures.synth import DEVICE, Synth
 from rcp.probes.contract.events import RECORDS
 

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.arrays.roles import RoleRule
-from rcp.analyzer.arrays.trace import Times, Trace, build_trace
+from rcp.analyzer.arrays.trace import Times, Trace
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.segments import Edges
 from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import Synth

@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.arrays.roles import ROLE_CODE, UNKNOWN, RoleRule
-from rcp.analyzer.arrays.trace import Trace, build_trace
+from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.candidates import KINDS
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.critical_path import critical_paths
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import RECORDS, WaitReason

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.arrays.roles import BACKGROUND, ROLE_CODE, RoleRule
-from rcp.analyzer.arrays.trace import Trace, build_trace
+from rcp.analyzer.arrays.trace import Trace
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import Inversions, find_inversions
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import RECORDS, WaitReason

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rcp.analyzer.arrays.reasons import REASONS
-from rcp.analyzer.arrays.trace import Trace, build_trace
+from rcp.analyzer.arrays.trace import Trace
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.critical_path import MAX_DEPTH, critical_paths
 from rcp.analyzer.paths.off_cpu import OffCpu
 from rcp.fixtures.synth import Synth

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from rcp.analyzer.arrays.roles import parse_rules
-from rcp.analyzer.arrays.trace import build_trace
 from rcp.analyzer.blame.causes import io_causes
 from rcp.analyzer.blame.inversions import find_inversions
 from rcp.analyzer.db.store import Store
 from rcp.analyzer.loading.load import load_in_memory, request_names
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.analyzer.paths.threads import paths_of
 from rcp.fixtures.synth import FSYNC, READ, Synth
 from rcp.probes.contract.events import RECORDS, UPROBE_REQUEST_NR, PolicyKind, WaitReason

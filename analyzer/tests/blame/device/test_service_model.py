@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rcp.analyzer.arrays.trace import Ios, build_trace
+from rcp.analyzer.arrays.trace import Ios
 from rcp.analyzer.blame.device.service_model import MIN_IOS, modelled_solo_ns
 from rcp.analyzer.blame.device.solo import solo_service_ns
+from rcp.analyzer.loading.trace_columns import build_trace
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import RECORDS
 
