@@ -1,8 +1,9 @@
 """Inversions by contention for a shared resource: the culprit is not a waker on the chain.
 
-Tags, throttled slots, the scheduler's queue, the device, its cache and the CPU are shared. For each
-segment that waits for one of them, these rules find the suspects that used it meanwhile. Each is
-blamed for its share of the use; how sure that is depends on what was recorded, not on the share.
+Tags, throttled slots, the scheduler's queue, the device and its cache are shared, as is the CPU
+(``cpu.runnable``). For each segment that waits for one of them, these rules find the suspects that
+used it meanwhile. Each is blamed for its share of the use; how sure that is depends on what was
+recorded, not on the share.
 """
 
 from __future__ import annotations
@@ -20,13 +21,10 @@ from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.ahead import Ahead, Windows, ios_ahead
 from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, Candidates, Positions, candidate_rows
-from rcp.analyzer.blame.cpu.quota import used_up
-from rcp.analyzer.blame.cpu.waits import CpuWaits
 from rcp.analyzer.blame.device.evidence import (
     GUESS_CONFIDENCE,
     LIMIT_CONFIDENCE,
     MODEL_CONFIDENCE,
-    QUOTA_CONFIDENCE,
 )
 from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.solo import EXCESS_MIN
@@ -265,29 +263,6 @@ class Contention:
             np.where(flushes.guessed[hit], GUESS_CONFIDENCE, 1.0),
             found.beside,
             found.share,
-        )
-
-    def cpu(self, chosen: Positions) -> Candidates:
-        """Blame the suspect that ran longest meanwhile for segments spent runnable."""
-        segments = self.paths.segments
-        party = self.parties.of_segments(segments, chosen)
-        of_servers, io = self.asked.work, self.blame.io
-        waits = CpuWaits(self.trace, segments, chosen, self.suspects, party, io, of_servers)
-        at, ran = waits.delayed()
-        edge = segments.edge[at]
-        confidence = np.where(ran.is_guess, MODEL_CONFIDENCE, 1.0)
-        return candidate_rows(at, KIND["cpu"], ran.utid, ran.dur, edge, edge, confidence)
-
-    def cpu_max(self, chosen: Positions) -> Candidates:
-        """Blame who used up a cgroup's CPU limit for segments that wait for its next period."""
-        segments = self.paths.segments
-        lo, party = segments.ts[chosen], self.parties.of_segments(segments, chosen)
-        hi = lo + segments.dur[chosen]
-        found = used_up(self.trace, segments.utid[chosen], lo, hi, party, self.suspects)
-        at = chosen[found.wait]
-        edge, dur = segments.edge[at], segments.dur[at]
-        return candidate_rows(
-            at, KIND["cpu_max"], found.utid, dur, edge, edge, QUOTA_CONFIDENCE, part=found.part
         )
 
 

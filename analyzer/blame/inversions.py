@@ -47,13 +47,13 @@ from rcp.analyzer.arrays.reasons import CODE
 from rcp.analyzer.arrays.roles import FOREGROUND, ROLE_CODE, UNKNOWN
 from rcp.analyzer.arrays.tasks import Tasks
 from rcp.analyzer.arrays.trace import OP_FLUSH, Index, Trace
-from rcp.analyzer.blame.by_owner import Measure
 from rcp.analyzer.blame.candidates import KIND, KINDS, Candidates, Positions, candidate_rows
 from rcp.analyzer.blame.causes import Causes
 from rcp.analyzer.blame.chains import Chains
 from rcp.analyzer.blame.contention import Contention
 from rcp.analyzer.blame.cpu.interrupts import interrupted_for
 from rcp.analyzer.blame.cpu.prepares import prepared_for
+from rcp.analyzer.blame.cpu.runnable import cpu_taken, quota_used_up
 from rcp.analyzer.blame.device.blamed_time import blamed_ns, wants_data
 from rcp.analyzer.blame.device.evidence import ANSWER_CONFIDENCE, GUESS_CONFIDENCE
 from rcp.analyzer.blame.device.io_max import held_back
@@ -227,19 +227,15 @@ class _Search:
         throttled[throttled] = rules.trace.ios.throttled[segments.io[throttled]]
         self.add(held_back(rules, self.undecided(throttled)))
         of_io &= ~throttled
-        stages: tuple[tuple[int, Measure], ...] = (
-            (ADMISSION_TAG, "held"),
-            (ADMISSION_SLOT, "held"),
-        )
-        for kind, measure in stages:
-            self.add(rules.stage(self.undecided(of_io & (segments.kind == kind)), kind, measure))
+        for kind in (ADMISSION_TAG, ADMISSION_SLOT):
+            self.add(rules.stage(self.undecided(of_io & (segments.kind == kind)), kind, "held"))
         for of_queue in (rules.queue, rules.kept_free):
             self.add(of_queue(self.undecided(of_io & (segments.kind == QUEUE))))
         # A flush takes its time for what it finds in the cache.
         of_io[of_io] = rules.trace.ios.op[segments.io[of_io]] != OP_FLUSH
         self.add(rules.device(self.undecided(of_io & (segments.kind == DEVICE))))
-        self.add(rules.cpu(self.undecided(segments.kind == RUNQUEUE)))
-        self.add(rules.cpu_max(self.undecided(segments.kind == CPU_MAX)))
+        self.add(cpu_taken(rules, self.undecided(segments.kind == RUNQUEUE)))
+        self.add(quota_used_up(rules, self.undecided(segments.kind == CPU_MAX)))
         self.add(interrupted_for(rules, self.undecided(segments.kind == INTERRUPTED)))
         self.add(prepared_for(rules, self.undecided(segments.kind == CPU)))
 
