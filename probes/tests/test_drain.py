@@ -8,6 +8,7 @@ import pytest
 
 from rcp.probes.contract.events import REQUEST, SCHEMA_VERSION, SLEEP, Record
 from rcp.probes.contract.spool import SpoolWriter, open_spool
+from rcp.probes.cost.between import Between, nothing
 from rcp.probes.drain import Recorder, Rows
 from rcp.probes.program import ring_bytes
 
@@ -29,8 +30,8 @@ def test_the_counters_tell_of_exactly_what_is_in_the_spool(
     recorder.drain()
     counters = source.counters
 
-    def counted_between() -> dict[str, dict[str, list[int]]]:
-        now = counters()
+    def counted_between(between: Between = nothing) -> dict[str, dict[str, list[int]]]:
+        now = counters(between)
         source.put("sleep", tid=[4, 5])  # written after the counters were read
         return now
 

@@ -135,7 +135,8 @@ def test_after_each_turn_it_sleeps(
     sleeps_s: tuple[float, ...],
 ) -> None:
     """Who is woken within its slice would wait for the next tick otherwise."""
-    clock, slept = Clock(monkeypatch), []
+    clock = Clock(monkeypatch)
+    slept: list[float] = []
     monkeypatch.setattr("rcp.probes.cost.giving_way.time.sleep", slept.append)
     way = GivingWay(lambda: fill, 0.125)
     way.look()
