@@ -30,17 +30,22 @@ from rcp.analyzer.arrays.tasks import IDLE_UTID, Resolver, Tasks
 # io_uring/io-wq.c and io_uring/sqpoll.c name their threads after the task they work for.
 _URING_WORKER = re.compile(r"iou-(wrk|sqp)-(?P<tid>\d+)")
 
+_STOPPED_NS = 1_000_000_000
+"""Who stops a script and its programs ends them within this time, in any order."""
+
 _Given = tuple[str, str]
 """A role, and the rule that gave it."""
 
 
-def _roles(tasks: Tasks, facts: Sequence[TaskFacts], rules: Sequence[RoleRule]) -> list[_Given]:
+def _roles(
+    tasks: Tasks, facts: Sequence[TaskFacts], rules: Sequence[RoleRule], until_ns: int
+) -> list[_Given]:
     """Return role and rule of each task; an io_uring worker's is that of whom it works for."""
     main = _main_threads(tasks)
     roles = [
         role_of(task, rules, _main_facts(task, facts, at, main)) for at, task in enumerate(facts)
     ]
-    _inherit(tasks, roles, main)
+    _inherit(tasks, roles, main, until_ns)
     by_name = {rule.text: rule for rule in rules if rule.text.startswith("comm:")}
     for worker, creator in _uring_workers(tasks, facts, main):
         own = by_name.get(roles[worker][1])
@@ -50,12 +55,12 @@ def _roles(tasks: Tasks, facts: Sequence[TaskFacts], rules: Sequence[RoleRule]) 
     return roles
 
 
-def _inherit(tasks: Tasks, roles: list[_Given], main: Sequence[int]) -> None:
+def _inherit(tasks: Tasks, roles: list[_Given], main: Sequence[int], until_ns: int) -> None:
     """Give processes that background tasks have started their role, if no rule matched.
 
     A script runs programs of other names, and these have threads.
     """
-    inherited, parent = (BACKGROUND, STARTED_RULE), _parents(tasks)
+    inherited, parent = (BACKGROUND, STARTED_RULE), _parents(tasks, until_ns)
     # Parents and main threads began earlier, or are the task itself.
     for at in np.argsort(tasks.since_ns, kind="stable").tolist():
         if roles[at] == (UNKNOWN, NO_RULE):
@@ -64,18 +69,21 @@ def _inherit(tasks: Tasks, roles: list[_Given], main: Sequence[int]) -> None:
                 roles[at] = inherited
 
 
-def _parents(tasks: Tasks) -> list[int]:
+def _parents(tasks: Tasks, until_ns: int) -> list[int]:
     """Return the row of each task's parent when the task was created, -1 if it is not known.
 
-    Nor if the process has outlived it: a daemon that a script starts is no part of the script.
+    Nor if the process has outlived it by more than a moment, or for longer than it had it: a daemon
+    that a script starts is no part of the script.
     """
     known = np.isin(tasks.ppid, tasks.tid) & (tasks.ppid > 0)
     tids = np.where(known, tasks.ppid, IDLE_UTID).astype(np.uint32)
     parent = Resolver(tasks).utids(tids, tasks.start_ns)
     # A tid may be known only as that of another thread, an earlier or a later one.
     known &= tasks.start_ns[parent] <= tasks.start_ns
-    ended, end = tasks.exit_ns[parent], tasks.exit_ns
-    known &= (ended == 0) | ((end > 0) & (ended >= end))
+    ended = tasks.exit_ns[parent]
+    end = np.where(tasks.exit_ns > 0, tasks.exit_ns, max(until_ns, int(tasks.exit_ns.max())))
+    most_ns = np.minimum(ended - tasks.start_ns, _STOPPED_NS)
+    known &= (ended == 0) | (end - ended <= most_ns)
     found: list[int] = np.where(known, parent, -1).tolist()
     return found
 
@@ -133,10 +141,13 @@ def task_facts(tasks: Tasks) -> list[TaskFacts]:
     return [TaskFacts(*row) for row in zip(*columns, strict=True)]
 
 
-def with_roles(tasks: Tasks, rules: Sequence[RoleRule]) -> Tasks:
-    """Return the same tasks with the roles and names that these rules assign."""
+def with_roles(tasks: Tasks, rules: Sequence[RoleRule], until_ns: int) -> Tasks:
+    """Return the same tasks with the roles and names that these rules assign.
+
+    ``until_ns``: when the recording ended, or its last event; 0 if it has none.
+    """
     facts = task_facts(tasks)
-    roles = _roles(tasks, facts, rules)
+    roles = _roles(tasks, facts, rules, until_ns)
     roles[IDLE_UTID] = (KERNEL, "idle")
     tids, by_text = tasks.tid.tolist(), {rule.text: rule for rule in rules}
     return replace(

@@ -37,7 +37,8 @@ def reclassify(source: Path, store: Store, change: RoleChange, target: Path) -> 
     if unmatched_cmdlines(meta["roles"], meta):
         warnings.append("the recording has no command lines: cmdline: rules match nothing.")
     rules = with_cgroups_below(parse_rules(meta), cgroups_of(store))
-    trace = trace_from(store, meta, with_roles(tasks_of(store), rules))
+    [(until_ns,)] = store.query("SELECT coalesce(max(run_ns), 0) FROM sleep")
+    trace = trace_from(store, meta, with_roles(tasks_of(store), rules, until_ns))
     known = set(store.tables()) - set(DEPENDENT)
     store.close()
     with new_store(target) as written:

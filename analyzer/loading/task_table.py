@@ -92,9 +92,15 @@ def _undescribed(tids: Iterable[int]) -> list[_Thread]:
 
 
 def build_tasks(
-    records: npt.NDArray[np.void], event_tids: Sequence[Ints], rules: Sequence[RoleRule]
+    records: npt.NDArray[np.void],
+    event_tids: Sequence[Ints],
+    rules: Sequence[RoleRule],
+    until_ns: int,
 ) -> Tasks:
-    """Return the task table of TASK ``records``, with a row for every tid of the events."""
+    """Return the task table of TASK ``records``, with a row for every tid of the events.
+
+    ``until_ns``: see ``with_roles``.
+    """
     threads = _threads(records)
     described = {thread.tid for thread in threads} | {0}
     seen: set[int] = set()
@@ -123,4 +129,4 @@ def build_tasks(
         role_rule=[],
         comms=[("idle",), *(tuple(t.comms) for t, _, _ in rows)],
     )
-    return with_roles(tasks, rules)
+    return with_roles(tasks, rules, until_ns)

@@ -231,7 +231,10 @@ def build_trace(
 ) -> Trace:
     """Return the records of a spool, by type name, as columns with utids and positions."""
     rules = with_cgroups_below(rules, rows[CGROUP.name])
-    return trace_of(rows, build_tasks(rows[TASK.name], _event_tids(rows), rules), stacks)
+    # Sleeps are written as they end.
+    until_ns = int(_times(rows[SLEEP.name][-1:], "run_ns").max(initial=0))
+    tasks = build_tasks(rows[TASK.name], _event_tids(rows), rules, until_ns)
+    return trace_of(rows, tasks, stacks)
 
 
 def trace_of(

@@ -134,6 +134,35 @@ def test_a_parent_is_who_created_the_process(ask: Ask) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("started_ms", "ended_ms", "until_ms", "role"),
+    [
+        (100, 5002, 9000, "background"),  # stopped together
+        (4999, 5002, 9000, "unknown"),  # with it for 1 ms, and 2 ms without it
+        (100, 6500, 9000, "unknown"),  # a daemon
+        (100, 0, 5500, "background"),  # the recording ended first
+        (4999, 0, 5500, "unknown"),
+        (100, 0, 9000, "unknown"),
+        (100, 4000, 9000, "background"),
+    ],
+)
+def test_a_program_that_outlives_its_script_by_a_moment_is_no_daemon(
+    ask: Ask, started_ms: int, ended_ms: int, until_ms: int, role: str
+) -> None:
+    """Ctrl-C ends a script and its programs in any order."""
+    synth = Synth([("background", "comm:backup*")])
+    synth.task("backup.sh", tid=5, start_ns=2 * MS, ts=2 * MS)
+    synth.task("dd", tid=6, ppid=5, start_ns=started_ms * MS, ts=started_ms * MS)
+    synth.task("backup.sh", tid=5, start_ns=2 * MS, ts=5000 * MS, exited=True)
+    if ended_ms:
+        synth.task("dd", tid=6, ppid=1, start_ns=started_ms * MS, ts=ended_ms * MS, exited=True)
+    synth.sleep(7, (until_ms - 1) * MS, until_ms * MS)
+    assert [row[:2] for row in ask(synth, TASKS)][:2] == [
+        ("backup.sh", "background"),
+        ("dd", role),
+    ]
+
+
 def test_a_change_of_the_cgroup_changes_the_role(ask: Ask) -> None:
     synth = Synth()
     synth.meta["roles"] = [{"role": "background", "rule": "cgroup:/batch", "cgroup_id": 42}]

@@ -24,7 +24,7 @@ def suspects() -> Suspects:
     rows = np.zeros(N_TASKS - 1, TASK.dtype)
     rows["tid"] = rows["pid"] = np.arange(1, N_TASKS)
     rows["comm"] = b"worker"
-    return Suspects(build_tasks(rows, [], []))
+    return Suspects(build_tasks(rows, [], [], 0))
 
 
 def ios_of(rows: Sequence[tuple[int, int, int, int, int]]) -> Ios:
