@@ -7,7 +7,8 @@ While a server does a client's job, what it queues, opens, flushes and locks is 
 
 Whose pages are written later, by the flusher, say, is not recorded: those of a file of which a
 server writes pages itself, in jobs for clients of one role only, are theirs. A server without a
-role that is never awake but for background clients works for them all the time.
+role that is never awake but for background clients works for them all the time. If nobody else asks
+it, what it writes is theirs, also if it rests for reasons of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_forward, group_codes
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes
 from rcp.analyzer.arrays.roles import ROLES
 from rcp.analyzer.arrays.trace import Index, Times, Trace
 from rcp.analyzer.blame.cpu.slices import NEVER
@@ -194,14 +195,29 @@ class Clients:
         io, dirtier = io[known], dirtier[known]
         above = origins_of(self.trace, of_loops=False)
         own = above.queuer[io] == dirtier
-        alone = self._alone[self.trace.tasks.thread[dirtier]]
-        behind = self.behind(dirtier, above.queued[io])
-        client = np.where(own | alone, behind, dirtier)
+        last = self._of_last_job(dirtier, above.queued[io])
+        alone = last >= 0
+        client = np.where(own | alone, self.behind(dirtier, above.queued[io]), dirtier)
+        client = np.where(alone & (client == dirtier), last, client)
         rows = self.trace.rows[IO_CAUSE.name][known]
         of_file = group_codes(dirtier, rows["dev"], rows["ino"])
         role = self.trace.tasks.role[client].astype(np.int64)
-        theirs = _of_file(of_file, own, client, dirtier, role)
-        found[known] = np.where(own | alone, client, theirs)
+        others = _of_file(of_file, own, client, dirtier, role)
+        found[known] = np.where(own | alone, client, others)
+        return found
+
+    def _of_last_job(self, utid: Index, time: Times) -> Index:
+        """Return whose the last job of each task was that does the background's only, or else -1.
+
+        Such a thread may rest between two jobs for reasons of its own, but writes for them.
+        """
+        found = np.full(len(utid), -1, np.int32)
+        if self.servers is None or self.for_clients is None or self.jobs is None:
+            return found
+        jobs, thread = self.for_clients, self.trace.tasks.thread[utid]
+        some = np.flatnonzero(self.servers.asked_by_background(self.jobs)[thread])
+        job = asof_backward(jobs.server, jobs.begin, thread[some], time[some])
+        found[some] = np.where(job >= 0, jobs.client[job], -1)
         return found
 
 

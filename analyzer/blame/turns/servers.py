@@ -144,18 +144,28 @@ class Servers:
         """Whether messages were recorded, not only who wakes whom."""
         return bool(self.sends.any())
 
+    def asked_by_background(self, jobs: Jobs) -> npt.NDArray[np.bool_]:
+        """Return which threads without a role do ``jobs`` of background clients and no others.
+
+        No message of anybody else has ended an idle wait since the first one.
+        """
+        found, answered, idle = np.zeros(len(self.sends), bool), self.answers, self.idle
+        found[jobs.server] = True
+        found &= self.unknown
+        found[jobs.server[~self.background[jobs.client]]] = False
+        found[answered.by[~answered.is_futex & ~self.background[answered.utid]]] = False
+        by_others = ~idle.is_futex & ((idle.waker < 0) | ~self.background[idle.waker])
+        by_others &= asof_backward(jobs.server, jobs.begin, idle.thread, idle.end) >= 0
+        found[idle.thread[by_others]] = False
+        return found
+
     def serve_background(self, jobs: Jobs) -> npt.NDArray[np.bool_]:
         """Return which threads without a role are never awake but for background clients.
 
         They do ``jobs`` of these and no others. From the first one on, their rests between jobs end
         with a message of such a client.
         """
-        found = np.zeros(len(self.sends), bool)
-        found[jobs.server] = True
-        found &= self.unknown
-        found[jobs.server[~self.background[jobs.client]]] = False
-        answered, asked, slept = self.answers, self.own, self.rests
-        found[answered.by[~answered.is_futex & ~self.background[answered.utid]]] = False
+        found, asked, slept = self.asked_by_background(jobs), self.own, self.rests
         by_client = ~asked.is_futex & (asked.waker >= 0) & self.background[asked.waker]
         known = group_codes(
             np.r_[slept.thread, asked.thread[by_client]], np.r_[slept.begin, asked.begin[by_client]]

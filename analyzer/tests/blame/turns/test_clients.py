@@ -117,6 +117,22 @@ def test_who_works_for_the_background_alone_does_so_between_jobs(alone: bool, cu
     assert [row[:2] for row in worker.blamed()] == [("io_dependency", culprit), ("lock", culprit)]
 
 
+@pytest.mark.parametrize(
+    ("rest", "culprit"),
+    [(["futex_wait"], "bg"), (["do_nanosleep"], "bg"), (POLL, "server")],
+    ids=["a lock", "a pause", "others' messages"],
+)
+def test_what_is_written_by_who_is_asked_by_the_background_alone_is_its(
+    rest: list[str], culprit: str
+) -> None:
+    """Whoever queues it: a flusher, or another thread that syncs the file."""
+    worker = Worker(alone=True)
+    is_message = rest == POLL
+    worker.sleep(worker.server, 96 * MS, 97 * MS, stack=rest, sent=is_message)
+    worker.needs_pages(worker.server, worker.flusher, 16)
+    assert worker.blamed() == [("io_dependency", culprit, 37)]
+
+
 def test_who_has_a_role_does_its_own_work_though_it_and_the_background_wake_each_other() -> None:
     """They take turns: the background tells the foreground to go on, and waits for its end."""
     turns = Synth(ROLES)
