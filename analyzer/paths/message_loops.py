@@ -153,9 +153,9 @@ def _by_messages(
 ) -> npt.NDArray[np.int8]:
     """Return which waits go on, as far as the messages between the two sleeps tell; else 0.
 
-    Who asks ends no wait that others are on. What is taken for the background does not either, and
-    what is taken for the foreground, or sent to it, does. It is known if the thread has received
-    from one queue only and not slept for anything else.
+    Who asks ends no wait that others are on. What is taken for the background does not either, nor
+    what is then sent to it; what is taken for the foreground, or sent to it, does. It is known if
+    the thread has received from one queue only and not slept for anything else.
     """
     found = np.zeros(len(first), np.int8)
     if not len(messages.sleep):
@@ -172,9 +172,15 @@ def _by_messages(
     ends = (for_whom == ROLE_CODE[FOREGROUND]) & ~has_asked
     verdict = np.where(goes_on, _GOES_ON, np.where(ends, _ENDS, 0))
     verdict[messages.received[row] < 0] = 0
-    for queue in (messages.sent[row], messages.sent_before[row]):
-        taken = messages.next_received(queue, messages.awake[row])
-        verdict[role[taken] == ROLE_CODE[FOREGROUND]] = _ENDS
+    taken_by = np.stack(
+        [
+            role[messages.next_received(queue, messages.awake[row])]
+            for queue in (messages.sent[row], messages.sent_before[row])
+        ]
+    )
+    to_background = (taken_by == ROLE_CODE[BACKGROUND]).any(0) & (messages.received[row] >= 0)
+    verdict[to_background & (verdict == 0)] = _GOES_ON
+    verdict[(taken_by == ROLE_CODE[FOREGROUND]).any(0)] = _ENDS
     found[some] = verdict
     return found
 

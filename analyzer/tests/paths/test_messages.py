@@ -20,16 +20,25 @@ PATH = """
 """
 CLIENT, BACKUP, FIRST, SECOND, ANOTHER = 46, 56, 62, 72, 86
 """Queues for questions; those for answers are the next ones."""
+_SEVERAL = 1
 
 
 class Loop(Talk):
     """A loop passes the backup's question on to one database, and the client's to another.
 
     The backup asks at 1 ms and has its answer at 11, the client asks at 3 ms and has it at 20.
-    ``another``: a second client asks at 5 ms.
+    ``another``: a second client asks at 5 ms. ``several``: before it slept at 1 ms, the loop has taken
+    an earlier answer too.
     """
 
-    def __init__(self, *, known: bool = True, senders: bool = False, another: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        known: bool = True,
+        senders: bool = False,
+        another: bool = False,
+        several: bool = False,
+    ) -> None:
         super().__init__(known=known)
         self.client, self.backup = self.task("client"), self.task("backup")
         self.loop, self.first, self.second = map(self.task, ("loop", "first", "second"))
@@ -40,7 +49,10 @@ class Loop(Talk):
         self.waits(self.client, 3, 20, self.loop, sent_to=CLIENT)
         self.waits(self.backup, 1, 11, self.loop, sent_to=BACKUP)
         self.waits(self.loop, 0, 1, self.backup, stack=POLL)
-        self.waits(self.loop, 1, 3, self.client, received_from=BACKUP, sent_to=FIRST, stack=POLL)
+        taken = _SEVERAL if several else BACKUP
+        self.waits(self.loop, 1, 3, self.client, received_from=taken, sent_to=FIRST, stack=POLL)
+        if several:
+            self.waits(self.backup, 12, 60, 0, received_from=BACKUP + 1)
         if another:
             other = self.task("client-2")
             self.waits(other, 5, 60, self.loop, sent_to=ANOTHER)
@@ -70,6 +82,11 @@ def test_a_loop_waits_for_the_answer_to_what_it_asked_for_the_client(
     """Without the queues, it seems to wait until the first answer comes: that is the backup's."""
     loop = Loop(known=known, senders=senders)
     assert (3, 7, "cpu", database) in ask(loop, PATH)
+
+
+def test_an_answer_is_whose_it_is_passed_on_to(ask: Ask) -> None:
+    """Whose the first database's answer is can not be told by what the loop had taken before."""
+    assert {row[3] for row in ask(Loop(several=True), PATH)} == {"second"}
 
 
 def test_who_asks_a_loop_ends_no_wait_of_others(ask: Ask) -> None:
