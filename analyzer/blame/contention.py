@@ -30,7 +30,7 @@ from rcp.analyzer.blame.device.kept_free import IDLE_MIN_NS, kept_free
 from rcp.analyzer.blame.device.solo import EXCESS_MIN
 from rcp.analyzer.blame.device.solo_times import SoloTimes
 from rcp.analyzer.blame.flushes import FlushCache, flush_cache, flush_excess, flushing_ns
-from rcp.analyzer.blame.owners import Blame
+from rcp.analyzer.blame.owners import SHARE_MIN, Blame
 from rcp.analyzer.blame.parties import Parties
 from rcp.analyzer.blame.suspects import Suspects
 from rcp.analyzer.blame.throttles import dirtied_meanwhile
@@ -56,7 +56,7 @@ class Contention:
     @cached_property
     def flushes(self) -> FlushCache:
         """All flushes of the recording."""
-        return flush_cache(self.trace.ios, self.suspects, self.blame.io)
+        return flush_cache(self.trace.ios, self.suspects, self.blame.io_written)
 
     @cached_property
     def asked_before(self) -> Questions:
@@ -248,10 +248,13 @@ class Contention:
             self.trace.ios.issued[io] - self.trace.ios.got[io],
             0,
         )
-        excess = np.clip(flushes.excess - before, 0, segments.dur[chosen])
+        excess = np.minimum(flushes.excess, flushes.part) - before
+        excess = np.clip(excess, 0, segments.dur[chosen])
         hit = np.flatnonzero((flushes.owner >= 0) & (excess > 0))
         found = flushes.ahead.of_owners(flushes.window[hit])
         hit = hit[found.row]
+        # The rest of the cache takes its time, which is no excess.
+        part = found.share / np.maximum(flushes.ahead.share[flushes.window[hit]], SHARE_MIN)
         at = chosen[hit]
         return candidate_rows(
             at,
@@ -262,7 +265,7 @@ class Contention:
             segments.edge[at],
             np.where(flushes.guessed[hit], GUESS_CONFIDENCE, 1.0),
             found.beside,
-            found.share,
+            np.minimum(part, 1),
         )
 
 

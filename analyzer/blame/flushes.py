@@ -15,6 +15,9 @@ those found does not matter::
     another flush           4 KiB of anybody's                                  615 µs
     excess                                                                      395 µs
 
+A device writes out its cache while it is idle: of what was written long before, less is left. And
+what a task without a role flushes of its own is what it has to: it may be at work for the request.
+
 What waits in the scheduler's queue for such a flush is not behind anybody's ios meanwhile: see
 ``flushing_ns``.
 """
@@ -26,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rcp.analyzer.arrays.as_of import asof_backward, group_codes, last_chosen
+from rcp.analyzer.arrays.as_of import asof_backward, asof_forward, group_codes, last_chosen
 from rcp.analyzer.arrays.trace import OP_FLUSH, OP_WRITE, Index, Ios, Times
 from rcp.analyzer.blame.ahead import Ahead, Windows, bytes_at, ios_ahead
 from rcp.analyzer.blame.candidates import Positions
@@ -41,6 +44,15 @@ _AFTER_NS = 50_000
 PAGE_BITS = 12
 """Fewer bytes than a page are no data."""
 
+_FRESH_NS = 2_000_000
+"""What has been in the cache for longer, an idle device may have written out already."""
+
+_NEAR_BITS = 3
+"""Sizes are no more than eight times apart: what lies between two of them is no guess."""
+
+_HUGE = 64
+"""More bits than any size has."""
+
 
 @dataclass(frozen=True)
 class FlushExcess:
@@ -53,6 +65,8 @@ class FlushExcess:
     """The position of each flush in ``ahead``."""
     excess: Times
     """ns beyond the solo time, 0 if within its jitter."""
+    part: Times
+    """The suspects' part of its time in ns, by bytes: no more is theirs, whatever others took."""
     guessed: npt.NDArray[np.bool_]
 
 
@@ -92,6 +106,8 @@ class FlushCache:
     """It waited for no flush before it: meanwhile, the device writes out what it has."""
     like_at_once: npt.NDArray[np.bool_]
     """It would not have waited without suspects."""
+    fresh: npt.NDArray[np.bool_]
+    """At least half of it was written just before."""
 
 
 def flush_before(dev: Times, got: Times, issued: Times, completed: Times) -> Index:
@@ -117,6 +133,7 @@ def flush_before(dev: Times, got: Times, issued: Times, completed: Times) -> Ind
 
 def flush_cache(ios: Ios, suspects: Suspects, owners: Owners) -> FlushCache:
     """Return what is known of all flushes of a recording; ``owners`` of its ios."""
+    owners = _not_for_themselves(ios, suspects, owners)
     flush = np.flatnonzero(ios.asks_flush | ios.to_media)
     windows = _windows(ios, flush, np.full(len(flush), -2))
     ahead, in_cache, rest = _in_cache(windows, ios, suspects, owners)
@@ -127,8 +144,38 @@ def flush_cache(ios: Ios, suspects: Suspects, owners: Owners) -> FlushCache:
     )
     at_once = before < 0
     asked = (before >= 0) & (owners.utid[flush[before]] >= 0) & (ios.op[flush] != OP_FLUSH)
-    found = (flush, kind, windows, ahead, in_cache, rest, took, at_once, at_once | asked)
+    since = np.maximum(windows.lo, ios.got[flush] - _FRESH_NS)
+    recent = bytes_at(replace(windows, lo=since), _cached(ios), ios.issued)
+    fresh = (recent > 0) & (2 * recent >= in_cache)
+    found = (flush, kind, windows, ahead, in_cache, rest, took, at_once, at_once | asked, fresh)
     return FlushCache(ios, suspects, owners, *found)
+
+
+def _not_for_themselves(ios: Ios, suspects: Suspects, owners: Owners) -> Owners:
+    """Return the owners, but for the data of tasks without a role that flush it themselves.
+
+    Somebody waits for such a task: it may be at work for the foreground, and its own data is what
+    the flush is for.
+    """
+    flush = np.flatnonzero(ios.asks_flush)
+    dev = ios.dev.astype(np.int64)
+    written = np.flatnonzero((owners.utid >= 0) & suspects.unknown[owners.utid])
+    if not (len(flush) and len(written)):
+        return owners
+    following = asof_forward(dev[flush], ios.issued[flush], dev[written], ios.completed[written])
+    asked = (following >= 0) & (owners.utid[flush[following]] == owners.utid[written])
+    utid = owners.utid.copy()
+    utid[np.setdiff1d(written[asked], flush)] = -1
+    return Owners(utid, owners.share)
+
+
+def _cached(ios: Ios) -> Ios:
+    """Return the ios without the bytes that are in no cache.
+
+    What is written with FUA is durable already, or is what waits.
+    """
+    is_cached = (ios.op == OP_WRITE) & ~ios.to_media
+    return replace(ios, bytes=np.where(is_cached, ios.bytes, 0).astype(ios.bytes.dtype))
 
 
 def _in_cache(
@@ -136,9 +183,7 @@ def _in_cache(
 ) -> tuple[Ahead, Times, Times]:
     """Return the suspects' writes in each window, all bytes, and those of nobody to blame."""
     writers = Owners(np.where(ios.op == OP_WRITE, owners.utid, -1).astype(np.int32), owners.share)
-    # What is written with FUA is durable already, or is what waits.
-    is_cached = (ios.op == OP_WRITE) & ~ios.to_media
-    written = replace(ios, bytes=np.where(is_cached, ios.bytes, 0).astype(ios.bytes.dtype))
+    written = _cached(ios)
     ahead = ios_ahead(windows, written, ios.issued, writers, suspects, "bytes")
     in_cache = bytes_at(windows, written, ios.issued)
     rest = np.where(ahead.owner >= 0, in_cache - ahead.beside.bytes, in_cache)
@@ -156,6 +201,7 @@ def flush_excess(cached: FlushCache, chosen: Index, pid: Times) -> FlushExcess:
         ahead,
         at,
         np.where(excess > EXCESS_MIN * solo, excess, 0),
+        np.floor(cached.took[at] * ahead.share[at]).astype(np.int64),
         guessed,
     )
 
@@ -197,23 +243,47 @@ def flushing_ns(ios: Ios, dev: Times, lo: Times, hi: Times) -> Times:
 def _solo(
     cached: FlushCache, of: Positions, size: Times, at_once: npt.NDArray[np.bool_]
 ) -> tuple[Times, npt.NDArray[np.bool_]]:
-    """Return the median time of flushes of the kind of each that found as much as ``size`` bytes.
+    """Return how long flushes of the kind of each take that find ``size`` bytes; which are guesses.
 
     Of those, too, that waited for a flush before or did not, as each (``at_once``), if there are
-    any. Without one that found as much it is that of those that found more, which is too much
-    rather than too little; and a guess from those that found less if there are no others.
+    any. What has been in the cache for long may be written out already, so such flushes say nothing
+    of one of fresh data, as long as another one found as much.
     """
     solo, guessed = np.zeros(len(of), np.int64), np.zeros(len(of), bool)
-    in_cache, asked = _bucket(cached.in_cache), _bucket(size)
-    rows = np.stack((cached.kind[of], at_once, asked))
+    fresh, asked = cached.fresh[of], _bucket(size)
+    rows = np.stack((cached.kind[of], at_once, fresh, asked))
     groups, of_group = np.unique(rows, axis=1, return_inverse=True)
-    for number, (kind, is_first, bucket) in enumerate(groups.T):
-        alike = np.flatnonzero(cached.kind == kind)
-        found = np.unique(in_cache[alike])
-        nearest = found[min(np.searchsorted(found, bucket), len(found) - 1)]
-        alike = alike[in_cache[alike] == nearest]
-        same = alike[cached.at_once[alike] == is_first]
+    for number, (kind, is_first, is_fresh, bucket) in enumerate(groups.T):
         at = np.flatnonzero(of_group.reshape(-1) == number)
-        solo[at] = np.int64(np.median(cached.took[same if len(same) else alike]))
-        guessed[at] = nearest < bucket
+        alike = np.flatnonzero(cached.kind == kind)
+        as_fresh = alike[cached.fresh[alike] | (cached.in_cache[alike] < (1 << PAGE_BITS))]
+        if is_fresh and cached.in_cache[as_fresh].max(initial=0) >= size[at].max():
+            alike = as_fresh
+        solo[at], guessed[at] = _of_size(cached, alike, size[at], bucket, is_first)
     return solo, guessed
+
+
+def _of_size(
+    cached: FlushCache, alike: npt.NDArray[np.intp], size: Times, bucket: int, is_first: bool
+) -> tuple[Times, bool]:
+    """Return how long flushes of each ``size`` take, all of one bucket, and if that is a guess.
+
+    It is the median of those that found as much, or in proportion between those that found less and
+    more, but something; a guess if these differ much. Without less it is that of those that found
+    more, which is too much rather than too little; without more, a guess.
+    """
+    found = _bucket(cached.in_cache[alike])
+    more, less = found[found >= bucket], found[(found < bucket) & (found > 0)]
+    ends = [less.max(initial=0), more.min(initial=_HUGE)]
+    if ends[1] == bucket or not ends[0]:
+        ends = ends[1:]
+    ends = [end for end in ends if end < _HUGE] or [found.max(initial=0)]
+    had, took = [], []
+    for end in ends:
+        ones = alike[found == end]
+        same = ones[cached.at_once[ones] == is_first]
+        ones = same if len(same) else ones
+        had.append(np.median(cached.in_cache[ones]))
+        took.append(np.median(cached.took[ones]))
+    is_guess = len(more) == 0 or bool(ends[-1] - ends[0] > _NEAR_BITS)
+    return np.interp(size, had, took).astype(np.int64), is_guess

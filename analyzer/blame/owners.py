@@ -106,6 +106,8 @@ class Blame:
     """Set of tasks whose suspects share each io, -1 where ``io`` has the only one."""
     set_of_commit: Index
     """The same of each commit."""
+    io_written: Owners
+    """``io`` for those who flush it from the device's cache: also what was in a log anyway."""
     io_excess: Owners
     """``io`` for those who wait for a tag or the device meanwhile: of an io of a log it is the part
     of its time after which the rest would have been written."""
@@ -149,8 +151,9 @@ class Blame:
         members = Members.of(causes.sets, suspects)
         of_commit = np.where(causes.of_commit >= 0, causes.of_commit, causes.holders)
         of_commit[part.is_asked] = -1
-        excess = share.copy()
+        excess, writer, written = share.copy(), owner.copy(), share.copy()
         excess[log.io] *= log.part_of(ios)
+        writer[log.written.io], written[log.written.io] = log.written.owner, log.written.share
         return Blame(
             Owners(owner, share),
             part,
@@ -159,6 +162,7 @@ class Blame:
             members,
             of_io,
             of_commit.astype(np.int32),
+            Owners(writer, written),
             Owners(owner, excess),
         )
 

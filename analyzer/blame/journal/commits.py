@@ -107,6 +107,22 @@ def suspects_part(
 
 
 @dataclass(frozen=True)
+class LogParts:
+    """Suspects' part of what was written to logs, whether or not somebody waited longer for it."""
+
+    io: Index
+    owner: Index
+    """Suspect with most blocks in the commit."""
+    share: Shares
+
+    @staticmethod
+    def none() -> LogParts:
+        """Return those of a recording without logs."""
+        nothing = np.empty(0, np.int32)
+        return LogParts(nothing, nothing, nothing.astype(np.float32))
+
+
+@dataclass(frozen=True)
 class LogExcess:
     """The ios of logs that commits would not have waited for, or not as long, without suspects."""
 
@@ -115,6 +131,7 @@ class LogExcess:
     commit: Index
     begin: Times
     """When the rest of the log would have been written; 0: there would have been no commit."""
+    written: LogParts
 
     def begin_of(self, io: Index) -> Times:
         """Return the time from which on suspects are to blame for each io; 0 for other ios."""
@@ -153,9 +170,12 @@ class _Log:
         self.queued, self.completed = above.queued[self.io], ios.completed[self.io]
         if not len(self.io):
             return
-        logging = rows["logging_ns"][self.commit].astype(np.int64)
-        is_data = (self.queued >= logging) & ~self._is_record()
-        self.is_block = is_data | of_xfs(trace)[self.commit]
+        # Blocks that revoke others are queued just before the phase begins, and sent with the rest.
+        flushing, logging = (
+            rows[name][self.commit].astype(np.int64) for name in ("flushing_ns", "logging_ns")
+        )
+        is_sent = (self.queued >= flushing) & (ios.issued[self.io] >= logging)
+        self.is_block = (is_sent & ~self._is_record()) | of_xfs(trace)[self.commit]
         self.size = np.where(self.is_block, ios.bytes[self.io].astype(np.int64), 0)
 
     def _is_record(self) -> npt.NDArray[np.bool_]:
@@ -197,7 +217,7 @@ def log_excess(trace: Trace, causes: Causes, part: SuspectsPart) -> LogExcess:
     """Return the ios of logs that are suspects' to blame, and since when."""
     log = _Log(trace, causes)
     if not len(log.io):
-        return LogExcess(log.io, log.io, log.completed)
+        return LogExcess(log.io, log.io, log.completed, LogParts.none())
     n_blocks = part.n_blocks[log.commit]
     suspects = np.rint(part.blocks[log.commit] * n_blocks)  # a share is a 32-bit number
     total = log.of_each(np.add.reduceat(log.size, log.first))
@@ -211,6 +231,10 @@ def log_excess(trace: Trace, causes: Causes, part: SuspectsPart) -> LogExcess:
     is_longer = end - done > EXCESS_MIN * (end - begin)
     guilty = log.is_block & is_longer & (log.completed > done)
     needless = part.needless[log.commit]
-    at = np.flatnonzero((guilty | needless) & (part.owner[log.commit] >= 0))
+    owner = part.owner[log.commit]
+    share = np.where(needless, 1, 1 - kept / np.maximum(total, 1)).astype(np.float32)
+    theirs = np.flatnonzero((log.is_block | needless) & (owner >= 0) & (share > 0))
+    written = LogParts(log.io[theirs], owner[theirs], share[theirs])
+    at = np.flatnonzero((guilty | needless) & (owner >= 0))
     at = at[np.argsort(log.io[at])]
-    return LogExcess(log.io[at], log.commit[at], np.where(needless, 0, done)[at])
+    return LogExcess(log.io[at], log.commit[at], np.where(needless, 0, done)[at], written)

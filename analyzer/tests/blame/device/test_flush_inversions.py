@@ -79,6 +79,18 @@ def test_only_what_goes_to_the_media_waits_for_the_cache_at_the_device(
     assert [row[:2] for row in inversions(synth)] == expected
 
 
+def test_reads_that_make_a_flush_longer_are_at_the_device_with_it(inversions: Rows) -> None:
+    """A record takes 10 µs alone. The backup only reads, so nothing of what is flushed is its."""
+    stage = Stage()
+    synth, op = stage.synth, OP_WRITE | PREFLUSH | FUA
+    for begin in (5, 20):
+        synth.io(stage.fg, begin * US, (begin + 10) * US, op=op)
+    synth.io(stage.bg, 112 * US, 160 * US, op=0, size=1 << 20)
+    io = synth.io(stage.fg, 110 * US, 160 * US, issued=110 * US, op=op)
+    synth.sleep(stage.fg, 112 * US, 160 * US, io=io, stack=["folio_wait_writeback"])
+    assert [row[:2] for row in inversions(synth)] == [("device", "backup")]
+
+
 @pytest.mark.parametrize(("flag", "waited"), [(PREFLUSH, [10 * US]), (0, [50 * US])])
 def test_a_flush_before_the_data_is_no_wait_behind_others_in_the_queue(
     inversions: Rows, flag: int, waited: list[int]
@@ -93,6 +105,26 @@ def test_a_flush_before_the_data_is_no_wait_behind_others_in_the_queue(
     synth.sleep(stage.fg, 110 * US, 170 * US, io=io, stack=["folio_wait_writeback"])
     found = [row[2] for row in inversions(synth) if row[0] == "queue"]
     assert found == waited
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [("helper", []), ("backup", [("flush", "backup", 40 * US)])],
+)
+def test_what_a_helper_without_a_role_flushes_for_itself_is_no_excess(
+    inversions: Rows, who: str, expected: list[tuple[str, str, int]]
+) -> None:
+    """The helper flushes 1 MiB of its own, or the backup's, in 60 µs; nothing in 20."""
+    stage = Stage()
+    synth = stage.synth
+    helper = synth.task("helper")
+    writer = {"helper": helper, "backup": stage.bg}[who]
+    synth.io(stage.fg, 10 * US, 30 * US, op=OP_FLUSH, size=0)
+    synth.io(writer, 40 * US, 90 * US, size=1 << 20)
+    io = synth.io(helper, 110 * US, 170 * US, op=OP_FLUSH, size=0)
+    synth.sleep(helper, 112 * US, 170 * US, io=io, stack=["submit_bio_wait"])
+    synth.sleep(stage.fg, 105 * US, 171 * US, waker=helper, stack=["futex_wait"])
+    assert [row[:3] for row in inversions(synth) if row[0] == "flush"] == expected
 
 
 def test_a_flush_of_an_empty_cache_is_no_measure_for_one_with_data_of_its_own(

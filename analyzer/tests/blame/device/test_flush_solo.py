@@ -38,14 +38,38 @@ def flush_beside(own_kib: int, others_kib: int, first_kib: int, first_by: str) -
 @pytest.mark.parametrize("first_by", ["writer", "backup", "setup"])
 def test_whose_data_another_flush_found_does_not_matter(first_by: str) -> None:
     blamed = flush_beside(own_kib=4, others_kib=1020, first_kib=4, first_by=first_by)
-    # Of the excess, the backup is to blame for its part of the bytes.
-    assert blamed == pytest.approx((TOOK_US - FIRST_US) * US * 1020 / 1024, abs=2)
+    assert blamed == (TOOK_US - FIRST_US) * US
 
 
 def test_a_flush_that_found_more_takes_no_less() -> None:
     """None was seen that found 4 KiB, but one of 64 KiB took 30 µs: the excess is 60 or more."""
     blamed = flush_beside(own_kib=4, others_kib=1020, first_kib=64, first_by="setup")
-    assert blamed == pytest.approx((TOOK_US - FIRST_US) * US * 1020 / 1024, abs=2)
+    assert blamed == (TOOK_US - FIRST_US) * US
+
+
+def test_between_two_sizes_it_is_in_proportion() -> None:
+    """16 KiB took 30 µs and 1 MiB takes 90, so 256 KiB would have taken 44.3."""
+    blamed = flush_beside(own_kib=256, others_kib=768, first_kib=16, first_by="setup")
+    assert blamed == pytest.approx((TOOK_US - 30 - 60 * 240 / 1008) * US, abs=2)
+
+
+@pytest.mark.parametrize(("age_us", "blamed_us"), [(3, 85), (5000, 0)])
+def test_what_a_device_had_time_to_write_out_says_nothing_of_fresh_data(
+    age_us: int, blamed_us: int
+) -> None:
+    """64 KiB took 5 µs, but after a pause: those of the writer may well take all 90."""
+    synth = Synth(ROLES)
+    fg, bg, setup = synth.task("writer", target=True), synth.task("backup"), synth.task("setup")
+    synth.io(setup, 1 * US, 2 * US, size=64 * KIB)
+    first, then = 2 + age_us, 20_000
+    synth.io(setup, first * US, (first + 5) * US, op=FLUSH, size=0)
+    synth.io(fg, then * US, (then + 1) * US, size=64 * KIB)
+    synth.io(bg, then * US, (then + 1) * US, size=8192 * KIB)
+    begin, end = (then + 10) * US, (then + 10 + TOOK_US) * US
+    io = synth.io(fg, begin, end, op=FLUSH, size=0)
+    synth.request(fg, begin - 1 * US, end + 1 * US)
+    synth.sleep(fg, begin, end, io=io, stack=["submit_bio_wait"])
+    assert sum(row.dur for row in found(synth) if row.kind == "flush") == blamed_us * US
 
 
 @given(st.integers(4, 4096), st.integers(0, 4096))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rcp.analyzer.arrays.trace import FUA, OP_WRITE, PREFLUSH
 from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import Synth
 from rcp.probes.contract.events import WaitReason
@@ -100,6 +101,31 @@ def test_blame_begins_when_the_rest_of_the_log_would_have_been_written(below: bo
     kind, culprit, dur, confidence = log
     assert (kind, culprit, confidence) == ("io_dependency", "backup", 1)
     assert dur == pytest.approx(25 - 6.7, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("others", "logging", "excess_us"), [(60, 129, 20), (0, 129, 0), (60, 130, 20), (60, 132, 0)]
+)
+def test_blocks_in_the_cache_make_the_flush_before_the_record_longer(
+    others: int, logging: int, excess_us: int
+) -> None:
+    """They are written at once with the rest: only the flush takes longer, 30 µs instead of 10.
+
+    A log that begins with a list of blocks it revokes is queued before the phase, but sent in it.
+    What is sent before is data.
+    """
+    journal = Journal(own=80 - others, others=others)
+    synth, op = journal.synth, OP_WRITE | PREFLUSH | FUA
+    for begin, blocks in ((10, 21), (30, 81)):
+        synth.io(journal.fg, begin * US, (begin + 4) * US, size=blocks * 4 * KIB)
+        took = 10 if blocks == 21 else 30
+        synth.io(journal.jbd2, (begin + 5) * US, (begin + 5 + took) * US, op=op)
+    journal.commit(end=190, flushing=120, logging=logging)
+    journal.write(130, 131, 81, queued=129, wait=131)
+    record = synth.io(journal.jbd2, 150 * US, 180 * US, issued=175 * US, op=op)
+    synth.sleep(journal.jbd2, 150 * US, 180 * US, io=record, stack=["__wait_on_buffer"])
+    flush = [row[1:3] for row in brief(found(synth)) if row[0] == "flush"]
+    assert flush == [("backup", excess_us)] * bool(excess_us)
 
 
 def test_few_blocks_of_a_long_log_are_the_end_of_it() -> None:
