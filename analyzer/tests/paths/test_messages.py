@@ -27,8 +27,8 @@ class Loop(Talk):
     """A loop passes the backup's question on to one database, and the client's to another.
 
     The backup asks at 1 ms and has its answer at 11, the client asks at 3 ms and has it at 20.
-    ``another``: a second client asks at 5 ms. ``several``: before it slept at 1 ms, the loop has taken
-    an earlier answer too.
+    ``another``: a second client asks at 5 ms. ``several``: before it slept at 1 ms, the loop has
+    taken an earlier answer too.
     """
 
     def __init__(
