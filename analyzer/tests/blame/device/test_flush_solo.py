@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rcp.analyzer.tests.blame.found import found
+from rcp.analyzer.tests.blame.found import Found, found
 from rcp.fixtures.synth import Synth
 
 US, KIB = 1000, 1024
@@ -16,10 +16,12 @@ FIRST_US, TOOK_US = 30, 90
 
 
 def flush_beside(own_kib: int, others_kib: int, first_kib: int, first_by: str) -> int:
-    """A flush of ``first_kib`` takes 30 µs; then one of the writer's and the backup's takes 90.
+    """Return the time in ns that is blamed on the backup."""
+    return sum(row.dur for row in blamed_beside(own_kib, others_kib, first_kib, first_by))
 
-    Return the time in ns that is blamed on the backup.
-    """
+
+def blamed_beside(own_kib: int, others_kib: int, first_kib: int, first_by: str) -> list[Found]:
+    """A flush of ``first_kib`` takes 30 µs; then one of the writer's and the backup's takes 90."""
     synth = Synth(ROLES)
     task = {comm: synth.task(comm) for comm in ("backup", "setup")}
     task["writer"] = fg = synth.task("writer", target=True)
@@ -32,7 +34,7 @@ def flush_beside(own_kib: int, others_kib: int, first_kib: int, first_by: str) -
     io = synth.io(fg, 110 * US, (110 + TOOK_US) * US, op=FLUSH, size=0)
     synth.request(fg, 100 * US, 300 * US)
     synth.sleep(fg, 110 * US, (110 + TOOK_US) * US, io=io, stack=["submit_bio_wait"])
-    return sum(row.dur for row in found(synth) if row.kind == "flush")
+    return [row for row in found(synth) if row.kind == "flush"]
 
 
 @pytest.mark.parametrize("first_by", ["writer", "backup", "setup"])
@@ -47,10 +49,16 @@ def test_a_flush_that_found_more_takes_no_less() -> None:
     assert blamed == (TOOK_US - FIRST_US) * US
 
 
-def test_between_two_sizes_it_is_in_proportion() -> None:
-    """16 KiB took 30 µs and 1 MiB takes 90, so 256 KiB would have taken 44.3."""
-    blamed = flush_beside(own_kib=256, others_kib=768, first_kib=16, first_by="setup")
-    assert blamed == pytest.approx((TOOK_US - 30 - 60 * 240 / 1008) * US, abs=2)
+@pytest.mark.parametrize(("first_kib", "confidence"), [(16, 0.5), (128, 1.0)])
+def test_between_two_sizes_it_is_in_proportion(first_kib: int, confidence: float) -> None:
+    """16 KiB took 30 µs and 1 MiB takes 90, so 256 KiB would have taken 44.3; 38.6 if 128 KiB did.
+
+    More than eight times is too far for more than a guess.
+    """
+    (row,) = blamed_beside(own_kib=256, others_kib=768, first_kib=first_kib, first_by="setup")
+    usual_us = FIRST_US + (TOOK_US - FIRST_US) * (256 - first_kib) / (1024 - first_kib)
+    assert row.dur == pytest.approx((TOOK_US - usual_us) * US, abs=2)
+    assert row.confidence == confidence
 
 
 @pytest.mark.parametrize(("age_us", "blamed_us"), [(3, 85), (5000, 0)])
