@@ -95,13 +95,19 @@ class Recorder:
         return sum(map(sum, self.counters.get("lost", {}).values()))
 
     def drain(self) -> None:
-        """Move all new records to the spool."""
+        """Move all new records to the spool; on a full disk all are taken off the rings as well."""
+        faults: list[OSError] = []
         for record in RECORDS:
             for rows in self._pieces(record):
-                self._take(record, rows)
+                try:
+                    self._take(record, rows)
+                except OSError as error:
+                    faults.append(error)
                 if record == REQUEST:
                     self._on_requests(rows)
                 self._between()
+        if faults:
+            raise faults[0]
         if time.monotonic() >= self._next_housekeeping_s:
             self.housekeep()
 

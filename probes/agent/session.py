@@ -137,8 +137,8 @@ class Session:
             pause_s = self._upkeep.step()
             # SCHED_IDLE would count inside the cgroup only that a service with CPUQuota= has
             with self._turns.unless(True):
-                self._recorder.drain()
                 self._upkeep.look(self._turns.look)
+                self._recorder.drain()
             self.flight.step(self._recorder, self._source)
             self._note_dumps()
             self._sample_if_due()

@@ -66,7 +66,7 @@ class GivingWay:
         if self._is_able:
             _choose_slice(_SLICE_NS)
         self._gives_way = self._takes_turns = False
-        self._looked_s = self._again_s = self._turn_s = 0.0
+        self._looked_s = self._again_s = self._turn_s = self._slept_s = 0.0
         self._known_fill = 0.0
 
     @contextmanager
@@ -78,7 +78,8 @@ class GivingWay:
         does not give way for some time after it has hardly got any.
         """
         begin_s, used_s = time.monotonic(), time.thread_time()
-        self._looked_s, self._turn_s, self._known_fill = begin_s, used_s, 0.0
+        self._looked_s, self._turn_s, self._slept_s = begin_s, used_s, 0.0
+        self._known_fill = self._fill()
         self._takes_turns = True
         self._set(gives_way=not is_busy and begin_s >= self._again_s)
         try:
@@ -87,7 +88,8 @@ class GivingWay:
             self._takes_turns = False
             self._set(gives_way=False)
             end_s = time.monotonic()
-            if end_s - begin_s > _STARVED_S + _STARVED * (time.thread_time() - used_s):
+            used_s = time.thread_time() - used_s
+            if end_s - begin_s - self._slept_s > _STARVED_S + _STARVED * used_s:
                 self._again_s = end_s + _REST_S
 
     def look(self) -> None:
@@ -106,9 +108,11 @@ class GivingWay:
     def _end_turn(self) -> None:
         """Sleep if it has had the CPU for a turn: nothing else ends it before the next tick."""
         turn_s = time.thread_time() - self._turn_s
-        pause = next(times for fill, times in _PAUSES if self._known_fill <= fill)
+        pause = next((times for fill, times in _PAUSES if self._known_fill <= fill), 0)
         if turn_s >= _TURN_S and pause:
+            begin_s = time.monotonic()
             time.sleep(min(turn_s * pause, _LONGEST_PAUSE_S))
+            self._slept_s += time.monotonic() - begin_s
             self._turn_s = time.thread_time()
 
     def _set(self, *, gives_way: bool) -> None:

@@ -91,8 +91,8 @@ def is_live(name: str) -> bool:
         return False
     try:
         return (STATE_DIR / name / "initstate").read_text().strip() == "live"
-    except FileNotFoundError:  # built in
-        return True
+    except OSError:  # built in, or just unloaded
+        return (STATE_DIR / name).exists()
 
 
 def may_come(name: str) -> bool:

@@ -1,3 +1,4 @@
+import errno
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -80,6 +81,26 @@ def test_a_drain_moves_pieces_and_what_comes_meanwhile(
         *range(700),
         *range(5000, 5007),
     ]
+
+
+def test_a_full_disk_leaves_nothing_in_the_rings(
+    source: "ArraySource", spool: SpoolWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests are still counted; only the sleeps can not be written."""
+    append, n_requests = spool.append, list[int]()
+
+    def full(record: Record, rows: Rows) -> None:
+        if record == SLEEP and len(rows):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        append(record, rows)
+
+    monkeypatch.setattr(spool, "append", full)
+    source.put("sleep", tid=range(700))
+    source.put("request", ts=1, end_ns=5, tid=range(820))
+    recorder = Recorder(source, spool, on_requests=lambda rows: n_requests.append(len(rows)))
+    with pytest.raises(OSError, match="No space left"):
+        recorder.drain()
+    assert (n_requests, source.waiting) == ([819, 1], {})
 
 
 def test_a_ring_that_fills_as_fast_as_it_is_drained_ends_no_drain_for_others(

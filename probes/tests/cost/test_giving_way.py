@@ -154,6 +154,35 @@ def test_after_each_turn_it_sleeps(
     assert len(slept) == len(sleeps_s)
 
 
+def test_its_own_pauses_do_not_starve_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+
+    def sleep(seconds: float) -> None:
+        clock.now_s += seconds + 0.002  # it gets its CPU a little later
+
+    monkeypatch.setattr("rcp.probes.cost.giving_way.time.sleep", sleep)
+    way = GivingWay(lambda: 0.2, 0.125)
+    with way.unless(True):
+        for _ in range(200):
+            clock.used_s += 0.00015
+            clock.now_s += 0.00015
+            way.look()
+    with way.unless(False):
+        assert policy() == os.SCHED_IDLE
+
+
+def test_a_ring_that_is_nearly_full_is_drained_without_pauses_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, slept = Clock(monkeypatch), list[float]()
+    monkeypatch.setattr("rcp.probes.cost.giving_way.time.sleep", slept.append)
+    way = GivingWay(lambda: 0.9, 0.125)
+    with way.unless(True):
+        clock.used_s += 0.001
+        way.look()
+    assert not slept
+
+
 def test_rights_that_are_lost_meanwhile_end_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     way = GivingWay(lambda: 0.0, 0.125)
 

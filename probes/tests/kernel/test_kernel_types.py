@@ -1,3 +1,4 @@
+import errno
 import lzma
 import shutil
 import subprocess
@@ -141,6 +142,23 @@ def test_the_file_of_a_module_whose_probes_can_come_late_may_be_compressed(
     assert (module_types.module_types("loop"), module_types.module_types("xfs")) == (b"", b"")
     assert module_types.may_come("dm_crypt") and not module_types.may_come("dm_mod")
     assert set(read_btf()) == {"", "dm_crypt"}
+
+
+def test_a_module_that_is_being_unloaded_is_not_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is there, and its state can not be read any more."""
+    monkeypatch.setattr(module_types, "STATE_DIR", tmp_path)
+    folder = tmp_path / "dm_mod"
+    folder.mkdir()
+    assert module_types.is_live("dm_mod")  # built in: no state
+
+    def unloaded(path: Path) -> str:
+        folder.rmdir()
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(Path, "read_text", unloaded)
+    assert not module_types.is_live("dm_mod")
 
 
 def test_another_file_of_a_module_is_another_kernel(system: Path) -> None:
