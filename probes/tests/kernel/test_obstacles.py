@@ -13,7 +13,7 @@ import pytest
 from rcp.probes.diagnosis import health_of
 from rcp.probes.kernel.active import active_probes
 from rcp.probes.kernel.config import read_config
-from rcp.probes.kernel.features import Features, read_features
+from rcp.probes.kernel.features import Features, read_features, with_types_of
 from rcp.probes.kernel.headers import header_macros, version_code
 from rcp.probes.kernel.late_modules import absent_modules
 from rcp.probes.kernel.obstacles import MOUNT, obstacles, require
@@ -283,6 +283,21 @@ def test_probes_of_modules_whose_types_are_known_are_compiled_before_these_are_l
     options = cflags(Options(), found)
     assert {name for name in probe.modules if f"-DRCP_HAVE_{name}=1" in options} == later
     assert absent_modules(found) == ["dm_crypt", "dm_mod", "loop"]
+
+
+def test_functions_of_a_module_whose_file_is_damaged_are_not_compiled(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is seen when the types are read, which is only done to compile."""
+    probe = next(probe for probe in PROBES if probe.name == "io_origin")
+    machine.symbols({}, without=probe.modules)
+    monkeypatch.setattr("rcp.probes.kernel.features.may_come", {"dm_crypt", "loop"}.__contains__)
+    found = machine.features()
+    whole = {name for name, module in probe.modules.items() if module == "loop"}
+    narrowed = with_types_of(found, {"", "loop"})
+    assert set(narrowed.later_functions) == whole < set(found.later_functions)
+    options = cflags(Options(), narrowed)
+    assert {name for name in probe.modules if f"-DRCP_HAVE_{name}=1" in options} == whole
 
 
 def test_so_is_a_probe_of_which_only_modules_have_functions(
